@@ -1,0 +1,49 @@
+"""Where the decisions of a generator come from: a seed, when thousands are wanted, or a shrinking test tool."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+__all__ = ["Choices", "RandomChoices"]
+
+T = TypeVar("T")
+
+
+class Choices(Protocol):
+    """A source of decisions. For a source that shrinks, simpler is: the lowest integer, the first item, no."""
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer from low to high, both included."""
+        ...
+
+    def sample(self, items: Sequence[T]) -> T:
+        """One of the items, of which there is at least one."""
+        ...
+
+    def chance(self, percent: float) -> bool:
+        """Yes in so many of a hundred cases."""
+        ...
+
+
+class RandomChoices:
+    """Choices drawn from a seed: the same seed, the same choices, on every version of Python."""
+
+    __slots__ = ("_random",)
+
+    def __init__(self, seed: int) -> None:
+        # random() alone: it is the one method whose sequence Python promises to keep.
+        self._random = random.Random(seed).random  # noqa: S311 - test data, no secret
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer from low to high, both included."""
+        return low + int(self._random() * (high - low + 1))
+
+    def sample(self, items: Sequence[T]) -> T:
+        """One of the items."""
+        return items[int(self._random() * len(items))]
+
+    def chance(self, percent: float) -> bool:
+        """Yes in so many of a hundred cases."""
+        return self._random() * 100 < percent
