@@ -1,0 +1,217 @@
+"""Typed errors: each says whose fault it is, where, and what to do.
+
+`wire_name` is the name an error has in a trace. Names that begin with `AI_` are those of ai@6.0.134,
+and traces are compared by them; the texts are our own.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "AgentCoreError",
+    "ImmutableWriteError",
+    "InvalidDataContentError",
+    "InvalidJsonError",
+    "InvalidMessageError",
+    "InvalidMessageRoleError",
+    "InvalidOverrideError",
+    "InvalidPromptError",
+    "InvalidToolApprovalError",
+    "MissingToolResultsError",
+    "NoSuchToolError",
+    "RunCancelledError",
+    "ToolCallNotFoundForApprovalError",
+    "UnexpectedOutcomeError",
+    "UnknownToolCallError",
+    "WireError",
+]
+
+
+class AgentCoreError(Exception):
+    """Base of all errors raised by this package.
+
+    `path` is a JSON path such as `$.messages[2].content[0].text`, or None where no value is to blame.
+    """
+
+    wire_name: ClassVar[str] = "AgentCoreError"
+    path: str | None = None
+
+
+class _LocatedError(AgentCoreError):
+    """An error about one place in a value: `path` is where, `reason` is what is wrong and what to do."""
+
+    path: str
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class InvalidJsonError(_LocatedError, ValueError):
+    """A value that was to be JSON is not JSON, or a text that was to be JSON text is not."""
+
+    wire_name = "InvalidJsonError"
+
+
+class InvalidMessageError(_LocatedError, TypeError):
+    """A message or part was made with a field of the wrong type."""
+
+    wire_name = "InvalidMessageError"
+
+
+class WireError(_LocatedError, ValueError):
+    """JSON that was to be a `ModelMessage` is none."""
+
+    wire_name = "WireError"
+
+
+# An attribute write is an AttributeError in Python and an item write a TypeError: code that expects either of
+# them from a frozen value goes on working.
+class ImmutableWriteError(_LocatedError, AttributeError, TypeError):
+    """Something was written in place that cannot change; `reason` says what to return instead."""
+
+    wire_name = "ImmutableWriteError"
+
+
+class InvalidPromptError(AgentCoreError):
+    """The messages given to a run are not a list of one or more `ModelMessage`s."""
+
+    wire_name = "AI_InvalidPromptError"
+
+    def __init__(self, reason: str, path: str | None = None) -> None:
+        super().__init__(reason, path)
+        self.reason = reason
+        self.path = path
+
+    def __str__(self) -> str:
+        return self.reason if self.path is None else f"{self.path}: {self.reason}"
+
+
+class InvalidMessageRoleError(AgentCoreError):
+    """A message with an unknown role was to go into a prompt."""
+
+    wire_name = "AI_InvalidMessageRoleError"
+
+    def __init__(self, role: object, path: str | None = None) -> None:
+        super().__init__(role, path)
+        self.role = role
+        self.path = path
+
+    def __str__(self) -> str:
+        where = "" if self.path is None else f"{self.path}: "
+        return f"{where}unknown role {self.role!r}; use one of system, user, assistant, tool"
+
+
+class MissingToolResultsError(AgentCoreError):
+    """Tool calls went into a prompt without their results."""
+
+    wire_name = "AI_MissingToolResultsError"
+
+    def __init__(self, tool_call_ids: tuple[str, ...], path: str | None = None) -> None:
+        super().__init__(tool_call_ids, path)
+        self.tool_call_ids = tool_call_ids
+        self.path = path
+
+    def __str__(self) -> str:
+        calls = ", ".join(self.tool_call_ids)
+        return (
+            f"no result for tool calls: {calls}; keep or drop an assistant message and its results together"
+        )
+
+
+class ToolCallNotFoundForApprovalError(AgentCoreError):
+    """An approval request names a tool call that the messages do not have."""
+
+    wire_name = "AI_ToolCallNotFoundForApprovalError"
+
+    def __init__(self, tool_call_id: str, approval_id: str) -> None:
+        super().__init__(tool_call_id, approval_id)
+        self.tool_call_id = tool_call_id
+        self.approval_id = approval_id
+
+    def __str__(self) -> str:
+        return f"approval {self.approval_id} is about tool call {self.tool_call_id}, which no message has"
+
+
+class InvalidToolApprovalError(AgentCoreError):
+    """An approval response answers a request that the messages do not have."""
+
+    wire_name = "AI_InvalidToolApprovalError"
+
+    def __init__(self, approval_id: str) -> None:
+        super().__init__(approval_id)
+        self.approval_id = approval_id
+
+    def __str__(self) -> str:
+        return f"the response to approval {self.approval_id} answers no request; keep the message that asks"
+
+
+class NoSuchToolError(AgentCoreError):
+    """A tool was called that the run was not given."""
+
+    wire_name = "AI_NoSuchToolError"
+
+    def __init__(self, tool_name: str, available_tools: tuple[str, ...] | None = None) -> None:
+        super().__init__(tool_name, available_tools)
+        self.tool_name = tool_name
+        self.available_tools = available_tools
+
+    def __str__(self) -> str:
+        # The model is shown this text as the result of its call, so it is that of ai@6.0.134 to the letter.
+        if self.available_tools is None:
+            offer = "No tools are available."
+        else:
+            offer = f"Available tools: {', '.join(self.available_tools)}."
+        return f"Model tried to call unavailable tool '{self.tool_name}'. {offer}"
+
+
+class InvalidDataContentError(_LocatedError, ValueError):
+    """The data of an image or a file is neither bytes nor base64 text nor a URL."""
+
+    wire_name = "InvalidDataContentError"
+
+
+class InvalidOverrideError(_LocatedError, ValueError):
+    """A step hook returned something that is no override of the seven fields."""
+
+    wire_name = "InvalidOverrideError"
+
+
+class UnknownToolCallError(AgentCoreError):
+    """A model's answer has the result of a call that the answer does not have."""
+
+    wire_name = "UnknownToolCallError"
+
+    def __init__(self, tool_call_id: str) -> None:
+        super().__init__(tool_call_id)
+        self.tool_call_id = tool_call_id
+
+    def __str__(self) -> str:
+        return f"the answer has a result of tool call {self.tool_call_id}, but not that call"
+
+
+class UnexpectedOutcomeError(AgentCoreError):
+    """A run was given an outcome that does not answer what it needs, which is the driver's fault."""
+
+    wire_name = "UnexpectedOutcomeError"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class RunCancelledError(AgentCoreError):
+    """A run was cancelled from outside; its finished steps are kept."""
+
+    wire_name = "RunCancelledError"
+
+    def __str__(self) -> str:
+        return "the run was cancelled"

@@ -1,0 +1,432 @@
+"""JSON values that cannot change, and the few functions that make, compare, read and print them.
+
+Integers are kept exactly, also above 2**53, where JavaScript would round them; integers beyond the largest
+64-bit float, NaN and infinities are refused. `1` and `1.0` are the same number, `1` and `True` are different
+values.
+
+Every walk here is iterative, so nesting is limited by memory alone and never by the interpreter's stack.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from json.encoder import encode_basestring_ascii as _quote
+from typing import Any, Final, TypeAlias, TypeVar, Union, cast, dataclass_transform
+
+import attrs
+from immutabledict import immutabledict
+from pyrsistent import PVector
+from pyrsistent._pvector import PythonPVector, python_pvector
+
+from agentcore.errors import ImmutableWriteError, InvalidJsonError
+
+__all__ = [
+    "JsonObject",
+    "JsonValue",
+    "Vector",
+    "canonical_json",
+    "dump_json",
+    "freeze",
+    "frozen",
+    "json_path",
+    "parse_json",
+    "sealed",
+    "strict_key",
+    "thaw",
+    "vector",
+]
+
+# Unions spelt out, not `|`, because the names refer to each other before they exist at run time.
+JsonValue: TypeAlias = Union[bool, int, float, str, tuple["JsonValue", ...], "JsonObject", None]
+JsonObject: TypeAlias = immutabledict[str, JsonValue]
+
+_T = TypeVar("_T")
+Vector: TypeAlias = PVector[_T]
+_Key: TypeAlias = str | int | None
+
+MAX_DEPTH: Final = 100_000
+"""Deeper values are refused: nothing real is that deep, but an endless view of a cycle is."""
+
+_LARGEST: Final = int(sys.float_info.max)
+_FIRST_CYCLE_CHECK: Final = 64
+_ATOMS: Final = frozenset({str, bool, type(None)})
+_CONTAINERS: Final = frozenset({dict, list, tuple, immutabledict})
+_BYTES: Final = (bytes, bytearray, memoryview)
+_NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_MANY_DIGITS: Final = 300
+_POSITIONAL_FIELDS: Final = 2
+
+
+# ---------------------------------------------------------------- paths
+
+
+def json_path(path: str, *keys: str | int) -> str:
+    """Extend a JSON path by keys: `json_path("$", "a", 0, "b c")` is `$.a[0]["b c"]`."""
+    for key in keys:
+        if isinstance(key, int):
+            path += f"[{key}]"
+        else:
+            path += f".{key}" if _NAME.fullmatch(key) else f"[{_quote(key)}]"
+    return path
+
+
+# ---------------------------------------------------------------- freeze and thaw
+
+
+class _Node:
+    """A container on its way to being frozen; `children` are by key or, for an array, by index."""
+
+    __slots__ = ("changed", "children", "depth", "is_object", "key", "parent", "source")
+
+    def __init__(self, parent: _Node | None, key: _Key, source: object) -> None:
+        self.parent = parent
+        self.key = key
+        self.source = source
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.is_object = isinstance(source, Mapping)
+        self.changed = type(source) is not immutabledict and type(source) is not tuple
+        self.children: dict[_Key, object] = {}
+
+    def put(self, key: _Key, value: object) -> None:
+        if value is not self.children[key]:
+            self.children[key] = value
+            self.changed = True
+
+    def close(self) -> object:
+        if not self.changed:
+            return self.source
+        return immutabledict(self.children) if self.is_object else tuple(self.children.values())
+
+    def ancestors(self) -> Iterator[_Node]:
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def path(self, start: str, last: _Key = None) -> str:
+        keys = [last, self.key, *(node.key for node in self.ancestors())]
+        return json_path(start, *(key for key in reversed(keys) if key is not None))
+
+
+def freeze(value: object, path: str = "$") -> JsonValue:
+    """Return the JSON value as a deeply immutable one; what is frozen already is returned as it is.
+
+    Mappings become `immutabledict` in their own order, sequences become tuples, and subclasses of `str`,
+    `int` and `float` become the plain types.
+
+    Raises:
+        InvalidJsonError: for anything that is not JSON, with its path; `path` is that of `value` itself.
+    """
+    if type(value) in _ATOMS:
+        return cast("JsonValue", value)
+    holder = _Node(None, None, ())
+    holder.children[None] = value
+    opened: list[_Node] = []
+    pending = [holder]
+    while pending:
+        found = _open_children(pending.pop(), path)
+        opened += found
+        pending += found
+    # A container is found before what is in it, so the other way round everything is closed inside out.
+    for node in reversed(opened):
+        cast("_Node", node.parent).put(node.key, node.close())
+    return cast("JsonValue", holder.children[None])
+
+
+def _open_children(node: _Node, path: str) -> list[_Node]:
+    found = []
+    for key, child in node.children.items():
+        kind = type(child)
+        if kind in _ATOMS:
+            continue
+        if kind in _CONTAINERS:
+            found.append(_open(node, key, child, path))
+        elif isinstance(child, (str, int, float)):
+            node.put(key, _plain_atom(child, node, key, path))
+        elif isinstance(child, (Mapping, Sequence)) and not isinstance(child, _BYTES):
+            found.append(_open(node, key, child, path))
+        else:
+            raise InvalidJsonError(node.path(path, key), _advice(child))
+    return found
+
+
+def _open(parent: _Node, key: _Key, source: Any, path: str) -> _Node:
+    node = _Node(parent, key, source)
+    # At powers of two, so that the walks up cost no more than the way down did.
+    if node.depth >= _FIRST_CYCLE_CHECK and node.depth & (node.depth - 1) == 0:
+        _refuse_cycle(node, path)
+    if not node.is_object:
+        node.children = dict(enumerate(source))
+        return node
+    node.children = dict(source)
+    for name in node.children:
+        if type(name) is not str:
+            return _with_plain_keys(node, path)
+    return node
+
+
+def _with_plain_keys(node: _Node, path: str) -> _Node:
+    for name in node.children:
+        if not isinstance(name, str):
+            reason = f"object keys are strings in JSON, this one is {_a(name)}: {name!r}; use str({name!r})"
+            raise InvalidJsonError(node.path(path), reason)
+    node.children = {str.__str__(cast("str", name)): child for name, child in node.children.items()}
+    node.changed = True
+    return node
+
+
+def _refuse_cycle(node: _Node, path: str) -> None:
+    if any(above.source is node.source for above in node.ancestors()):
+        raise InvalidJsonError(
+            node.path(path), "this value contains itself; JSON is a tree, so break the cycle"
+        )
+    if node.depth > MAX_DEPTH:
+        raise InvalidJsonError(
+            path, f"nested deeper than {MAX_DEPTH} levels, or without end; make it flatter"
+        )
+
+
+def _plain_atom(value: str | float, node: _Node, key: _Key, path: str) -> str | int | float:
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        if -_LARGEST <= value <= _LARGEST:
+            return int.__int__(value)
+        reason = "an integer beyond the largest 64-bit float, which JSON readers cannot hold; use a string"
+    elif math.isfinite(value):
+        return float.__float__(value)
+    else:
+        reason = f"{float.__repr__(value)} is not a JSON number; use None or a string"
+    raise InvalidJsonError(node.path(path, key), reason)
+
+
+def _a(value: object) -> str:
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
+
+
+def _advice(value: object) -> str:
+    if isinstance(value, _BYTES):
+        what = "bytes are allowed only as ImagePart.image and FilePart.data; use base64 text"
+    elif isinstance(value, AbstractSet):
+        what = "a set has no order; use a list, such as sorted(value)"
+    elif hasattr(value, "isoformat"):
+        what = "use value.isoformat()"
+    elif attrs.has(type(value)):
+        what = "use its JSON form, for a message that of message_to_wire"
+    else:
+        what = "use dicts, lists, strings, numbers, booleans and None"
+    return f"{_a(value)} is not JSON; {what}"
+
+
+def thaw(value: object) -> Any:
+    """Return the value as plain, new dicts and lists; the inverse of `freeze`."""
+    holder: list[Any] = [value]
+    pending: list[Any] = [holder]
+    while pending:
+        target = pending.pop()
+        # Keys stay, so that writing during the iteration is safe.
+        for key, child in target.items() if type(target) is dict else enumerate(target):
+            if type(child) in _ATOMS or isinstance(child, (str, int, float)):
+                continue
+            if isinstance(child, Mapping):
+                target[key] = dict(child)
+            elif isinstance(child, Sequence) and not isinstance(child, _BYTES):
+                target[key] = list(child)
+            else:
+                continue
+            pending.append(target[key])
+    return holder[0]
+
+
+# ---------------------------------------------------------------- text
+
+
+def _integer(value: int) -> str:
+    return "true" if value is True else "false" if value is False else int.__repr__(value)
+
+
+def _exact_float(value: float) -> str:
+    return int.__repr__(int(value)) if value.is_integer() else float.__repr__(value)
+
+
+def _text(value: JsonValue, *, canonical: bool) -> str:
+    out: list[str] = []
+    write_float = _exact_float if canonical else float.__repr__
+    walks: list[tuple[Iterator[tuple[str, JsonValue]], str]] = [(iter((("", value),)), "")]
+    while walks:
+        walk, closer = walks[-1]
+        for lead, child in walk:
+            if type(child) is str:
+                out.append(lead + _quote(child))
+            elif type(child) is immutabledict:
+                out.append(lead + "{")
+                walks.append((_members(child, ordered=canonical), "}"))
+                break
+            elif type(child) is tuple:
+                out.append(lead + "[")
+                walks.append((_elements(child), "]"))
+                break
+            elif child is None:
+                out.append(lead + "null")
+            elif type(child) is float:
+                out.append(lead + write_float(child))
+            else:
+                out.append(lead + _integer(cast("int", child)))
+        else:
+            walks.pop()
+            out.append(closer)
+    return "".join(out)
+
+
+def _members(value: JsonObject, *, ordered: bool) -> Iterator[tuple[str, JsonValue]]:
+    lead = ""
+    for key in sorted(value) if ordered else value:
+        yield f"{lead}{_quote(key)}:", value[key]
+        lead = ","
+
+
+def _elements(value: tuple[JsonValue, ...]) -> Iterator[tuple[str, JsonValue]]:
+    lead = ""
+    for child in value:
+        yield lead, child
+        lead = ","
+
+
+def strict_key(value: JsonValue) -> str:
+    """Return a hashable key of a frozen value: two keys are equal exactly if the values are equal as JSON.
+
+    `True` is not `1`, `1.0` is `1`, and the order of keys does not count. It is the `eq=` of all JSON fields.
+    """
+    return "null" if value is None else _text(value, canonical=True)
+
+
+def canonical_json(value: object) -> str:
+    """Return the one text of a JSON value, frozen or plain: keys sorted, `1.0` as `1`, only ASCII.
+
+    Raises:
+        InvalidJsonError: as `freeze` does.
+    """
+    return _text(freeze(value), canonical=True)
+
+
+def dump_json(value: object) -> str:
+    """Return JSON text without spaces, keys in their order, only ASCII (lone surrogates are escaped).
+
+    Raises:
+        InvalidJsonError: as `freeze` does.
+    """
+    return _text(freeze(value), canonical=False)
+
+
+def parse_json(text: str) -> Any:
+    """Read JSON text as plain Python values; integers of any size that a float reaches are kept exactly.
+
+    Raises:
+        InvalidJsonError: for text that is not JSON (NaN and infinities included), for numbers beyond every
+            float, and for text nested deeper than Python's own reader goes.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant, parse_int=_read_int, parse_float=_read_float)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON text: {error.msg} at line {error.lineno}, column {error.colno}"
+        raise InvalidJsonError("$", reason) from None
+    except RecursionError:
+        raise InvalidJsonError("$", "nested too deeply to be read; make it flatter") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise InvalidJsonError("$", f"{name} is not JSON; use null or a string")
+
+
+def _read_int(text: str) -> int:
+    # Shorter ones cannot be too large, and Python refuses to convert much longer ones.
+    if len(text) < _MANY_DIGITS:
+        return int(text)
+    _read_float(text)
+    return int(text)
+
+
+def _read_float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        reason = f"the number {text[:20]}... ({len(text)} characters) is beyond every float; use a string"
+        raise InvalidJsonError("$", reason)
+    return value
+
+
+# ---------------------------------------------------------------- immutable classes and vectors
+
+
+def vector(iterable: Iterable[_T] = ()) -> Vector[_T]:
+    """Return the elements as a persistent vector of the pure-Python kind; the only place that makes vectors.
+
+    pyrsistent's C vector lets the garbage collector clear live elements of vectors that share structure
+    (tobgu/pyrsistent#283), so one that is given is converted.
+    """
+    if type(iterable) is PythonPVector:
+        return cast("Vector[_T]", iterable)
+    return cast("Vector[_T]", python_pvector(iterable))  # type: ignore[no-untyped-call] # pyrsistent types its public names only
+
+
+def _no_subclass(cls: type, /, **_: object) -> None:
+    raise TypeError(f"{cls.__mro__[1].__name__} is final; hold one in a field of your own class instead")
+
+
+def _no_write(self: object, name: str, _value: object = None) -> None:
+    raise ImmutableWriteError(f"$.{name}", _return_instead(self, name))
+
+
+def _return_instead(self: object, name: str) -> str:
+    kind = type(self).__name__
+    return f"{kind} values do not change; return a new one, made by attrs.evolve(value, {name}=...)"
+
+
+def _itself(self: _T, _memo: object = None) -> _T:
+    return self
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    values = {a.alias: getattr(self, a.name) for a in attrs.fields(type(self)) if a.init}
+    return _rebuild, (type(self), values)
+
+
+def _rebuild(cls: type[_T], values: dict[str, object]) -> _T:
+    # pyrsistent unpickles every vector as one of its default kind, which may be the C one.
+    pure = {name: vector(value) if isinstance(value, PVector) else value for name, value in values.items()}
+    return cls(**pure)
+
+
+def sealed(cls: type[_T]) -> type[_T]:
+    """Make an `attrs.frozen` class a proper value; for classes whose converters mypy is to see.
+
+    It cannot be subclassed, a write raises `ImmutableWriteError`, a copy is the value itself, and pickling
+    goes through the constructor. Past two fields they are keyword-only, or this raises TypeError.
+    """
+    positional = [
+        a.name for a in attrs.fields(cast("type[attrs.AttrsInstance]", cls)) if a.init and not a.kw_only
+    ]
+    if len(positional) > _POSITIONAL_FIELDS:
+        raise TypeError(f"{cls.__name__}: make {', '.join(positional[_POSITIONAL_FIELDS:])} keyword-only")
+    methods: dict[str, Callable[..., Any] | classmethod[Any, Any, Any]] = {
+        "__init_subclass__": classmethod(_no_subclass),
+        "__setattr__": _no_write,
+        "__delattr__": _no_write,
+        "__copy__": _itself,
+        "__deepcopy__": _itself,
+        "__reduce__": _reduce,
+    }
+    for name, method in methods.items():
+        setattr(cls, name, method)
+    return cls
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(attrs.field,))
+def frozen(cls: type[_T]) -> type[_T]:
+    """Make the class a value: `attrs.frozen` with slots, then `sealed`."""
+    return sealed(attrs.frozen(cls))
