@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, cast, get_
 import attrs
 from attrs import field
 from immutabledict import immutabledict
-from pyrsistent import PVector
+from pyrsistent._pvector import PythonPVector
 
 from agentcore.errors import InvalidMessageError
 from agentcore.values import JsonObject, JsonValue, Vector, dump_json, freeze, sealed, strict_key, vector
@@ -83,11 +83,12 @@ def _items(value: Iterable[object]) -> tuple[JsonValue, ...]:
 
 
 def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.provider_options"))
+    return None if value is None else cast("JsonObject", freeze(value, "$.provider_options"))
 
 
 def _parts(value: Iterable[_P] | Any) -> Vector[_P]:
-    return vector(value) if isinstance(value, Iterable) else cast("Vector[_P]", value)
+    fast = type(value) is PythonPVector or type(value) is list
+    return vector(value) if fast or isinstance(value, Iterable) else cast("Vector[_P]", value)
 
 
 def _user_content(value: str | Iterable[UserPart]) -> UserContent:
@@ -127,7 +128,7 @@ def _holds(*kinds: type, or_text: bool = False) -> _Check:
     def check(_: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if or_text and type(value) is str:
             return
-        if not isinstance(value, PVector):
+        if type(value) is not PythonPVector:
             raise InvalidMessageError(
                 f"$.{attribute.name}", f"expected {expected}, got {type(value).__name__}"
             )
@@ -360,8 +361,9 @@ class SystemMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # The JSON form, kept by agentcore.wire at its first use: it follows from the other fields.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 
 @sealed
@@ -374,8 +376,9 @@ class UserMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # The JSON form, kept by agentcore.wire at its first use: it follows from the other fields.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 
 @sealed
@@ -390,8 +393,9 @@ class AssistantMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # The JSON form, kept by agentcore.wire at its first use: it follows from the other fields.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 
 @sealed
@@ -404,8 +408,9 @@ class ToolMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # The JSON form, kept by agentcore.wire at its first use: it follows from the other fields.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage

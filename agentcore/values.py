@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from json.encoder import encode_basestring_ascii as _quote
+from operator import is_
 from typing import Any, Final, TypeAlias, TypeVar, Union, cast, dataclass_transform
 
 import attrs
@@ -53,6 +54,7 @@ MAX_DEPTH: Final = 100_000
 """Deeper values are refused: nothing real is that deep, but an endless view of a cycle is."""
 
 _LARGEST: Final = int(sys.float_info.max)
+_ROOM: Final = 32
 _FIRST_CYCLE_CHECK: Final = 64
 _ATOMS: Final = frozenset({str, bool, type(None)})
 _CONTAINERS: Final = frozenset({dict, list, tuple, immutabledict})
@@ -84,12 +86,13 @@ class _Node:
     __slots__ = ("changed", "children", "depth", "is_object", "key", "parent", "source")
 
     def __init__(self, parent: _Node | None, key: _Key, source: object) -> None:
+        kind = type(source)
         self.parent = parent
         self.key = key
         self.source = source
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.is_object = isinstance(source, Mapping)
-        self.changed = type(source) is not immutabledict and type(source) is not tuple
+        self.is_object = kind is dict or kind is immutabledict or isinstance(source, Mapping)
+        self.changed = kind is not immutabledict and kind is not tuple
         self.children: dict[_Key, object] = {}
 
     def put(self, key: _Key, value: object) -> None:
@@ -122,8 +125,40 @@ def freeze(value: object, path: str = "$") -> JsonValue:
     Raises:
         InvalidJsonError: for anything that is not JSON, with its path; `path` is that of `value` itself.
     """
-    if type(value) in _ATOMS:
-        return cast("JsonValue", value)
+    try:
+        return cast("JsonValue", _quickly_frozen(value, _ROOM))
+    except (_UnusualError, RecursionError):
+        return _walked_freeze(value, path)
+
+
+class _UnusualError(Exception):
+    """Something that the walk has to look at, be it valid or not."""
+
+
+def _quickly_frozen(value: Any, room: int) -> Any:
+    # Recursion is three times as fast as the walk, and enough for plain values that are not deep.
+    kind = type(value)
+    if kind in _ATOMS or ((kind is int or kind is float) and -_LARGEST <= value <= _LARGEST):
+        return value
+    if not room or kind not in _CONTAINERS:
+        raise _UnusualError
+    if kind is list or kind is tuple:
+        done = tuple(
+            [child if type(child) in _ATOMS else _quickly_frozen(child, room - 1) for child in value]
+        )
+        return value if kind is tuple and all(map(is_, done, value)) else done
+    if not all(type(key) is str for key in value):
+        raise _UnusualError
+    members = {
+        key: child if type(child) in _ATOMS else _quickly_frozen(child, room - 1)
+        for key, child in value.items()
+    }
+    if kind is immutabledict and all(map(is_, members.values(), value.values())):
+        return value
+    return immutabledict(members)
+
+
+def _walked_freeze(value: object, path: str) -> JsonValue:
     holder = _Node(None, None, ())
     holder.children[None] = value
     opened: list[_Node] = []
@@ -163,7 +198,8 @@ def _open(parent: _Node, key: _Key, source: Any, path: str) -> _Node:
     if not node.is_object:
         node.children = dict(enumerate(source))
         return node
-    node.children = dict(source)
+    # An immutabledict's own `items` is a dict's, and faster than its `__getitem__`.
+    node.children = dict(source.items())
     for name in node.children:
         if type(name) is not str:
             return _with_plain_keys(node, path)
@@ -234,8 +270,8 @@ def thaw(value: object) -> Any:
         for key, child in target.items() if type(target) is dict else enumerate(target):
             if type(child) in _ATOMS or isinstance(child, (str, int, float)):
                 continue
-            if isinstance(child, Mapping):
-                target[key] = dict(child)
+            if type(child) is immutabledict or isinstance(child, Mapping):
+                target[key] = dict(child.items())
             elif isinstance(child, Sequence) and not isinstance(child, _BYTES):
                 target[key] = list(child)
             else:
@@ -255,7 +291,33 @@ def _exact_float(value: float) -> str:
     return int.__repr__(int(value)) if value.is_integer() else float.__repr__(value)
 
 
+def _encoder(*, canonical: bool) -> json.JSONEncoder:
+    return json.JSONEncoder(
+        check_circular=False,
+        allow_nan=False,
+        sort_keys=canonical,
+        separators=(",", ":"),
+        default=lambda value: dict(value.items()),
+    )
+
+
+_PLAIN_ENCODER: Final = _encoder(canonical=False)
+_CANONICAL_ENCODER: Final = _encoder(canonical=True)
+
+
 def _text(value: JsonValue, *, canonical: bool) -> str:
+    # The encoder in C is ten times as fast as the walk, and gives the same text wherever it gives one.
+    try:
+        text = (_CANONICAL_ENCODER if canonical else _PLAIN_ENCODER).encode(value)
+    except RecursionError:
+        return _walked_text(value, canonical=canonical)
+    # Python prints a float that is an integer with one of these, and canonical text has it as an integer.
+    if canonical and (".0" in text or "e+" in text):
+        return _walked_text(value, canonical=True)
+    return text
+
+
+def _walked_text(value: JsonValue, *, canonical: bool) -> str:
     out: list[str] = []
     write_float = _exact_float if canonical else float.__repr__
     walks: list[tuple[Iterator[tuple[str, JsonValue]], str]] = [(iter((("", value),)), "")]
@@ -286,8 +348,8 @@ def _text(value: JsonValue, *, canonical: bool) -> str:
 
 def _members(value: JsonObject, *, ordered: bool) -> Iterator[tuple[str, JsonValue]]:
     lead = ""
-    for key in sorted(value) if ordered else value:
-        yield f"{lead}{_quote(key)}:", value[key]
+    for key, child in sorted(value.items()) if ordered else value.items():
+        yield f"{lead}{_quote(key)}:", child
         lead = ","
 
 
