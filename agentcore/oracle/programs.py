@@ -1,0 +1,449 @@
+"""Random programs: every hook, op, stage, origin and depth of the format, most of them running to their end.
+
+What a program looks like when minimal: path `stream`, one user message with the text `#1`, a script of one step that
+answers with one text, no system, tools, options or hooks. Every choice is arranged so that the simplest one leads there
+(no before yes, few before many, plain before nested), which is what makes shrunk examples readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import attrs
+
+from agentcore.oracle.choices import Choices, RandomChoices
+from agentcore.oracle.writes import BASE64, Maker
+
+__all__ = ["program_of_seed", "random_program", "random_programs"]
+
+Json = dict[str, Any]
+_TOOLS: Final = ("look", "save")
+
+
+def program_of_seed(seed: int, path: str | None = None) -> Json:
+    """The program that the seed stands for, its id naming the seed."""
+    return random_program(RandomChoices(seed), id=f"seed-{seed}", path=path)
+
+
+def random_programs(seeds: Iterable[int], path: str | None = None) -> Iterator[Json]:
+    """The programs of the seeds, made one at a time."""
+    return (program_of_seed(seed, path) for seed in seeds)
+
+
+def random_program(choices: Choices, *, id: str, path: str | None = None) -> Json:  # noqa: A002 - the field's name
+    """A program for the given path, or for either."""
+    return _Generator(choices).program(id, path or choices.sample(("stream", "generate")))
+
+
+@attrs.define
+class _Expected:
+    """What the run is expected to have made so far, roughly: where writes are aimed."""
+
+    messages: list[Json]
+    response: list[Json] = attrs.field(factory=list)
+    steps: list[Json] = attrs.field(factory=list)
+
+
+class _Generator:
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+        self.make = Maker(choices)
+        self.calls = 0
+        self.hooks: dict[str, list[Any]] = {}
+
+    def program(self, program_id: str, path: str) -> Json:
+        choices = self.choices
+        program: Json = {"id": program_id, "path": path, "messages": self.history()}
+        self.make.kept["caller"] = program["messages"]
+        program["script"] = self.script()
+        calls = any(part["type"] == "tool-call" for step in program["script"] for part in step)
+        if calls or choices.chance(20):
+            program["tools"] = {name: self.tool() for name in _TOOLS}
+        if choices.chance(15):
+            program["system"] = self.system()
+        if choices.chance(35):
+            program["options"] = self.options()
+        if choices.chance(6):
+            program["model"] = "first"
+        if choices.chance(5):
+            program["maxSteps"] = choices.integer(1, 4)
+        if choices.chance(3):
+            program["frozen"] = True
+        self.write_hooks(program)
+        if self.hooks:
+            program["hooks"] = self.hooks
+        return program
+
+    # --- the history ---
+
+    def history(self) -> list[Json]:
+        choices, messages = self.choices, list[Json]()
+        if choices.chance(4):
+            messages.append({"role": "system", "content": self.make.mark()})
+        for _ in range(choices.sample((0, 0, 0, 1, 1, 2))):
+            messages += [self.user(), *self.answer()]
+        messages.append(self.user())
+        if choices.chance(12):
+            messages += self.approvals()
+        elif choices.chance(5):
+            messages += self.answer()
+        if choices.chance(0.7):
+            messages.append(choices.sample(({"role": "odd", "content": "x"}, {"role": "user"}, 7, None)))
+        elif choices.chance(0.3):
+            messages.clear()
+        return messages
+
+    def user(self) -> Json:
+        choices, make = self.choices, self.make
+        if not choices.chance(45):
+            return self.optioned({"role": "user", "content": make.mark()}, 12)
+        parts = [self.optioned(make.text_part(), 15)]
+        if choices.chance(30):
+            image: Json = {"type": "image", "image": choices.sample((*BASE64, "https://example.com/a.png"))}
+            parts.append(image | ({"mediaType": "image/png"} if choices.chance(60) else {}))
+        if choices.chance(30):
+            file: Json = {"type": "file", "data": choices.sample(BASE64), "mediaType": "text/plain"}
+            parts.append(file | ({"filename": make.mark()} if choices.chance(40) else {}))
+        if choices.chance(6):
+            parts.append({"type": "text", "text": ""})
+        return self.optioned({"role": "user", "content": parts}, 15)
+
+    def optioned(self, value: Json, percent: float) -> Json:
+        if self.choices.chance(percent):
+            value["providerOptions"] = self.make.provider_options()
+        return value
+
+    def answer(self) -> list[Json]:
+        """An assistant message of the history, with its tool results."""
+        choices, make = self.choices, self.make
+        if choices.chance(30):
+            return [self.optioned({"role": "assistant", "content": make.mark()}, 12)]
+        parts: list[Json] = []
+        if choices.chance(25):
+            parts.append(self.optioned({"type": "reasoning", "text": make.mark()}, 30))
+        if choices.chance(60):
+            parts.append(self.optioned(make.text_part(), 15))
+        calls = [self.call_part() for _ in range(choices.sample((1, 1, 2, 0)))]
+        message = self.optioned({"role": "assistant", "content": [*parts, *calls] or [make.text_part()]}, 12)
+        if not calls:
+            return [message]
+        results = [self.result_part(call) for call in calls]
+        if choices.chance(12):
+            return [message, *({"role": "tool", "content": [result]} for result in results)]
+        return [message, self.optioned({"role": "tool", "content": results}, 10)]
+
+    def call_part(self) -> Json:
+        call = {"type": "tool-call", "toolCallId": self.call_id(), "toolName": self.choices.sample(_TOOLS)}
+        return self.optioned({**call, "input": self.make.payload()}, 15)
+
+    def call_id(self) -> str:
+        if self.calls == 0 or not self.choices.chance(0.5):
+            self.calls += 1
+        return f"c{self.calls - 1}"
+
+    def result_part(self, call: Json) -> Json:
+        result = {"type": "tool-result", "toolCallId": call["toolCallId"], "toolName": call["toolName"]}
+        return self.optioned({**result, "output": self.output()}, 15)
+
+    def output(self) -> Json:
+        choices, make = self.choices, self.make
+        kind = choices.sample(("json", "json", "text", "content", "error-text", "error-json", "execution-denied"))
+        if kind == "execution-denied":
+            return {"type": kind} | ({"reason": make.mark()} if choices.chance(50) else {})
+        value: Any = make.mark()
+        if kind == "content":
+            media = {"type": "media", "data": choices.sample(BASE64), "mediaType": "image/png"}
+            value = [make.text_part(), media] if choices.chance(60) else [make.text_part()]
+        elif kind.endswith("json"):
+            value = make.payload() if choices.chance(85) else choices.sample((None, 0, [], "text"))
+        return self.optioned({"type": kind, "value": value}, 6)
+
+    def approvals(self) -> list[Json]:
+        choices = self.choices
+        calls = [self.call_part() for _ in range(choices.sample((1, 1, 2)))]
+        asked = [
+            {"type": "tool-approval-request", "approvalId": f"a{index}", "toolCallId": call["toolCallId"]}
+            for index, call in enumerate(calls)
+        ]
+        answered: list[Json] = [self.approval(request["approvalId"]) for request in asked]
+        if len(calls) > 1 and choices.chance(25):
+            answered[0] = self.result_part(calls[0])
+        return [{"role": "assistant", "content": [*calls, *asked]}, {"role": "tool", "content": answered}]
+
+    def approval(self, approval_id: str) -> Json:
+        choices = self.choices
+        if choices.chance(3):
+            approval_id = "a9"
+        answer = {"type": "tool-approval-response", "approvalId": approval_id, "approved": choices.chance(60)}
+        return answer | ({"reason": self.make.mark()} if choices.chance(40) else {})
+
+    # --- the script and the tools ---
+
+    def script(self) -> list[list[Json]]:
+        choices = self.choices
+        steps = choices.sample((1, 2, 2, 3, 3, 3, 4, 4, 5, 6))
+        script = [self.calling_step() for _ in range(steps - 1)]
+        last: list[Json] = [] if choices.chance(6) else [self.generated("text")]
+        return [*script, self.spiced(last)]
+
+    def calling_step(self) -> list[Json]:
+        choices = self.choices
+        parts: list[Json] = []
+        if choices.chance(15):
+            parts.append(self.generated("reasoning"))
+        if choices.chance(30):
+            parts.append(self.generated("text"))
+        parts += [self.generated_call() for _ in range(choices.sample((1, 1, 1, 2, 3)))]
+        return self.spiced(parts)
+
+    def spiced(self, parts: list[Json]) -> list[Json]:
+        choices, make = self.choices, self.make
+        if choices.chance(5):
+            parts.append({"type": "text", "text": ""})
+        if choices.chance(4):
+            parts.append({"type": "source", "sourceType": "url", "id": "s", "url": "https://example.com/"})
+        if choices.chance(6):
+            call_id = self.call_id()
+            common = {"toolCallId": call_id, "toolName": "search"} | ({"dynamic": True} if choices.chance(70) else {})
+            call = {"type": "tool-call", **common, "input": make.payload(), "providerExecuted": True}
+            result = {"type": "tool-result", "toolCallId": call_id, "toolName": "search", "result": make.payload()}
+            parts += [call, result | ({"isError": True} if choices.chance(20) else {})]
+        return parts
+
+    def generated(self, kind: str) -> Json:
+        part: Json = {"type": kind, "text": self.make.mark()}
+        return self.with_metadata(part)
+
+    def with_metadata(self, part: Json) -> Json:
+        if self.choices.chance(15):
+            part["providerMetadata"] = self.make.provider_options()
+        return part
+
+    def generated_call(self) -> Json:
+        name = "absent" if self.choices.chance(2) else self.choices.sample(_TOOLS)
+        call = {"type": "tool-call", "toolCallId": self.call_id(), "toolName": name, "input": self.make.payload()}
+        return self.with_metadata(call)
+
+    def tool(self) -> Json:
+        choices, make = self.choices, self.make
+        plain = (make.mark(), 0, None, ["x", make.payload()], True)
+        tool: Json = {"output": make.payload() if choices.chance(75) else choices.sample(plain)}
+        if choices.chance(35):
+            tool["returns"] = choices.sample(("shared", "input", "fresh"))
+        if choices.chance(15):
+            shown = {"input": {"a": "x"}, "output": tool["output"], "messages": [{"role": "user", "content": "x"}]}
+            tool["mutate"] = [self.make.write(shown) for _ in range(choices.integer(1, 2))]
+        for field, percent in (("error", 5), ("needsApproval", 3), ("noExecute", 2)):
+            if choices.chance(percent):
+                tool[field] = make.mark() if field == "error" else True
+        return tool
+
+    # --- the call ---
+
+    def system(self) -> Any:
+        make = self.make
+        message = self.optioned({"role": "system", "content": make.mark()}, 40)
+        return self.choices.sample((make.mark(), message, [message, {"role": "system", "content": make.mark()}]))
+
+    def options(self) -> Json:
+        choices, make = self.choices, self.make
+        options: Json = {}
+        if choices.chance(60):
+            options["experimental_context"] = make.payload()
+        if choices.chance(50):
+            options["providerOptions"] = make.provider_options()
+        if choices.chance(15):
+            options["activeTools"] = self.active_tools()
+        if choices.chance(15):
+            options["toolChoice"] = self.tool_choice()
+        if choices.chance(10):
+            options["temperature"] = 0
+        return options
+
+    def active_tools(self) -> list[str]:
+        return self.choices.sample((["look"], [], ["look", "save"], ["save", "absent"]))
+
+    def tool_choice(self) -> Any:
+        return self.choices.sample(("auto", "required", "none", {"type": "tool", "toolName": "look"}))
+
+    # --- the hooks ---
+
+    def write_hooks(self, program: Json) -> None:
+        """Hooks step by step, in the order in which a step runs them, so that what one keeps a later one can use."""
+        choices = self.choices
+        expected = _Expected(program["messages"])
+        context = program.get("options", {}).get("experimental_context")
+        if not all(isinstance(message, dict) for message in expected.messages) or not expected.messages:
+            return
+        script, tools = program["script"], program.get("tools", {})
+        percents = choices.sample((_FEW, _FEW, _MANY, _NONE))
+        for index, parts in enumerate(script):
+            shown = [*expected.messages, *expected.response]
+            around = {"messages": shown, "steps": expected.steps, "experimental_context": context}
+            self.hook("prepareStep", index, percents, around)
+            self.hook("onStepStart", index, percents, around)
+            self.hook("model", index, percents, self.model_options(shown, program))
+            made = _response(parts, tools)
+            called = next((part for part in parts if part["type"] == "tool-call"), None)
+            if called is not None and made[1:]:
+                output = tools.get(called["toolName"], {}).get("output")
+                inside = {"input": called["input"], "output": output, "messages": shown, "experimental_context": context}
+                self.hook("execute", index, percents, inside)
+            step = {"content": _content(parts, tools), "response": {"messages": [*expected.response, *made]}}
+            self.hook("onStepFinish", index, percents, step | _shortcuts(step["content"]))
+            expected.steps = [*expected.steps, step]
+            expected.response = [*expected.response, *made]
+            last = index == len(script) - 1
+            self.hook("onFinish" if last else "stopWhen", index, percents, {"steps": expected.steps})
+
+    def model_options(self, shown: list[Json], program: Json) -> Json:
+        options = program.get("options", {}).get("providerOptions")
+        prompt = {"prompt": _prompt(program.get("system"), shown)}
+        return prompt if options is None else prompt | {"providerOptions": options}
+
+    def hook(self, name: str, step: int, percents: dict[str, float], argument: Json) -> None:
+        choices, make = self.choices, self.make
+        if not choices.chance(percents[name]):
+            return
+        argument = {field: value for field, value in argument.items() if value or field == "output"}
+        ops = [make.write(argument) for _ in range(choices.sample((1, 1, 1, 2, 2, 3)))]
+        if name == "model" and choices.chance(20):
+            ops.append(self.probe())
+        if choices.chance(1):
+            ops.append({"throw": make.mark()})
+        if name == "prepareStep" and choices.chance(45):
+            ops = [*(ops if choices.chance(45) else ()), self.result(argument["messages"])]
+        entries = self.hooks.setdefault(name, [])
+        entries += [None] * (step - len(entries))
+        entries.append(ops)
+
+    def probe(self) -> Json:
+        """Keeps something of the model's options that no trace shows; a later message may carry a copy of it."""
+        field, shape = self.choices.sample((("providerOptions", {"p": {}}), ("toolChoice", {"type": "auto"})))
+        return {"keep": [field], "as": self.make.name(shape)}
+
+    def result(self, messages: list[Json]) -> Json:
+        choices, make = self.choices, self.make
+        if choices.chance(6):
+            return {"return": choices.sample((None, {}, {"messages": None}, {"temperature": 1}))}
+        result: Json = {}
+        if choices.chance(70):
+            result["messages"] = [self.stage(messages) for _ in range(choices.sample((1, 1, 2, 0)))]
+        for field, value in self.overrides():
+            if choices.chance(14):
+                result[field] = None if choices.chance(8) else value()
+        op: Json = {"return": result}
+        if choices.chance(25):
+            op["keep"] = make.name(messages if "messages" in result else result or {"x": 1})
+        return op
+
+    def overrides(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
+        make = self.make
+        return (
+            ("model", lambda: "second"),
+            ("system", lambda: self.choices.sample((self.system(), ""))),
+            ("activeTools", self.active_tools),
+            ("toolChoice", self.tool_choice),
+            ("providerOptions", self.merged_options),
+            ("experimental_context", make.payload),
+        )
+
+    def merged_options(self) -> Json:
+        """Provider options that meet the call's own at several depths, as objects, arrays and null."""
+        make = self.make
+        values = ({"b": make.mark()}, {"deep": {"e": make.mark()}}, None, [make.mark()], make.mark())
+        return {"p": {"in": self.choices.sample(values), "list": [make.mark()]}} | (
+            {"q": make.payload()} if self.choices.chance(30) else {}
+        )
+
+    def stage(self, messages: list[Json]) -> Any:
+        choices, make = self.choices, self.make
+        kind = choices.integer(0, 99)
+        if kind < 20:  # noqa: PLR2004 - percent
+            return choices.sample(("copy", "clone"))
+        if kind < 40:  # noqa: PLR2004 - percent
+            added: Any = make.user_message()
+            if make.kept and choices.chance(25):
+                seen = {"p": {"seen": {"$clone": ["$" + choices.sample([*make.kept])]}}}
+                added = {**added, "providerOptions": seen}
+            return {choices.sample(("append", "prepend")): [added]}
+        if kind < 60:  # noqa: PLR2004 - percent
+            return self.replacement(messages)
+        if kind < 72:  # noqa: PLR2004 - percent
+            return self.role_filter()
+        if kind < 85:  # noqa: PLR2004 - percent
+            return {"slice": choices.sample(([0], [0, 1], [1], [-1], [-2], [0, -1], [-3, -1]))}
+        return {"literal": [make.user_message()] if choices.chance(90) else [{"$ref": ["messages", 0]}]}
+
+    def replacement(self, messages: list[Json]) -> Json:
+        choices, make = self.choices, self.make
+        index = choices.integer(0, len(messages) - 1)
+        fields: Json = {"providerOptions": make.provider_options()}
+        if messages[index].get("content") and choices.chance(60):
+            fields = {"content": make.similar(messages[index]["content"], "content")}
+        at = index - len(messages) if choices.chance(50) else index
+        return {"replace": {"at": 99 if choices.chance(2) else at, "with": fields}}
+
+    def role_filter(self) -> Json:
+        some = (["assistant", "tool"], ["system"], ["tool"], ["assistant"])
+        if self.choices.chance(50):
+            return {"dropRoles": self.choices.sample(some)}
+        return {"keepRoles": self.choices.sample((["user"], ["user", "system"], ["user", "assistant", "tool"], ["tool"]))}
+
+
+_NAMES: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")
+_FEW: Final[dict[str, float]] = dict(zip(_NAMES, (25, 5, 8, 8, 12, 5, 6), strict=True))
+_MANY: Final[dict[str, float]] = dict(zip(_NAMES, (55, 20, 25, 25, 35, 20, 30), strict=True))
+_NONE: Final[dict[str, float]] = dict.fromkeys(_NAMES, 0)
+
+
+# --- what a run is expected to make, by the plain rules ---------------------------------------------------------------
+
+
+def _executed(call: Json, tools: Json) -> bool:
+    tool = tools.get(call["toolName"])
+    return tool is not None and not tool.get("noExecute") and not tool.get("needsApproval")
+
+
+def _content(parts: list[Json], tools: Json) -> list[Json]:
+    calls = [part for part in parts if part["type"] == "tool-call" and _executed(part, tools)]
+    return [*parts, *({**call, "type": "tool-result", "output": tools[call["toolName"]]["output"]} for call in calls)]
+
+
+def _shortcuts(content: list[Json]) -> Json:
+    return {
+        "toolCalls": [part for part in content if part["type"] == "tool-call"],
+        "toolResults": [part for part in content if part["type"] == "tool-result"],
+    }
+
+
+def _renamed(part: Json) -> Json:
+    """A generated part as messages have it."""
+    return {"providerOptions" if key == "providerMetadata" else key: value for key, value in part.items()}
+
+
+def _response(parts: list[Json], tools: Json) -> list[Json]:
+    said = [_renamed(part) for part in parts if part["type"] in ("reasoning", "tool-call") or part.get("text")]
+    results = [
+        {
+            **{"type": "tool-result", "toolCallId": part["toolCallId"], "toolName": part["toolName"]},
+            "output": {"type": "json", "value": tools[part["toolName"]]["output"]},
+        }
+        for part in parts
+        if part["type"] == "tool-call" and _executed(part, tools)
+    ]
+    made: list[Json] = [{"role": "assistant", "content": said}] if said else []
+    return [*made, {"role": "tool", "content": results}] if results else made
+
+
+def _prompt(system: Any, messages: list[Json]) -> list[Json]:
+    prompt: list[Json] = []
+    if isinstance(system, str):
+        prompt.append({"role": "system", "content": system})
+    for message in messages:
+        content = message.get("content", "")
+        if isinstance(content, str) and message["role"] != "system":
+            message = {**message, "content": [{"type": "text", "text": content}]}  # noqa: PLW2901 - its other form
+        prompt.append(message)
+    return prompt
