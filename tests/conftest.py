@@ -1,0 +1,22 @@
+"""Hypothesis profiles, chosen by the environment variable HYPOTHESIS_PROFILE.
+
+`quick`, the default, is the same examples each time and few of them; `thorough` draws new ones, many more,
+and prints the blob that repeats a failure (`@reproduce_failure`).
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
+settings.register_profile(
+    "thorough",
+    max_examples=2_000,
+    deadline=None,
+    print_blob=True,
+    # Messages are large draws, and slow ones when coverage is measured.
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
