@@ -1,0 +1,166 @@
+"""The calls of a step: which of them are valid, what came of them, whether another step follows.
+
+Functions of values only; the run machine says when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, TypeVar
+
+import attrs
+
+from agentcore.content import ContentPart, ToolApprovalRequest, ToolCall, ToolError, ToolResult
+from agentcore.effects import Settings, ToolFailed, ToolOutcomes, ToolSucceeded
+from agentcore.errors import (
+    NoSuchToolError,
+    ToolCallNotFoundForApprovalError,
+    UnexpectedOutcomeError,
+    UnknownToolCallError,
+)
+from agentcore.hooks import StepRecord
+
+__all__ = [
+    "answers",
+    "approval_need",
+    "approval_request",
+    "checked",
+    "goes_on",
+    "in_call_order",
+    "with_calls",
+]
+
+_Output = TypeVar("_Output", ToolResult | ToolError, ToolSucceeded | ToolFailed)
+
+
+def checked(call: ToolCall, settings: Settings, active: tuple[str, ...] | None) -> ToolCall:
+    """The call as it is, or marked invalid if the step does not offer its tool."""
+    tool = settings.tool(call.tool_name)
+    if call.invalid:
+        return attrs.evolve(call, dynamic=True, error=call.error or "invalid tool call")
+    if call.provider_executed and (tool is not None or call.dynamic):  # call.provider-dynamic
+        return call
+    if tool is None:
+        names = None if settings.tools is None else tuple(tool.name for tool in settings.tools)
+        return _invalid(call, names)
+    if active is not None and tool.name not in active:  # Difference.HIDDEN_TOOL_IS_AN_ERROR
+        return _invalid(call, tuple(tool.name for tool in settings.tools or () if tool.name in active))
+    return attrs.evolve(call, dynamic=True) if tool.dynamic else call
+
+
+def _invalid(call: ToolCall, available: tuple[str, ...] | None) -> ToolCall:
+    error = str(NoSuchToolError(call.tool_name, available))
+    return attrs.evolve(call, dynamic=True, invalid=True, error=error)  # call.unknown-tool
+
+
+def with_calls(content: Iterable[ContentPart], calls: tuple[ToolCall, ...]) -> tuple[ContentPart, ...]:
+    """The model's parts, with the checked calls in the place of its own."""
+    by_id = {call.tool_call_id: call for call in reversed(calls)}
+    rest = iter(calls)
+    return tuple(next(rest) if isinstance(part, ToolCall) else _with_call(part, by_id) for part in content)
+
+
+def _with_call(part: ContentPart, by_id: dict[str, ToolCall]) -> ContentPart:
+    # call.result-needs-call, in both cases
+    match part:
+        case ToolResult() | ToolError():
+            call = by_id.get(part.tool_call_id)
+            if call is None:
+                raise UnknownToolCallError(part.tool_call_id)
+            return attrs.evolve(part, input=call.input, dynamic=call.dynamic, provider_executed=True)
+        case ToolApprovalRequest():
+            call = by_id.get(part.tool_call.tool_call_id)
+            if call is None:
+                raise ToolCallNotFoundForApprovalError(part.tool_call.tool_call_id, part.approval_id)
+            return attrs.evolve(part, tool_call=call)
+        case _:
+            return part
+
+
+def approval_need(call: ToolCall, settings: Settings) -> bool | Literal["ask"]:
+    """Whether the call waits for approval; "ask" if only the tool can tell."""
+    tool = None if call.invalid else settings.tool(call.tool_name)
+    return False if tool is None else tool.needs_approval
+
+
+def approval_request(call: ToolCall) -> ToolApprovalRequest:
+    """The request for approval of a call (rule approval.requested)."""
+    # An id made of the call's: the machine draws none, and a run played again asks by the same name.
+    return ToolApprovalRequest(f"approval-{call.tool_call_id}", call)
+
+
+def in_call_order(
+    calls: Iterable[ToolCall], given: ToolOutcomes, settings: Settings
+) -> list[ToolResult | ToolError]:
+    """What came of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
+    by_id = _by_id(given.outcomes)
+    outputs: list[ToolResult | ToolError] = []
+    for call in calls:
+        outcomes = by_id.get(call.tool_call_id)
+        if not outcomes:
+            raise UnexpectedOutcomeError(f"there is no outcome of tool call {call.tool_call_id}")
+        outputs.append(_output(call, outcomes.pop(0), settings))
+    if any(by_id.values()):
+        raise UnexpectedOutcomeError("there are outcomes of tool calls that the run did not ask for")
+    return outputs
+
+
+def _by_id(outputs: Iterable[_Output]) -> dict[str, list[_Output]]:
+    by_id: dict[str, list[_Output]] = {}
+    for output in outputs:
+        by_id.setdefault(output.tool_call_id, []).append(output)
+    return by_id
+
+
+def _output(
+    call: ToolCall, outcome: ToolSucceeded | ToolFailed, settings: Settings
+) -> ToolResult | ToolError:
+    tool = settings.tool(call.tool_name)
+    dynamic = tool is not None and tool.dynamic
+    if isinstance(outcome, ToolFailed):
+        return ToolError(
+            tool_call_id=call.tool_call_id,
+            tool_name=call.tool_name,
+            input=call.input,
+            error=outcome.error,
+            dynamic=dynamic,
+            provider_metadata=call.provider_metadata,
+        )
+    return ToolResult(
+        tool_call_id=call.tool_call_id,
+        tool_name=call.tool_name,
+        input=call.input,
+        output=outcome.output,
+        model_output=outcome.model_output,
+        dynamic=dynamic,
+        provider_metadata=call.provider_metadata,
+    )
+
+
+def answers(
+    calls: Iterable[ToolCall], outputs: Iterable[ToolResult | ToolError]
+) -> Iterator[ToolResult | ToolError]:
+    """The errors of invalid calls and the outputs of those that ran, in the order of the calls."""
+    by_id = _by_id(outputs)
+    for call in calls:
+        if call.invalid:
+            yield ToolError(
+                tool_call_id=call.tool_call_id,
+                tool_name=call.tool_name,
+                input=call.input,
+                error=call.error,
+                dynamic=True,
+            )
+        elif by_id.get(call.tool_call_id):
+            yield by_id[call.tool_call_id].pop(0)
+
+
+def goes_on(record: StepRecord) -> bool:
+    """Whether the step had calls of ours and each is answered (rule loop.continues)."""
+    answered = {
+        part.tool_call_id
+        for part in record.content
+        if isinstance(part, (ToolResult, ToolError)) and not part.provider_executed
+    }
+    calls = [call for call in record.tool_calls if not call.provider_executed]
+    return bool(calls) and all(call.tool_call_id in answered for call in calls)

@@ -1,0 +1,90 @@
+"""The chains of a run: what it was given, what it has produced, and what its hooks are shown of both.
+
+Everything here is a persistent value. A chain that has grown shares its structure with the one it grew from,
+so keeping every step's chains costs memory for what is new only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import attrs
+from attrs import field
+
+from agentcore.errors import InvalidPromptError
+from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentcore.prompt import PromptState, SystemPrompt, fold
+from agentcore.values import Vector, sealed, vector
+
+__all__ = ["Chains", "checked_messages"]
+
+_MESSAGES: Final = frozenset({SystemMessage, UserMessage, AssistantMessage, ToolMessage})
+_RESPONSES: Final = frozenset({AssistantMessage, ToolMessage})
+
+
+def checked_messages(messages: Iterable[Message], path: str = "$.messages") -> Vector[Message]:
+    """The messages as a vector. Raises InvalidPromptError with the path of the first that is none."""
+    checked = vector(messages)
+    for index, message in enumerate(checked):
+        if type(message) not in _MESSAGES:
+            reason = f"expected a message, got {type(message).__name__}; JSON is read by message_from_wire"
+            raise InvalidPromptError(reason, f"{path}[{index}]")
+    return checked
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Chains:
+    """Initial chain, response chain, step input and the override of the step that is going on.
+
+    Made by `start`; `with_override` and `appended` give others. `step_input` and `folded` follow from the
+    rest and are kept because they cost the history's length to make again.
+    """
+
+    initial: Vector[Message]
+    response: Vector[Message]
+    override: Vector[Message] | None = None
+    step_input: Vector[Message] = field(eq=False, repr=False)
+    folded: PromptState = field(eq=False, repr=False)
+
+    @step_input.validator
+    def _is_both_chains(self, _: attrs.Attribute[Any], value: Vector[Message]) -> None:
+        if len(value) != len(self.initial) + len(self.response):
+            raise ValueError("the step input is the initial chain followed by the response chain")
+
+    @classmethod
+    def start(cls, messages: Iterable[Message], system: SystemPrompt | None = None) -> Chains:
+        """The chains of a run that is given these messages and instructions (rule step.initial-fixed).
+
+        Raises InvalidPromptError for no messages, or for something that is no message.
+        """
+        initial = checked_messages(messages)
+        if not initial:
+            raise InvalidPromptError("a run is given one or more messages", "$.messages")
+        folded = fold(PromptState.start(system), initial)
+        return cls(initial=initial, response=vector(), step_input=initial, folded=folded)
+
+    def with_override(self, messages: Iterable[Message] | None) -> Chains:
+        """The same chains, with the messages that this step's model call is to be made of; None for none."""
+        return attrs.evolve(self, override=None if messages is None else checked_messages(messages))
+
+    def appended(self, messages: Iterable[Message]) -> Chains:
+        """The chains with more in the response chain and without an override, as the next step finds them.
+
+        Rules step.response-grows, step.input, step.override-dropped. Raises InvalidPromptError for anything
+        that is neither an assistant nor a tool message.
+        """
+        new = vector(messages)
+        for index, message in enumerate(new):
+            if type(message) not in _RESPONSES:
+                reason = (
+                    "only assistant and tool messages can follow here; give others to the run at its start"
+                )
+                raise InvalidPromptError(reason, f"$[{index}]")
+        return Chains(
+            initial=self.initial,
+            response=self.response.extend(new),
+            step_input=self.step_input.extend(new),
+            folded=fold(self.folded, new),
+        )

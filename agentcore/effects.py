@@ -1,0 +1,336 @@
+"""The values that pass between a run and its driver: settings, what a run needs, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, TypeAlias, cast
+
+import attrs
+from attrs import field
+
+from agentcore.content import ContentPart, ToolCall
+from agentcore.hooks import PrepareStepArguments, StepRecord, system_prompt, tool_choice
+from agentcore.messages import Message, ToolOutput
+from agentcore.prompt import SystemPrompt
+from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
+
+__all__ = [
+    "ApprovalsNeeded",
+    "Cancelled",
+    "Done",
+    "HookFailed",
+    "HookResult",
+    "ModelAnswer",
+    "ModelFailed",
+    "Need",
+    "NeedApprovals",
+    "NeedFinish",
+    "NeedModel",
+    "NeedPrepareStep",
+    "NeedStepFinish",
+    "NeedStepStart",
+    "NeedStop",
+    "NeedTools",
+    "Outcome",
+    "RunResult",
+    "Settings",
+    "StepStartEvent",
+    "ToolFailed",
+    "ToolOutcomes",
+    "ToolSpec",
+    "ToolSucceeded",
+]
+
+DEFAULT_MAX_STEPS: Final = 20
+
+
+def _options(value: Mapping[str, object] | None) -> JsonObject | None:
+    return cast("JsonObject | None", freeze(value, "$.provider_options"))
+
+
+def _context(value: object) -> JsonValue:
+    return freeze(value, "$.experimental_context")
+
+
+def _output(value: object) -> JsonValue:
+    return freeze(value, "$.output")
+
+
+def _error(value: object) -> JsonValue:
+    return freeze(value, "$.error")
+
+
+def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(value)
+
+
+# ---------------------------------------------------------------- what a run is given
+
+
+@sealed
+@attrs.frozen
+class ToolSpec:
+    """What the loop has to know of a tool.
+
+    `needs_approval` is whether its calls wait for somebody's approval, "ask" if that depends on the call;
+    a tool without `has_execute` is run by somebody else, after the run.
+    """
+
+    name: str
+    has_execute: bool = True
+    needs_approval: bool | Literal["ask"] = field(default=False, kw_only=True)
+    dynamic: bool = field(default=False, kw_only=True)
+
+
+def _tools(value: Iterable[ToolSpec] | None) -> Vector[ToolSpec] | None:
+    return None if value is None else vector(value)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What holds for the whole run; as in the package, no tools (None) and an empty list of them differ."""
+
+    model: str
+    system: SystemPrompt | None = field(default=None, converter=system_prompt)
+    tools: Vector[ToolSpec] | None = field(default=None, converter=_tools)
+    tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
+    active_tools: tuple[str, ...] | None = field(default=None, converter=_names)
+    provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
+    max_steps: int = DEFAULT_MAX_STEPS
+
+    @max_steps.validator
+    def _is_positive(self, _: attrs.Attribute[Any], value: int) -> None:
+        if value < 1:
+            raise ValueError("max_steps is 1 or more")
+
+    def tool(self, name: str) -> ToolSpec | None:
+        """The tool of that name."""
+        return next((tool for tool in self.tools or () if tool.name == name), None)
+
+
+# ---------------------------------------------------------------- what a run needs
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class StepStartEvent:
+    """What `on_step_start` is told: the step as its override has made it (claims X1, X2)."""
+
+    step_number: int
+    model: str
+    system: SystemPrompt | None
+    messages: Vector[Message]
+    tools: Vector[ToolSpec] | None
+    tool_choice: JsonObject | None = field(eq=strict_key)
+    active_tools: tuple[str, ...] | None
+    steps: Vector[StepRecord]
+    provider_options: JsonObject | None = field(eq=strict_key)
+    experimental_context: JsonValue = field(eq=strict_key)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class RunResult:
+    """What a run comes to; `messages` is the response chain, to be put after what the run was given."""
+
+    steps: Vector[StepRecord]
+    messages: Vector[Message]
+
+    @property
+    def text(self) -> str:
+        """The text of the last step."""
+        return self.steps[-1].text
+
+    @property
+    def finish_reason(self) -> str:
+        """Why the model stopped in the last step."""
+        return self.steps[-1].finish_reason
+
+
+@sealed
+@attrs.frozen
+class NeedPrepareStep:
+    """Call `prepare_step`, if there is one; its result, or None, is the HookResult."""
+
+    arguments: PrepareStepArguments
+
+
+@sealed
+@attrs.frozen
+class NeedStepStart:
+    """Tell `on_step_start`."""
+
+    event: StepStartEvent
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class NeedModel:
+    """Call the model of that id; answered by ModelAnswer or ModelFailed."""
+
+    model: str
+    prompt: Vector[Message]
+    tools: Vector[ToolSpec] | None = None
+    tool_choice: JsonObject | None = field(default=None, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, eq=strict_key)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class NeedApprovals:
+    """Ask the tools of these calls whether approval is needed; answered by ApprovalsNeeded."""
+
+    calls: Vector[ToolCall]
+    messages: Vector[Message]
+    experimental_context: JsonValue = field(default=None, eq=strict_key)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class NeedTools:
+    """Run these calls, in any order or at once; answered by ToolOutcomes. `messages`: the step input (X1)."""
+
+    calls: Vector[ToolCall]
+    messages: Vector[Message]
+    experimental_context: JsonValue = field(default=None, eq=strict_key)
+
+
+@sealed
+@attrs.frozen
+class NeedStepFinish:
+    """Tell `on_step_finish`."""
+
+    record: StepRecord
+
+
+@sealed
+@attrs.frozen
+class NeedStop:
+    """Ask the stop conditions; the HookResult's value is taken as true or false."""
+
+    steps: Vector[StepRecord]
+
+
+@sealed
+@attrs.frozen
+class NeedFinish:
+    """Tell `on_finish`."""
+
+    result: RunResult
+
+
+@sealed
+@attrs.frozen
+class Done:
+    """Nothing: the run has ended well."""
+
+    result: RunResult
+
+
+Need: TypeAlias = (
+    NeedPrepareStep
+    | NeedStepStart
+    | NeedModel
+    | NeedApprovals
+    | NeedTools
+    | NeedStepFinish
+    | NeedStop
+    | NeedFinish
+    | Done
+)
+
+
+# ---------------------------------------------------------------- what came of it
+
+
+@sealed
+@attrs.frozen
+class HookResult:
+    """A hook, a notification or a stop condition returned, or there is none."""
+
+    value: object = None
+
+
+@sealed
+@attrs.frozen
+class HookFailed:
+    """A hook, a notification or a stop condition raised."""
+
+    error: Exception
+
+
+def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
+    return vector(value)
+
+
+@sealed
+@attrs.frozen
+class ModelAnswer:
+    """What the model produced; without a reason it is `tool-calls` or `stop`, by whether there are calls."""
+
+    content: Vector[ContentPart] = field(converter=_parts)
+    finish_reason: str | None = None
+
+
+@sealed
+@attrs.frozen
+class ModelFailed:
+    """The model could not answer."""
+
+    error: Exception
+
+
+def _ids(value: Iterable[str]) -> frozenset[str]:
+    return frozenset(value)
+
+
+@sealed
+@attrs.frozen
+class ApprovalsNeeded:
+    """The calls, of those asked about, that need approval."""
+
+    tool_call_ids: frozenset[str] = field(converter=_ids)
+
+
+@sealed
+@attrs.frozen
+class ToolSucceeded:
+    """A tool returned. `model_output` is its own conversion for the model, if it has one."""
+
+    tool_call_id: str
+    output: JsonValue = field(converter=_output, eq=strict_key)
+    model_output: ToolOutput | None = field(default=None, kw_only=True)
+
+
+@sealed
+@attrs.frozen
+class ToolFailed:
+    """A tool raised; `error` is the text of the exception."""
+
+    tool_call_id: str
+    error: JsonValue = field(converter=_error, eq=strict_key)
+
+
+def _outcomes(value: Iterable[ToolSucceeded | ToolFailed]) -> tuple[ToolSucceeded | ToolFailed, ...]:
+    return tuple(value)
+
+
+@sealed
+@attrs.frozen
+class ToolOutcomes:
+    """What came of each call, in whatever order they finished."""
+
+    outcomes: tuple[ToolSucceeded | ToolFailed, ...] = field(converter=_outcomes)
+
+
+@sealed
+@attrs.frozen
+class Cancelled:
+    """Somebody cancelled the run, whatever it was waiting for."""
+
+
+Outcome: TypeAlias = (
+    HookResult | HookFailed | ModelAnswer | ModelFailed | ApprovalsNeeded | ToolOutcomes | Cancelled
+)

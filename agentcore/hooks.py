@@ -1,0 +1,220 @@
+"""What step hooks are given, and what `prepare_step` may return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+import attrs
+from attrs import field
+from immutabledict import immutabledict
+
+from agentcore.chains import checked_messages
+from agentcore.content import ContentPart, GeneratedText, ToolCall
+from agentcore.errors import InvalidJsonError, InvalidOverrideError, InvalidPromptError
+from agentcore.messages import Message, SystemMessage
+from agentcore.prompt import SystemPrompt, system_messages
+from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key
+
+__all__ = [
+    "PrepareStepArguments",
+    "StepOverride",
+    "StepRecord",
+    "merge_provider_options",
+    "system_prompt",
+    "tool_choice",
+]
+
+_CHOICES: Final = ("auto", "none", "required")
+
+
+def system_prompt(value: str | SystemMessage | Iterable[SystemMessage] | None) -> SystemPrompt | None:
+    """Instructions in one of their forms, a list of system messages as a vector.
+
+    Raises InvalidPromptError for anything else.
+    """
+    if value is None or isinstance(value, (str, SystemMessage)):
+        return value
+    if not isinstance(value, Iterable):
+        raise InvalidPromptError("instructions are a text, a system message or a list of them", "$.system")
+    return system_messages(value)
+
+
+def tool_choice(value: str | Mapping[str, object] | None) -> JsonObject | None:
+    """A tool choice as models are given it: `{"type": "auto" | "none" | "required"}`, or a tool's name.
+
+    A tool is `{"type": "tool", "toolName": name}`. Takes the short form, a text, as well. Raises
+    InvalidOverrideError for anything else (claim C58).
+    """
+    if value is None:
+        return None
+    given = _choice_fields(value)
+    kind = given.get("type")
+    if kind in _CHOICES and len(given) == 1:
+        return immutabledict({"type": str(kind)})
+    if kind == "tool" and len(given) == 2 and isinstance(given.get("toolName"), str):  # noqa: PLR2004
+        return immutabledict({"type": "tool", "toolName": str(given["toolName"])})
+    reason = 'use "auto", "none", "required" or {"type": "tool", "toolName": name}'
+    raise InvalidOverrideError("$.tool_choice", reason)
+
+
+def _choice_fields(value: object) -> dict[str, object]:
+    if isinstance(value, str):
+        return {"type": value}
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _system(value: str | SystemMessage | Iterable[SystemMessage] | None) -> SystemPrompt | None:
+    try:
+        return system_prompt(value)
+    except InvalidPromptError as error:
+        raise InvalidOverrideError("$.system", error.reason) from None
+
+
+def _messages(value: Iterable[Message] | None) -> Vector[Message] | None:
+    if value is None:
+        return None
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidOverrideError("$.messages", f"use a list of messages, not {type(value).__name__}")
+    try:
+        return checked_messages(value)
+    except InvalidPromptError as error:
+        raise InvalidOverrideError(cast("str", error.path), error.reason) from None
+
+
+def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidOverrideError("$.active_tools", "use a list of tool names")
+    names = tuple(value)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidOverrideError("$.active_tools", "use a list of tool names")
+    return names
+
+
+def _options(value: Mapping[str, object] | None) -> JsonObject | None:
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidOverrideError("$.provider_options", "use an object of options by provider")
+    return cast("JsonObject | None", _json(value, "$.provider_options"))
+
+
+def _context(value: object) -> JsonValue:
+    return _json(value, "$.experimental_context")
+
+
+def _json(value: object, path: str) -> JsonValue:
+    try:
+        return freeze(value, path)
+    except InvalidJsonError as error:
+        raise InvalidOverrideError(error.path, error.reason) from None
+
+
+def _is_name(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidOverrideError(f"$.{attribute.name}", "use the model's id, a text")
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class StepOverride:
+    """What one step uses in place of the call's own values; a field that is None is absent (claims C53, C54).
+
+    Raises InvalidOverrideError, with the path of the field, for a wrong kind of value.
+    """
+
+    model: str | None = field(default=None, validator=_is_name)
+    system: SystemPrompt | None = field(default=None, converter=_system)
+    messages: Vector[Message] | None = field(default=None, converter=_messages)
+    active_tools: tuple[str, ...] | None = field(default=None, converter=_names)
+    tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
+
+    @classmethod
+    def from_result(cls, value: object) -> StepOverride:
+        """What a hook returned, as an override: None, a mapping of some of the seven fields, or an override.
+
+        Raises InvalidOverrideError for anything else (Difference.OVERRIDES_CHECKED).
+        """
+        if isinstance(value, StepOverride):
+            return value
+        if value is None:
+            return NO_OVERRIDE
+        if not isinstance(value, Mapping):
+            raise InvalidOverrideError(
+                "$", f"return None, a mapping or a StepOverride, not {type(value).__name__}"
+            )
+        for name in value:
+            if name not in _FIELDS:
+                reason = f"no field of an override; the seven are {', '.join(_FIELDS)}"
+                raise InvalidOverrideError(f"$.{name}", reason)
+        return cls(**value)
+
+
+_FIELDS: Final = tuple(attribute.name for attribute in attrs.fields(StepOverride))
+NO_OVERRIDE: Final = StepOverride()
+
+
+def merge_provider_options(base: JsonObject | None, override: JsonObject | None) -> JsonObject | None:
+    """Both, key by key at every depth; where they meet and are not both objects, the override's value.
+
+    Keys keep the base's order, new ones follow; what is not touched is shared (rule override.options-merged).
+    """
+    if base is None or override is None:
+        return base if override is None else override
+    merged: dict[str, object] = dict(base)
+    pending: list[tuple[dict[str, object], JsonObject]] = [(merged, override)]
+    while pending:  # a loop, because options may nest deeper than Python's stack
+        target, changes = pending.pop()
+        for key, value in changes.items():
+            below = target.get(key)
+            if isinstance(value, immutabledict) and isinstance(below, immutabledict):
+                inner = dict(below)
+                target[key] = inner
+                pending.append((inner, value))
+            else:
+                target[key] = value
+    return cast("JsonObject", freeze(merged))
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class StepRecord:
+    """A finished step, as hooks, stop conditions and the caller see it.
+
+    `messages` is the report: the whole response chain so far, sharing structure with the loop's own
+    (Difference.REPORT_IS_THE_LOOPS_OWN). `model`, `prompt` and `experimental_context` are those of this step.
+    """
+
+    step_number: int
+    model: str
+    prompt: Vector[Message]
+    content: Vector[ContentPart]
+    messages: Vector[Message]
+    finish_reason: str
+    override: StepOverride = NO_OVERRIDE
+    experimental_context: JsonValue = field(default=None, eq=strict_key)
+    usage: None = None
+
+    @property
+    def text(self) -> str:
+        """The text that the model wrote in this step."""
+        return "".join(part.text for part in self.content if isinstance(part, GeneratedText))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that the model asked for in this step, in order."""
+        return tuple(part for part in self.content if isinstance(part, ToolCall))
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class PrepareStepArguments:
+    """What `prepare_step` is called with (claim C43); all of it is values, so nothing can be written."""
+
+    model: str
+    steps: Vector[StepRecord]
+    step_number: int
+    messages: Vector[Message]
+    experimental_context: JsonValue = field(default=None, eq=strict_key)

@@ -1,0 +1,118 @@
+"""Media types of inline data: what the first bytes of an image say, and how a data: URL is taken apart.
+
+Works as ai@6.0.134 does, since media types are visible in prompts.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from agentcore.errors import InvalidDataContentError
+
+_ANY = None
+
+IMAGE_SIGNATURES: tuple[tuple[str, tuple[int | None, ...]], ...] = (
+    ("image/gif", (0x47, 0x49, 0x46)),
+    ("image/png", (0x89, 0x50, 0x4E, 0x47)),
+    ("image/jpeg", (0xFF, 0xD8)),
+    ("image/webp", (*b"RIFF", _ANY, _ANY, _ANY, _ANY, *b"WEBP")),
+    ("image/bmp", (0x42, 0x4D)),
+    ("image/tiff", (0x49, 0x49, 0x2A, 0x00)),
+    ("image/tiff", (0x4D, 0x4D, 0x00, 0x2A)),
+    ("image/avif", (0x00, 0x00, 0x00, 0x20, *b"ftypavif")),
+    ("image/heic", (0x00, 0x00, 0x00, 0x20, *b"ftypheic")),
+)
+"""Media type and first bytes, in the order they are tried; None stands for any byte."""
+
+_BASE64_HEAD = 24
+_ID3_IN_BASE64 = "SUQz"
+_ID3 = b"ID3"
+_ID3_HEADER = 10
+_URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_EDGES = "".join(map(chr, range(0x21)))
+_REMOVED = str.maketrans("", "", "\t\n\r")
+
+
+def detect_image_media_type(data: str | bytes) -> str | None:
+    """The media type that the first bytes of an image (raw or base64 text) tell, or None.
+
+    Raises InvalidDataContentError for text that is not base64.
+    """
+    head = _head(data)
+    for media_type, signature in IMAGE_SIGNATURES:
+        if _begins_with(head, signature):
+            return media_type
+    return None
+
+
+def is_url(data: str | bytes) -> bool:
+    """Whether text begins with a URL scheme; base64 never does, having no colon."""
+    return isinstance(data, str) and _URL_SCHEME.match(data.lstrip(_EDGES)) is not None
+
+
+def split_data_url(data: str | bytes) -> tuple[str | bytes, str | None]:
+    """Inline data and its media type: of a data: URL what it holds, of anything else itself and None.
+
+    Raises InvalidDataContentError for a data: URL without a comma.
+    """
+    if not isinstance(data, str) or not is_url(data):
+        return data, None
+    url = _serialized(data)
+    if url[:5].lower() != "data:":
+        return data, None
+    header, comma, rest = url.partition(",")
+    if not comma:
+        raise InvalidDataContentError("$", "a data: URL has a comma between its media type and its data")
+    return rest.partition(",")[0], header[5:].partition(";")[0].partition(":")[0]
+
+
+def _begins_with(head: bytes, signature: tuple[int | None, ...]) -> bool:
+    return len(head) >= len(signature) and all(
+        want is _ANY or want == have for want, have in zip(signature, head, strict=False)
+    )
+
+
+def _head(data: str | bytes) -> bytes:
+    # A picture may stand behind an ID3 tag; the package looks behind one for every kind of media.
+    if isinstance(data, str):
+        return (
+            _without_id3(_decoded(data)) if data.startswith(_ID3_IN_BASE64) else _decoded(data[:_BASE64_HEAD])
+        )
+    return _without_id3(data) if len(data) > _ID3_HEADER and data.startswith(_ID3) else data
+
+
+def _without_id3(data: bytes) -> bytes:
+    size = 0
+    for byte in data[6:10].ljust(4, b"\0"):
+        size = size << 7 | byte & 0x7F
+    return data[size + _ID3_HEADER :]
+
+
+def _decoded(text: str) -> bytes:
+    """Base64 in either alphabet, padding optional, white space ignored: as browsers decode it."""
+    compact = re.sub(r"[\t\n\f\r ]", "", text).replace("-", "+").replace("_", "/")
+    if len(compact) % 4 == 0:
+        compact = re.sub(r"={1,2}$", "", compact)
+    if len(compact) % 4 == 1 or not re.fullmatch(r"[A-Za-z0-9+/]*", compact):
+        raise InvalidDataContentError("$", "the data of an image is bytes, base64 text or a URL")
+    # Bits beyond the last whole byte are dropped by browsers, whatever they are; Python agrees unless strict.
+    return base64.b64decode(compact + "=" * (-len(compact) % 4))
+
+
+def _serialized(url: str) -> str:
+    """A data: URL as a URL parser would write it again, for what can stand in one."""
+    text = url.strip(_EDGES).translate(_REMOVED)
+    head, hash_sign, fragment = text.partition("#")
+    path, question, query = head.partition("?")
+    return _escaped(path, "") + question + _escaped(query, ' "<>') + hash_sign + _escaped(fragment, ' "<>`')
+
+
+def _escaped(text: str, also: str) -> str:
+    if text.isascii() and text.isprintable() and not any(char in also for char in text):
+        return text
+    return "".join(char if " " <= char <= "~" and char not in also else _percent(char) for char in text)
+
+
+def _percent(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))

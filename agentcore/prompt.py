@@ -1,0 +1,374 @@
+"""Messages become a prompt: what a model is sent, made of the same message classes.
+
+The work is done per message value, once (`prompt_form`), and a prompt is a fold of such forms
+(`PromptState`), so a state that is kept takes in only what is new. `to_prompt` is that fold from the start.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias, TypeVar, cast
+
+import attrs
+from attrs import field
+from immutabledict import immutabledict
+
+from agentcore.errors import InvalidDataContentError, InvalidPromptError, MissingToolResultsError
+from agentcore.media import detect_image_media_type, is_url, split_data_url
+from agentcore.messages import (
+    AssistantMessage,
+    AssistantPart,
+    ContentOutput,
+    FilePart,
+    ImagePart,
+    Message,
+    SystemMessage,
+    TextPart,
+    ToolApprovalRequestPart,
+    ToolApprovalResponsePart,
+    ToolCallPart,
+    ToolMessage,
+    ToolPart,
+    ToolResultPart,
+    UserMessage,
+    UserPart,
+)
+from agentcore.values import JsonValue, Vector, sealed, vector
+
+__all__ = ["PromptForm", "PromptState", "SystemPrompt", "fold", "prompt_form", "system_messages", "to_prompt"]
+
+SystemPrompt: TypeAlias = str | SystemMessage | Vector[SystemMessage]
+"""The forms that instructions may be given in."""
+
+_P = TypeVar("_P")
+
+ANY_IMAGE = "image/*"
+
+
+def to_prompt(system: SystemPrompt | None, messages: Iterable[Message]) -> Vector[Message]:
+    """The prompt that a model is sent for these instructions and messages.
+
+    Raises:
+        InvalidDataContentError: for an image or file whose data is neither bytes, base64 text nor a URL.
+        MissingToolResultsError: for client tool calls without a result (claims C29, X16).
+    """
+    return fold(PromptState.start(system), messages).prompt()
+
+
+def system_messages(system: SystemPrompt | Iterable[SystemMessage] | None) -> Vector[SystemMessage]:
+    """The instructions as messages; a text, the empty one too, is one message (claim C50).
+
+    Raises InvalidPromptError if they are neither text nor system messages.
+    """
+    if system is None:
+        return vector()
+    if isinstance(system, str):
+        return vector((SystemMessage(system),))
+    messages = vector((system,) if isinstance(system, SystemMessage) else system)
+    if not all(isinstance(message, SystemMessage) for message in messages):
+        raise InvalidPromptError("instructions are a text, a system message or a list of them", "$.system")
+    return messages
+
+
+# ---------------------------------------------------------------- one message
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class PromptForm:
+    """What one message is in a prompt, and what it says about calls; it follows from the message alone."""
+
+    # None stands for the message itself: a form that held its own message would be a reference cycle.
+    changed: Message | None = None
+    opens: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    asks: tuple[tuple[str, str], ...] = ()
+    responds: tuple[str, ...] = ()
+
+
+_AS_IT_IS = PromptForm()
+
+
+def prompt_form(message: Message) -> PromptForm:
+    """The form of a message in a prompt; made once per message value and kept on it.
+
+    Raises InvalidDataContentError with the path of the part inside the message.
+    """
+    kept = message._prompt  # noqa: SLF001 - the slot is there for this module
+    if kept is not None:
+        return cast("PromptForm", kept)
+    form = _form(message)
+    object.__setattr__(message, "_prompt", form)
+    return form
+
+
+def _form(message: Message) -> PromptForm:
+    match message:
+        case SystemMessage():
+            return _AS_IT_IS
+        case UserMessage():
+            return _user_form(message)
+        case AssistantMessage():
+            return _assistant_form(message)
+        case ToolMessage():
+            return _tool_form(message)
+
+
+def _user_form(message: UserMessage) -> PromptForm:
+    if isinstance(message.content, str):
+        return PromptForm(changed=UserMessage(_one_text(message.content), message.provider_options))
+    parts = _converted(message.content, _user_part)
+    return PromptForm(changed=None if parts is None else UserMessage(parts, message.provider_options))
+
+
+def _assistant_form(message: AssistantMessage) -> PromptForm:
+    content = message.content
+    if isinstance(content, str):
+        return PromptForm(changed=AssistantMessage(_one_text(content), message.provider_options))
+    parts = _converted(content, _assistant_part)
+    return PromptForm(
+        changed=None if parts is None else AssistantMessage(parts, message.provider_options),
+        opens=tuple(
+            part.tool_call_id
+            for part in content
+            if isinstance(part, ToolCallPart) and not part.provider_executed
+        ),
+        asks=tuple(
+            (part.approval_id, part.tool_call_id)
+            for part in content
+            if isinstance(part, ToolApprovalRequestPart)
+        ),
+    )
+
+
+def _tool_form(message: ToolMessage) -> PromptForm:
+    parts = _converted(message.content, _tool_part)
+    return PromptForm(
+        changed=None if parts is None else ToolMessage(parts, message.provider_options),
+        answers=tuple(part.tool_call_id for part in message.content if isinstance(part, ToolResultPart)),
+        responds=tuple(
+            part.approval_id for part in message.content if isinstance(part, ToolApprovalResponsePart)
+        ),
+    )
+
+
+def _one_text(text: str) -> Vector[TextPart]:
+    return vector((TextPart(text),))  # prompt.text-becomes-part
+
+
+def _converted(content: Sequence[_P], convert: Callable[[_P], _P | None]) -> Vector[_P] | None:
+    """The converted parts that are left, or None if they are what they were."""
+    parts: list[_P] = []
+    for index, part in enumerate(content):
+        try:
+            shown = convert(part)
+        except InvalidDataContentError as error:
+            raise InvalidDataContentError(f"$.content[{index}]", error.reason) from None
+        if shown is not None:
+            parts.append(shown)
+    same = len(parts) == len(content) and all(map(operator.is_, parts, content))
+    return None if same else vector(parts)
+
+
+def _user_part(part: UserPart) -> UserPart | None:
+    match part:
+        case TextPart():
+            return part if part.text else None  # prompt.user-empty-text-dropped
+        case ImagePart():
+            return _image_as_file(part)
+        case FilePart():
+            return _file(part)
+
+
+def _assistant_part(part: AssistantPart) -> AssistantPart | None:
+    match part:
+        case TextPart("", None):  # prompt.assistant-empty-text-dropped
+            return None
+        case ToolApprovalRequestPart():  # prompt.approval-requests-dropped
+            return None
+        case FilePart():
+            return _file(part)
+        case ToolResultPart():
+            return _result(part)
+        case _:
+            return part
+
+
+def _tool_part(part: ToolPart) -> ToolPart | None:
+    if isinstance(part, ToolResultPart):
+        return _result(part)
+    if not part.provider_executed:  # prompt.approval-responses
+        return None
+    return attrs.evolve(part, provider_executed=None)
+
+
+def _image_as_file(part: ImagePart) -> FilePart:
+    data, media_type = split_data_url(part.image)
+    found = None if is_url(data) else detect_image_media_type(data)
+    declared = part.media_type if media_type is None else media_type
+    if found is None:
+        found = ANY_IMAGE if declared is None else declared
+    return FilePart(data, found, provider_options=part.provider_options)  # prompt.image-becomes-file
+
+
+def _file(part: FilePart) -> FilePart:
+    data, media_type = split_data_url(part.data)
+    if media_type is None:
+        return part
+    return attrs.evolve(part, data=data, media_type=media_type)  # prompt.data-url-split
+
+
+def _result(part: ToolResultPart) -> ToolResultPart:
+    output = part.output
+    if not isinstance(output, ContentOutput):
+        return part
+    items = tuple(_item(item) for item in output.value)
+    if output.provider_options is None and all(map(operator.is_, items, output.value)):
+        return part
+    return attrs.evolve(part, output=ContentOutput(items))  # prompt.media-output
+
+
+def _item(item: JsonValue) -> JsonValue:
+    if not isinstance(item, immutabledict) or item.get("type") != "media":
+        return item
+    is_image = str(item.get("mediaType")).startswith("image/")
+    fields = {key: item[key] for key in ("data", "mediaType") if key in item}
+    return immutabledict({"type": "image-data" if is_image else "file-data", **fields})
+
+
+# ---------------------------------------------------------------- a list of messages
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class PromptState:
+    """Messages folded so far: what a prompt of them is, but for calls that a later message may still answer.
+
+    Failures are kept as data and raised by `prompt`: a state is made of whatever is there, and a hook may
+    still put other messages in its place.
+    """
+
+    closed: Vector[Message] = field(factory=vector)
+    # The tool message at the end, which the next tool message is merged into.
+    tail: ToolMessage | None = None
+    open_calls: tuple[str, ...] = ()
+    # The open calls at each user or system message, where there were any: only the approvals known at the end
+    # tell whether they may be open.
+    left_open: Vector[tuple[str, ...]] = field(factory=vector)
+    asked: Vector[tuple[str, str]] = field(factory=vector)
+    responded: Vector[str] = field(factory=vector)
+    system_count: int = 0
+    count: int = 0
+    # The first message that has no form, with its index.
+    broken: tuple[int, Message] | None = None
+
+    @classmethod
+    def start(cls, system: SystemPrompt | None = None) -> PromptState:
+        """The state before any message (rule prompt.system-first)."""
+        first = system_messages(system)
+        return cls(closed=cast("Vector[Message]", first), system_count=len(first))
+
+    @property
+    def system(self) -> Vector[SystemMessage]:
+        """The instructions that the prompt begins with."""
+        return cast("Vector[SystemMessage]", self.closed[: self.system_count])
+
+    def with_system(self, system: SystemPrompt) -> PromptState:
+        """The same messages under other instructions; if as many as before, whatever the history's length."""
+        first = system_messages(system)
+        if len(first) != self.system_count:
+            closed = vector((*first, *self.closed[self.system_count :]))
+            return attrs.evolve(self, closed=closed, system_count=len(first))
+        closed = self.closed
+        for index, message in enumerate(first):
+            closed = closed.set(index, message)
+        return attrs.evolve(self, closed=closed)
+
+    def prompt(self) -> Vector[Message]:
+        """The prompt of the messages folded so far. Raises as `to_prompt` does."""
+        if self.broken is not None:
+            _raise_broken(*self.broken)
+        if self.open_calls or self.left_open:
+            self._require_results()
+        if self.tail is None or not self.tail.content:  # prompt.empty-tool-message-dropped
+            return self.closed
+        return self.closed.append(self.tail)
+
+    def _require_results(self) -> None:
+        approved = self._approved()
+        for calls in (*self.left_open, self.open_calls):
+            missing = tuple(call for call in calls if call not in approved)
+            if missing:  # prompt.missing-results
+                raise MissingToolResultsError(missing, "$.messages")
+
+    def _approved(self) -> set[str]:
+        # Whether the answer was yes does not matter here: who refuses a call also gives it its result.
+        asked = dict(self.asked)
+        return {asked[approval] for approval in self.responded if approval in asked}
+
+
+def _raise_broken(index: int, message: Message) -> None:
+    try:
+        prompt_form(message)
+    except InvalidDataContentError as error:
+        raise InvalidDataContentError(f"$.messages[{index}]{error.path[1:]}", error.reason) from None
+
+
+def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
+    """The state with more messages; costs what these cost, whatever went before."""
+    new: list[Message] = []
+    tail = [] if state.tail is None else [state.tail]
+    open_calls = dict.fromkeys(state.open_calls)
+    left_open: list[tuple[str, ...]] = []
+    asked: list[tuple[str, str]] = []
+    responded: list[str] = []
+    count = state.count
+    broken = state.broken
+    for message in messages:
+        try:
+            form = prompt_form(message)
+        except InvalidDataContentError:
+            form = _AS_IT_IS
+            broken = broken or (count, message)
+        count += 1
+        shown = message if form.changed is None else form.changed
+        if isinstance(shown, ToolMessage):
+            tail.append(shown)
+            responded += form.responds
+            for call in form.answers:
+                open_calls.pop(call, None)
+            continue
+        new += _closing(tail)
+        new.append(shown)
+        tail = []
+        if isinstance(shown, AssistantMessage):
+            open_calls.update(dict.fromkeys(form.opens))
+            asked += form.asks
+        elif open_calls:
+            left_open.append(tuple(open_calls))
+    return PromptState(
+        closed=state.closed.extend(new),
+        tail=_merged(tail),
+        open_calls=tuple(open_calls),
+        left_open=state.left_open.extend(left_open),
+        asked=state.asked.extend(asked),
+        responded=state.responded.extend(responded),
+        system_count=state.system_count,
+        count=count,
+        broken=broken,
+    )
+
+
+def _closing(tail: list[ToolMessage]) -> tuple[ToolMessage, ...]:
+    merged = _merged(tail)
+    return () if merged is None or not merged.content else (merged,)
+
+
+def _merged(tail: list[ToolMessage]) -> ToolMessage | None:
+    # prompt.tool-messages-merged
+    if len(tail) > 1:
+        return ToolMessage(
+            vector(part for message in tail for part in message.content), tail[0].provider_options
+        )
+    return tail[0] if tail else None

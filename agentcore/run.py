@@ -1,0 +1,386 @@
+"""A whole run as a machine without input and output.
+
+Two rules. Everything that changes a run's state is here. Nothing here does input or output, reads a clock,
+draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of it is
+given as one (`give`). Every `Run` is a value, so it can be kept, forked and played again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import attrs
+from attrs import field
+
+from agentcore.calls import (
+    answers,
+    approval_need,
+    approval_request,
+    checked,
+    goes_on,
+    in_call_order,
+    with_calls,
+)
+from agentcore.chains import Chains
+from agentcore.content import (
+    Approvals,
+    ContentPart,
+    ToolApprovalRequest,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    approval_messages,
+    collect_approvals,
+)
+from agentcore.effects import (
+    ApprovalsNeeded,
+    Cancelled,
+    Done,
+    HookFailed,
+    HookResult,
+    ModelAnswer,
+    ModelFailed,
+    Need,
+    NeedApprovals,
+    NeedFinish,
+    NeedModel,
+    NeedPrepareStep,
+    NeedStepFinish,
+    NeedStepStart,
+    NeedStop,
+    NeedTools,
+    Outcome,
+    RunResult,
+    Settings,
+    StepStartEvent,
+    ToolOutcomes,
+    ToolSpec,
+)
+from agentcore.errors import (
+    AgentCoreError,
+    RunCancelledError,
+    UnexpectedOutcomeError,
+)
+from agentcore.hooks import (
+    PrepareStepArguments,
+    StepOverride,
+    StepRecord,
+    merge_provider_options,
+    tool_choice,
+)
+from agentcore.messages import Message, ToolCallPart
+from agentcore.step import StepResults, prompt_of, step
+from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
+
+__all__ = ["Draft", "Failed", "Run", "give", "need", "start"]
+
+_T = TypeVar("_T")
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Draft:
+    """The step that is going on, as far as it has come."""
+
+    override: StepOverride
+    request: NeedModel
+    active_tools: tuple[str, ...] | None
+    experimental_context: JsonValue = field(eq=strict_key)
+    # The model's parts, with its calls checked.
+    content: tuple[ContentPart, ...] = ()
+    finish_reason: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    requests: tuple[ToolApprovalRequest, ...] = ()
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Run:
+    """A run at one moment: its chains, its finished steps, and what it needs next."""
+
+    settings: Settings
+    chains: Chains
+    steps: Vector[StepRecord] = field(factory=vector)
+    pending: Need | Failed
+    # What is going on: the approvals before step 0, a step, or nothing that has begun.
+    current: Approvals | Draft | None = None
+
+    @property
+    def step_number(self) -> int:
+        """The number of the step that is going on, from 0, which is the count of finished steps."""
+        return len(self.steps)
+
+
+@sealed
+@attrs.frozen
+class Failed:
+    """The run ended by an error; `run` is what it was just before, finished steps included.
+
+    Difference.FAILURE_KEEPS_STEPS.
+    """
+
+    error: Exception
+    run: Run
+
+
+# ---------------------------------------------------------------- the machine
+
+
+def start(settings: Settings, messages: Iterable[Message]) -> Run:
+    """A run of these messages; approved calls in them come before step 0 (rule approval.before-step-0).
+
+    Raises InvalidPromptError if there are none, or something else among them: then there is no run yet.
+    """
+    chains = Chains.start(messages, settings.system)
+    run = Run(settings=settings, chains=chains, pending=_prepare_step(settings, chains, vector()))
+    try:
+        approvals = collect_approvals(chains.initial)
+    except AgentCoreError as error:
+        return _failed(run, error)
+    run = attrs.evolve(run, current=approvals)
+    runnable = [_approved_call(part) for part in approvals.to_run if _can_run(settings.tool(part.tool_name))]
+    if runnable:
+        return _need_tools(run, runnable, settings.experimental_context)
+    return _after_approvals(run, approvals, ())
+
+
+def need(run: Run) -> Need | Failed:
+    """What the run needs next, or how it ended: Done or Failed."""
+    return run.pending
+
+
+def give(run: Run, outcome: Outcome) -> Run:
+    """The run after what came of its need.
+
+    Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
+    that does not answer the need; the run is as it was.
+    """
+    try:
+        return _give(run, outcome)
+    except UnexpectedOutcomeError:
+        raise
+    except AgentCoreError as error:
+        return _failed(run, error)
+
+
+def _give(run: Run, outcome: Outcome) -> Run:  # noqa: C901, PLR0912 - this is the specification, in one table
+    """The whole order of events: what follows which need."""
+    match run.pending, outcome:
+        case ((Done() | Failed()), _):
+            raise UnexpectedOutcomeError("the run has ended; start another one with its messages")
+        case _, Cancelled():
+            return _failed(run, RunCancelledError())
+        case NeedTools(), ToolOutcomes():
+            return _after_tools(run, in_call_order(run.pending.calls, outcome, run.settings))
+        case NeedPrepareStep(), HookResult():
+            return _after_prepare_step(run, StepOverride.from_result(outcome.value))
+        case NeedStepStart(), HookResult():
+            return _at(run, _draft(run).request)
+        case NeedModel(), ModelAnswer():
+            return _after_model(run, _draft(run), outcome)
+        case NeedApprovals(), ApprovalsNeeded():
+            return _after_approval_question(run, _draft(run), outcome.tool_call_ids)
+        case NeedStepFinish(), HookResult():
+            return _at(run, NeedStop(run.steps)) if goes_on(run.pending.record) else _finish(run)
+        case NeedStop(), HookResult():
+            return _after_stop(run, stop=bool(outcome.value))
+        case NeedFinish(), HookResult():
+            return _at(run, Done(run.pending.result))
+        case NeedModel(), ModelFailed():
+            return _failed(run, outcome.error)
+        case ((NeedTools() | NeedModel()), _):
+            pass
+        case _, HookFailed():  # Difference.HOOK_FAILURE_FAILS
+            return _failed(run, outcome.error)
+    given = type(outcome).__name__
+    raise UnexpectedOutcomeError(f"the run has a {type(run.pending).__name__}, which {given} does not answer")
+
+
+def _at(run: Run, pending: Need, current: Draft | None = None) -> Run:
+    return attrs.evolve(run, pending=pending, current=run.current if current is None else current)
+
+
+def _failed(run: Run, error: Exception) -> Run:
+    return attrs.evolve(run, pending=Failed(error, run))
+
+
+def _draft(run: Run) -> Draft:
+    if not isinstance(run.current, Draft):
+        raise UnexpectedOutcomeError("the run was put together by hand: it has no step going on")
+    return run.current
+
+
+# ---------------------------------------------------------------- before a step
+
+
+def _need_tools(run: Run, calls: Sequence[ToolCall], experimental_context: JsonValue) -> Run:
+    # Rule override.prompt-only: the tools of a step are given its input, whatever its prompt was made of.
+    wanted = NeedTools(
+        calls=vector(calls), messages=run.chains.step_input, experimental_context=experimental_context
+    )
+    return _at(run, wanted)
+
+
+def _approved_call(part: ToolCallPart) -> ToolCall:
+    return ToolCall(tool_call_id=part.tool_call_id, tool_name=part.tool_name, input=part.input)
+
+
+def _can_run(tool: ToolSpec | None) -> bool:
+    return tool is not None and tool.has_execute
+
+
+def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> Run:
+    return _next_step(attrs.evolve(run, chains=run.chains.appended(approval_messages(approvals, outputs))))
+
+
+def _next_step(run: Run) -> Run:
+    pending = _prepare_step(run.settings, run.chains, run.steps)
+    return attrs.evolve(run, pending=pending, current=None)
+
+
+def _prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord]) -> NeedPrepareStep:
+    arguments = PrepareStepArguments(
+        model=settings.model,
+        steps=steps,
+        step_number=len(steps),
+        messages=chains.step_input,
+        # Of the call, not of the step before (Difference.CONTEXT_LASTS_ITS_STEP).
+        experimental_context=settings.experimental_context,
+    )
+    return NeedPrepareStep(arguments)
+
+
+# ---------------------------------------------------------------- the model's call
+
+
+def _after_prepare_step(run: Run, override: StepOverride) -> Run:
+    settings = run.settings
+    chains = run.chains.with_override(override.messages)
+    active = _first(override.active_tools, settings.active_tools)
+    request = NeedModel(
+        model=settings.model if override.model is None else override.model,
+        prompt=prompt_of(chains, override.system),
+        tools=_offered(settings, active),
+        tool_choice=_choice(settings, override),
+        provider_options=merge_provider_options(settings.provider_options, override.provider_options),
+    )
+    draft = Draft(
+        override=override,
+        request=request,
+        active_tools=active,
+        experimental_context=_first(override.experimental_context, settings.experimental_context),
+    )
+    run = attrs.evolve(run, chains=chains, current=draft)
+    return _at(run, NeedStepStart(_step_start(run, draft)))
+
+
+def _first(override: _T, default: _T) -> _T:
+    return default if override is None else override  # override.absent
+
+
+def _offered(settings: Settings, active: tuple[str, ...] | None) -> Vector[ToolSpec] | None:
+    if not settings.tools:
+        return None
+    if active is None:
+        return settings.tools
+    return vector(tool for tool in settings.tools if tool.name in active)  # override.active-tools
+
+
+def _choice(settings: Settings, override: StepOverride) -> JsonObject | None:
+    if not settings.tools:
+        return None
+    return _first(_first(override.tool_choice, settings.tool_choice), tool_choice("auto"))
+
+
+def _step_start(run: Run, draft: Draft) -> StepStartEvent:
+    return StepStartEvent(
+        step_number=run.step_number,
+        model=draft.request.model,
+        system=_first(draft.override.system, run.settings.system),
+        messages=run.chains.step_input if run.chains.override is None else run.chains.override,
+        tools=run.settings.tools,
+        tool_choice=draft.request.tool_choice,
+        active_tools=draft.active_tools,
+        steps=run.steps,
+        provider_options=draft.request.provider_options,
+        experimental_context=draft.experimental_context,
+    )
+
+
+# ---------------------------------------------------------------- the model's answer
+
+
+def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> Run:
+    calls = tuple(
+        checked(part, run.settings, draft.active_tools)
+        for part in answer.content
+        if isinstance(part, ToolCall)
+    )
+    reason = answer.finish_reason or ("tool-calls" if calls else "stop")
+    draft = attrs.evolve(draft, content=with_calls(answer.content, calls), calls=calls, finish_reason=reason)
+    doubtful = [call for call in calls if approval_need(call, run.settings) == "ask"]
+    if not doubtful:
+        return _after_approval_question(run, draft, frozenset())
+    question = NeedApprovals(
+        calls=vector(doubtful),
+        messages=run.chains.step_input,
+        experimental_context=draft.experimental_context,
+    )
+    return _at(run, question, draft)
+
+
+# ---------------------------------------------------------------- the tools
+
+
+def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> Run:
+    requests = tuple(
+        approval_request(call)
+        for call in draft.calls
+        if (answer := approval_need(call, run.settings)) is True or (answer and call.tool_call_id in needed)
+    )
+    run = attrs.evolve(run, current=attrs.evolve(draft, requests=requests))
+    waiting = {request.tool_call.tool_call_id for request in requests}
+    runnable = [
+        call
+        for call in draft.calls
+        if not call.invalid and not call.provider_executed and call.tool_call_id not in waiting
+        if _can_run(run.settings.tool(call.tool_name))
+    ]
+    if runnable:
+        return _need_tools(run, runnable, draft.experimental_context)
+    return _after_tools(run, ())
+
+
+# ---------------------------------------------------------------- the end of a step
+
+
+def _after_tools(run: Run, outputs: Iterable[ToolResult | ToolError]) -> Run:
+    if isinstance(run.current, Approvals):
+        return _after_approvals(run, run.current, outputs)
+    draft = _draft(run)
+    content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
+    chains = step(run.chains, StepResults(draft.override, content))
+    record = StepRecord(
+        step_number=run.step_number,
+        model=draft.request.model,
+        prompt=draft.request.prompt,
+        content=content,
+        messages=chains.response,
+        finish_reason=draft.finish_reason,
+        override=draft.override,
+        experimental_context=draft.experimental_context,
+    )
+    return attrs.evolve(
+        run, chains=chains, steps=run.steps.append(record), pending=NeedStepFinish(record), current=None
+    )
+
+
+def _after_stop(run: Run, *, stop: bool) -> Run:
+    return (
+        _finish(run) if stop or run.step_number >= run.settings.max_steps else _next_step(run)
+    )  # loop.stops
+
+
+def _finish(run: Run) -> Run:
+    return _at(run, NeedFinish(RunResult(steps=run.steps, messages=run.chains.response)))
