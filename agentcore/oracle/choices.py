@@ -1,4 +1,4 @@
-"""Where the decisions of a generator come from: a seed, when thousands are wanted, or a shrinking test tool."""
+"""Where the decisions of a generator come from: a seed, or a test tool that shrinks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Choices(Protocol):
-    """A source of decisions. For a source that shrinks, simpler is: the lowest integer, the first item, no."""
+    """A source of decisions. Where it shrinks, simpler is: the lowest integer, the first item, no."""
 
     def integer(self, low: int, high: int) -> int:
         """An integer from low to high, both included."""

@@ -1,7 +1,8 @@
 """Whether two traces agree, and where they first do not.
 
-Two traces agree when they are equal as JSON: types told apart, object keys in any order, `1.0` being `1`. What may
-differ all the same is listed in `PERMITTED`, one small function per permission, each of which can be switched off.
+Two traces agree when they are equal as JSON: types told apart, object keys in any order, `1.0` being `1`.
+What may differ all the same is listed in `PERMITTED`, one small function per permission, each of which can be
+switched off.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Missing:
 MISSING: Final = Missing()
 
 
-# --- permitted differences: each function takes out of a trace what may differ -----------------------------------------
+# --- permitted differences: each function takes out of a trace what may differ ------------------------------
 
 
 def ids_may_differ(trace: Trace) -> Trace:
@@ -47,8 +48,10 @@ def error_messages_may_differ(trace: Trace) -> Trace:
 
 
 def foreign_error_names_may_differ(trace: Trace) -> Trace:
-    """Names that begin with `AI_` are the package's; others are a language's, and say only that there was an error."""
-    return _with_error(trace, lambda error: error if _is_ai_name(error.get("name")) else {**error, "name": "Error"})
+    """Names that begin with `AI_` are the package's; others are a language's and may differ."""
+    return _with_error(
+        trace, lambda error: error if _is_ai_name(error.get("name")) else {**error, "name": "Error"}
+    )
 
 
 def op_error_texts_may_differ(trace: Trace) -> Trace:
@@ -75,15 +78,16 @@ def _is_ai_name(name: object) -> bool:
     return isinstance(name, str) and name.startswith("AI_")
 
 
-# --- comparison -------------------------------------------------------------------------------------------------------
+# --- comparison ---------------------------------------------------------------------------------------------
 
 
 @attrs.frozen(kw_only=True)
 class Difference:
     """The first difference between two traces.
 
-    `path` is where, as deep as it can be said, with what each trace has there (MISSING: nothing); `observation` is the
-    path of the observation that it is in (`$.steps[1].prompt`), with all of what each trace has there.
+    `path` is where, as deep as it can be said, with what each trace has there (MISSING: nothing);
+    `observation` is the path of the observation that it is in (`$.steps[1].prompt`), with all of what each
+    trace has there.
     """
 
     path: str
@@ -160,13 +164,15 @@ def _at(values: list[Any], index: int) -> Any:
 
 
 def _first(path: str, expected: Any, actual: Any) -> _Pair | None:
-    """The first place below the path where the values differ: a parent's keys in the order of the expected value."""
+    """The first place below the path where the values differ, keys in the order of the expected value."""
     stack: list[_Pair] = [(path, expected, actual)]
     while stack:
         where, mine, theirs = stack.pop()
         if isinstance(mine, dict) and isinstance(theirs, dict):
             keys = {**mine, **theirs}
-            below = [(f"{where}{_key(key)}", mine.get(key, MISSING), theirs.get(key, MISSING)) for key in keys]
+            below = [
+                (f"{where}{_key(key)}", mine.get(key, MISSING), theirs.get(key, MISSING)) for key in keys
+            ]
         elif isinstance(mine, list) and isinstance(theirs, list):
             indexes = range(max(len(mine), len(theirs)))
             below = [(f"{where}[{index}]", _at(mine, index), _at(theirs, index)) for index in indexes]
@@ -186,17 +192,21 @@ def _same_scalar(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, bool) or isinstance(theirs, bool):
         return mine is theirs
     numbers = isinstance(mine, (int, float)) and isinstance(theirs, (int, float))
-    return (numbers or type(mine) is type(theirs)) and not isinstance(mine, (dict, list)) and bool(mine == theirs)
+    return (
+        (numbers or type(mine) is type(theirs))
+        and not isinstance(mine, (dict, list))
+        and bool(mine == theirs)
+    )
 
 
-# --- for people -------------------------------------------------------------------------------------------------------
+# --- for people ---------------------------------------------------------------------------------------------
 
 _WIDTH: Final = 160
 _INPUT_LINES: Final = 2_000
 
 
 def render(difference: Difference, *, max_lines: int = 60) -> str:
-    """The observation that differs as a unified diff of indented JSON, cut after so many lines of so many columns."""
+    """The observation that differs as a unified diff of indented JSON, cut after so many lines."""
     mine, theirs = _pretty(difference.expected_observation), _pretty(difference.actual_observation)
     diff = list(difflib.unified_diff(mine, theirs, "expected", "actual", lineterm="", n=3))
     if len(diff) > max_lines:

@@ -1,7 +1,8 @@
 """An implementation in a process of its own: programs to its standard input, traces from its standard output.
 
-One `Driver` is one command; it is started when first needed and again after it died. Whatever the process does is
-an `Outcome`, and each kind of misbehaviour is a type of its own. Needs pipes that `selectors` can wait for (POSIX).
+One `Driver` is one command; it is started when first needed and again after it died. Whatever the process
+does is an `Outcome`, and each kind of misbehaviour is a type of its own. Needs pipes that `selectors` can
+wait for (POSIX).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
@@ -71,11 +73,11 @@ Outcome: TypeAlias = Answer | Unsupported | Crashed | Hung | Malformed
 
 
 class Driver:
-    """Runs `argv`; `submit` programs, as many at once as wanted, and take their outcomes in order with `receive`.
+    """Runs `argv`: `submit` programs, as many as wanted, and take their outcomes in order with `receive`.
 
-    A process that fails is killed with all that it started, and the program it was at gets the failure as its outcome; those
-    submitted after it go to a new process. `time_limit` is the time from one answer (or the submission) to the next, in
-    seconds. Use it in a `with` block, or `close` it.
+    A process that fails is killed with all that it started, and the program it was at gets the failure as its
+    outcome; those submitted after it go to a new process. `time_limit` is how many seconds `receive` waits.
+    Use it in a `with` block, or `close` it.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class Driver:
             self._process.send(line)
 
     def receive(self) -> Outcome:
-        """Waits for the outcome of the program that was submitted first. Raises LookupError if there is none."""
+        """Waits for the outcome of the program submitted first. Raises LookupError if there is none."""
         if not self._pending:
             raise LookupError("no program was submitted")
         asked = self._pending[0][0]
@@ -141,7 +143,7 @@ class Driver:
             self._process.pump(0)
 
     def close(self) -> None:
-        """Lets the process end, or kills it if it does not within a second; pending programs are forgotten."""
+        """Lets the process end, and kills it if it does not within a second; forgets pending programs."""
         self._pending.clear()
         if self._process is not None:
             self._process.finish(1.0)
@@ -280,19 +282,18 @@ class _Process:
             self.pump(left)
 
     def _stop(self) -> None:
-        """Kills the group. The leader is waited for afterwards only, for until then its number names this group alone."""
+        """Kills the group; only then waits for its leader, whose number names no other group until then."""
         if self._popen.returncode is not None:
             return
         if self._ended:
             self._let_end(0.5)
-        try:
+        # The group may be gone, or be the ended leader alone, to which some systems refuse a signal.
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass  # the whole group is gone, or only the ended leader is left (some systems refuse a signal to it)
         self._popen.wait()
 
     def _let_end(self, seconds: float) -> None:
-        """Standard output is closed a moment before the process has ended; its own exit code tells more than our kill."""
+        """Output closes a moment before the process ends, and its own exit code tells more than our kill."""
         deadline = time.monotonic() + seconds
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         while os.waitid(os.P_PID, self._popen.pid, options) is None and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Programs: a run of an agent loop as data, one JSON text per line (`agentcore/schemas/program.schema.json`)."""
+"""Programs: runs of an agent loop as data, one JSON text per line (`schemas/program.schema.json`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from agentcore.errors import AgentCoreError
 
 __all__ = ["MAX_DEPTH", "BadProgram", "check_program", "parse_program", "program_to_line"]
 
-# Implementations walk programs by recursion (structuredClone among them), so the limit is the format's, not a parser's.
+# Implementations walk programs by recursion (structuredClone among them): a limit of the format, not of a
+# parser.
 MAX_DEPTH: Final = 128
 _EXACT: Final = 2**53
 _FIELDS: Final = (
@@ -27,11 +28,11 @@ _PROTO: Final = (
 
 
 class BadProgram(AgentCoreError, ValueError):  # noqa: N818 - the name is the one in traces
-    """A line that is no program: `reason` says what is wrong and what to do, `id` is the program's if it has one."""
+    """A line that is no program: `reason` says what is wrong and what to do, `id` the program's, if any."""
 
     wire_name: ClassVar[str] = "BadProgram"
 
-    def __init__(self, reason: str, path: str = "$", id: str | float | None = None) -> None:  # noqa: A002 - a field
+    def __init__(self, reason: str, path: str = "$", id: str | float | None = None) -> None:  # noqa: A002
         super().__init__(reason, path, id)
         self.reason = reason
         self.path = path
@@ -44,8 +45,8 @@ class BadProgram(AgentCoreError, ValueError):  # noqa: N818 - the name is the on
 def parse_program(line: str | bytes) -> dict[str, Any]:
     """The program that the line holds, as plain dicts and lists.
 
-    Numbers become what JavaScript makes of them: `1.0` is `1`, integers beyond 2**53 are rounded. Raises BadProgram for
-    whatever else the line may be.
+    Numbers become what JavaScript makes of them: `1.0` is `1`, integers beyond 2**53 are rounded. Raises
+    BadProgram for whatever else the line may be.
     """
     text = _decode(line)
     value = _read(text)
@@ -71,7 +72,7 @@ def check_program(value: object) -> None:
 
 
 def program_to_line(program: Mapping[str, Any]) -> str:
-    """The program as one line of ASCII without the line end: top-level fields in a fixed order, others as they are."""
+    """One line of ASCII without a line end: top-level fields in a fixed order, others as they are."""
     ordered = {field: program[field] for field in _FIELDS if field in program}
     return json.dumps(ordered, separators=(",", ":"), allow_nan=False)
 
@@ -145,17 +146,27 @@ def _id_of(program: Any) -> str | float | None:
     return found if isinstance(found, (str, int, float)) and not isinstance(found, bool) else None
 
 
-# --- the schema, and what to say of its errors ----------------------------------------------------------------------
+# --- the schema, and what to say of its errors --------------------------------------------------------------
 
-_SCHEMA: Final[dict[str, Any]] = json.loads(files("agentcore").joinpath("schemas/program.schema.json").read_text("utf-8"))
+_SCHEMA: Final[dict[str, Any]] = json.loads(
+    files("agentcore").joinpath("schemas/program.schema.json").read_text("utf-8")
+)
 _VERBS: Final = {verb: verb for verb in ("set", "append", "delete", "return", "keep", "freeze", "throw")}
 _STAGES: Final = {
-    **{"keepRoles": "keepRoles", "dropRoles": "dropRoles", "replace": "replaceStage", "append": "appendStage"},
-    **{"prepend": "prependStage", "slice": "sliceStage", "literal": "literalStage"},
+    "keepRoles": "keepRoles",
+    "dropRoles": "dropRoles",
+    "replace": "replaceStage",
+    "append": "appendStage",
+    "prepend": "prependStage",
+    "slice": "sliceStage",
+    "literal": "literalStage",
 }
 _PARTS: Final = {
-    **{"text": "textPart", "reasoning": "textPart", "tool-call": "toolCallPart"},
-    **{"tool-result": "toolResultPart", "source": "sourcePart"},
+    "text": "textPart",
+    "reasoning": "textPart",
+    "tool-call": "toolCallPart",
+    "tool-result": "toolResultPart",
+    "source": "sourcePart",
 }
 
 
@@ -212,8 +223,14 @@ def _explain_choice(schema_path: list[str], value: Any) -> tuple[str, str]:
             return "", "only prepareStep has return; drop it, or move the op there"
         return _explain_named(value, _VERBS, "an op is an object with one verb of: ")
     if kind == "tool":
-        return "", "a tool has an output, unless it has error, noExecute or needsApproval, or returns its input"
-    return "", "a path is a list of field names, and indexes that are whole numbers; __proto__ is not one of them"
+        return (
+            "",
+            "a tool has an output, unless it has error, noExecute or needsApproval, or returns its input",
+        )
+    return (
+        "",
+        "a path is a list of field names, and indexes that are whole numbers; __proto__ is not one of them",
+    )
 
 
 def _explain_named(value: Any, known: dict[str, str], what: str) -> tuple[str, str]:
@@ -233,15 +250,15 @@ def _reason(error: jsonschema_rs.ValidationError) -> str:
         case {"unexpected": [*names]}:
             node = _node(error.schema_path)
             return f"has the unknown field {names[0]}; the fields are {', '.join(node['properties'])}"
-        case {"property": str(name)}:
-            return f"has no field {name}; add it"
+        case {"property": str(field)}:
+            return f"has no field {field}; add it"
         case {"types": [*types]}:
             return f"is of the wrong type; make it {' or '.join(map(str, types))}"
         case {"options": [*options]}:
             return f"must be one of {', '.join(map(str, options))}"
     if "propertyNames" in error.schema_path:
-        names = ", ".join(_SCHEMA["$defs"]["options"]["propertyNames"]["not"]["enum"])
-        return f"no option may be any of {names}: those have their own places in a program, or none"
+        reserved = ", ".join(_SCHEMA["$defs"]["options"]["propertyNames"]["not"]["enum"])
+        return f"no option may be any of {reserved}: those have their own places in a program, or none"
     if "dependentSchemas" in error.schema_path:
         return "an object with $ref or $clone has no other field; drop the others"
     return f"{error.message} (program.schema.json, {'/'.join(map(str, error.schema_path))})"

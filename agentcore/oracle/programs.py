@@ -1,9 +1,12 @@
 """Random programs: every hook, op, stage, origin and depth of the format, most of them running to their end.
 
-What a program looks like when minimal: path `stream`, one user message with the text `#1`, a script of one step that
-answers with one text, no system, tools, options or hooks. Every choice is arranged so that the simplest one leads there
-(no before yes, few before many, plain before nested), which is what makes shrunk examples readable.
+What a program looks like when minimal: path `stream`, one user message with the text `#1`, a script of one
+step that answers with one text, no system, tools, options or hooks. Every choice is arranged so that the
+simplest one leads there (no before yes, few before many, plain before nested), which is what makes shrunk
+examples readable.
 """
+
+# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def random_programs(seeds: Iterable[int], path: str | None = None) -> Iterator[J
     return (program_of_seed(seed, path) for seed in seeds)
 
 
-def random_program(choices: Choices, *, id: str, path: str | None = None) -> Json:  # noqa: A002 - the field's name
+def random_program(choices: Choices, *, id: str, path: str | None = None) -> Json:  # noqa: A002
     """A program for the given path, or for either."""
     return _Generator(choices).program(id, path or choices.sample(("stream", "generate")))
 
@@ -77,8 +80,9 @@ class _Generator:
 
     # --- the history ---
 
-    def history(self) -> list[Json]:
-        choices, messages = self.choices, list[Json]()
+    def history(self) -> list[Any]:
+        choices = self.choices
+        messages: list[Any] = []
         if choices.chance(4):
             messages.append({"role": "system", "content": self.make.mark()})
         for _ in range(choices.sample((0, 0, 0, 1, 1, 2))):
@@ -148,7 +152,9 @@ class _Generator:
 
     def output(self) -> Json:
         choices, make = self.choices, self.make
-        kind = choices.sample(("json", "json", "text", "content", "error-text", "error-json", "execution-denied"))
+        kind = choices.sample(
+            ("json", "json", "text", "content", "error-text", "error-json", "execution-denied")
+        )
         if kind == "execution-denied":
             return {"type": kind} | ({"reason": make.mark()} if choices.chance(50) else {})
         value: Any = make.mark()
@@ -205,9 +211,16 @@ class _Generator:
             parts.append({"type": "source", "sourceType": "url", "id": "s", "url": "https://example.com/"})
         if choices.chance(6):
             call_id = self.call_id()
-            common = {"toolCallId": call_id, "toolName": "search"} | ({"dynamic": True} if choices.chance(70) else {})
+            common = {"toolCallId": call_id, "toolName": "search"} | (
+                {"dynamic": True} if choices.chance(70) else {}
+            )
             call = {"type": "tool-call", **common, "input": make.payload(), "providerExecuted": True}
-            result = {"type": "tool-result", "toolCallId": call_id, "toolName": "search", "result": make.payload()}
+            result = {
+                "type": "tool-result",
+                "toolCallId": call_id,
+                "toolName": "search",
+                "result": make.payload(),
+            }
             parts += [call, result | ({"isError": True} if choices.chance(20) else {})]
         return parts
 
@@ -222,7 +235,12 @@ class _Generator:
 
     def generated_call(self) -> Json:
         name = "absent" if self.choices.chance(2) else self.choices.sample(_TOOLS)
-        call = {"type": "tool-call", "toolCallId": self.call_id(), "toolName": name, "input": self.make.payload()}
+        call = {
+            "type": "tool-call",
+            "toolCallId": self.call_id(),
+            "toolName": name,
+            "input": self.make.payload(),
+        }
         return self.with_metadata(call)
 
     def tool(self) -> Json:
@@ -232,7 +250,11 @@ class _Generator:
         if choices.chance(35):
             tool["returns"] = choices.sample(("shared", "input", "fresh"))
         if choices.chance(15):
-            shown = {"input": {"a": "x"}, "output": tool["output"], "messages": [{"role": "user", "content": "x"}]}
+            shown = {
+                "input": {"a": "x"},
+                "output": tool["output"],
+                "messages": [{"role": "user", "content": "x"}],
+            }
             tool["mutate"] = [self.make.write(shown) for _ in range(choices.integer(1, 2))]
         for field, percent in (("error", 5), ("needsApproval", 3), ("noExecute", 2)):
             if choices.chance(percent):
@@ -244,7 +266,9 @@ class _Generator:
     def system(self) -> Any:
         make = self.make
         message = self.optioned({"role": "system", "content": make.mark()}, 40)
-        return self.choices.sample((make.mark(), message, [message, {"role": "system", "content": make.mark()}]))
+        return self.choices.sample(
+            (make.mark(), message, [message, {"role": "system", "content": make.mark()}])
+        )
 
     def options(self) -> Json:
         choices, make = self.choices, self.make
@@ -270,7 +294,7 @@ class _Generator:
     # --- the hooks ---
 
     def write_hooks(self, program: Json) -> None:
-        """Hooks step by step, in the order in which a step runs them, so that what one keeps a later one can use."""
+        """Hooks in the order in which a run calls them, so that what one keeps a later one can use."""
         choices = self.choices
         expected = _Expected(program["messages"])
         context = program.get("options", {}).get("experimental_context")
@@ -288,9 +312,17 @@ class _Generator:
             called = next((part for part in parts if part["type"] == "tool-call"), None)
             if called is not None and made[1:]:
                 output = tools.get(called["toolName"], {}).get("output")
-                inside = {"input": called["input"], "output": output, "messages": shown, "experimental_context": context}
+                inside = {
+                    "input": called["input"],
+                    "output": output,
+                    "messages": shown,
+                    "experimental_context": context,
+                }
                 self.hook("execute", index, percents, inside)
-            step = {"content": _content(parts, tools), "response": {"messages": [*expected.response, *made]}}
+            step: Json = {
+                "content": _content(parts, tools),
+                "response": {"messages": [*expected.response, *made]},
+            }
             self.hook("onStepFinish", index, percents, step | _shortcuts(step["content"]))
             expected.steps = [*expected.steps, step]
             expected.response = [*expected.response, *made]
@@ -319,7 +351,7 @@ class _Generator:
         entries.append(ops)
 
     def probe(self) -> Json:
-        """Keeps something of the model's options that no trace shows; a later message may carry a copy of it."""
+        """Keeps something of the model's options that no trace shows; a later message may carry a copy."""
         field, shape = self.choices.sample((("providerOptions", {"p": {}}), ("toolChoice", {"type": "auto"})))
         return {"keep": [field], "as": self.make.name(shape)}
 
@@ -360,19 +392,19 @@ class _Generator:
     def stage(self, messages: list[Json]) -> Any:
         choices, make = self.choices, self.make
         kind = choices.integer(0, 99)
-        if kind < 20:  # noqa: PLR2004 - percent
+        if kind < 20:
             return choices.sample(("copy", "clone"))
-        if kind < 40:  # noqa: PLR2004 - percent
+        if kind < 40:
             added: Any = make.user_message()
             if make.kept and choices.chance(25):
                 seen = {"p": {"seen": {"$clone": ["$" + choices.sample([*make.kept])]}}}
                 added = {**added, "providerOptions": seen}
             return {choices.sample(("append", "prepend")): [added]}
-        if kind < 60:  # noqa: PLR2004 - percent
+        if kind < 60:
             return self.replacement(messages)
-        if kind < 72:  # noqa: PLR2004 - percent
+        if kind < 72:
             return self.role_filter()
-        if kind < 85:  # noqa: PLR2004 - percent
+        if kind < 85:
             return {"slice": choices.sample(([0], [0, 1], [1], [-1], [-2], [0, -1], [-3, -1]))}
         return {"literal": [make.user_message()] if choices.chance(90) else [{"$ref": ["messages", 0]}]}
 
@@ -389,7 +421,11 @@ class _Generator:
         some = (["assistant", "tool"], ["system"], ["tool"], ["assistant"])
         if self.choices.chance(50):
             return {"dropRoles": self.choices.sample(some)}
-        return {"keepRoles": self.choices.sample((["user"], ["user", "system"], ["user", "assistant", "tool"], ["tool"]))}
+        return {
+            "keepRoles": self.choices.sample(
+                (["user"], ["user", "system"], ["user", "assistant", "tool"], ["tool"])
+            )
+        }
 
 
 _NAMES: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")
@@ -398,7 +434,7 @@ _MANY: Final[dict[str, float]] = dict(zip(_NAMES, (55, 20, 25, 25, 35, 20, 30), 
 _NONE: Final[dict[str, float]] = dict.fromkeys(_NAMES, 0)
 
 
-# --- what a run is expected to make, by the plain rules ---------------------------------------------------------------
+# --- what a run is expected to make, by the plain rules -----------------------------------------------------
 
 
 def _executed(call: Json, tools: Json) -> bool:
@@ -408,7 +444,10 @@ def _executed(call: Json, tools: Json) -> bool:
 
 def _content(parts: list[Json], tools: Json) -> list[Json]:
     calls = [part for part in parts if part["type"] == "tool-call" and _executed(part, tools)]
-    return [*parts, *({**call, "type": "tool-result", "output": tools[call["toolName"]]["output"]} for call in calls)]
+    return [
+        *parts,
+        *({**call, "type": "tool-result", "output": tools[call["toolName"]]["output"]} for call in calls),
+    ]
 
 
 def _shortcuts(content: list[Json]) -> Json:
@@ -424,10 +463,14 @@ def _renamed(part: Json) -> Json:
 
 
 def _response(parts: list[Json], tools: Json) -> list[Json]:
-    said = [_renamed(part) for part in parts if part["type"] in ("reasoning", "tool-call") or part.get("text")]
+    said = [
+        _renamed(part) for part in parts if part["type"] in ("reasoning", "tool-call") or part.get("text")
+    ]
     results = [
         {
-            **{"type": "tool-result", "toolCallId": part["toolCallId"], "toolName": part["toolName"]},
+            "type": "tool-result",
+            "toolCallId": part["toolCallId"],
+            "toolName": part["toolName"],
             "output": {"type": "json", "value": tools[part["toolName"]]["output"]},
         }
         for part in parts
@@ -444,6 +487,7 @@ def _prompt(system: Any, messages: list[Json]) -> list[Json]:
     for message in messages:
         content = message.get("content", "")
         if isinstance(content, str) and message["role"] != "system":
-            message = {**message, "content": [{"type": "text", "text": content}]}  # noqa: PLW2901 - its other form
-        prompt.append(message)
+            prompt.append({**message, "content": [{"type": "text", "text": content}]})
+        else:
+            prompt.append(message)
     return prompt

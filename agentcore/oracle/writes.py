@@ -1,9 +1,12 @@
 """Random values and random in-place writes, aimed at what a hook is expected to be shown.
 
-A generator that knows roughly what a message list will look like can write paths that lead somewhere: `Maker.write`
-walks into such a value to a random depth and makes an op that fits what it finds there, so most writes leave a run
-alive. Every new text is a marker of its own (`#1`, `#2`, ...), which is how a trace shows how far a write spread.
+A generator that knows roughly what a message list will look like can write paths that lead somewhere:
+`Maker.write` walks into such a value to a random depth and makes an op that fits what it finds there, so most
+writes leave a run alive. Every new text is a marker of its own (`#1`, `#2`, ...), which is how a trace shows
+how far a write spread.
 """
+
+# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
 
 from __future__ import annotations
 
@@ -19,10 +22,22 @@ Path: TypeAlias = list[str | int]
 BASE64: Final = ("aGk=", "iVBORw0KGgo=", "aXQgaXM=")
 _BYTES_KEYS: Final = frozenset({"image", "data"})
 _MESSAGE_LISTS: Final = frozenset({"messages", "prompt", "$caller"})
-# Fields by which the loop tells things apart: a write there mostly ends the run, so only wrong() aims at them.
+# Fields by which the loop tells things apart: a write there mostly ends the run, so only wrong() aims at
+# them.
 _FIXED: Final = frozenset(
     {"type", "role", "toolCallId", "toolName", "approvalId", "approved", "mediaType", "providerExecuted"}
-    | {"sourceType", "id", "url", "fileId", "dynamic", "isError", "invalid", "toolCalls", "toolResults", "steps"},
+    | {
+        "sourceType",
+        "id",
+        "url",
+        "fileId",
+        "dynamic",
+        "isError",
+        "invalid",
+        "toolCalls",
+        "toolResults",
+        "steps",
+    },
 )
 _DELETABLE: Final = frozenset({"user", "system", "text", "reasoning"})
 
@@ -45,14 +60,20 @@ class Maker:
 
     def leaf(self) -> Any:
         """A JSON value without anything inside."""
-        return self.mark() if self.choices.chance(70) else self.choices.sample((0, 1, True, None, 2.5, "", -3, False))
+        return (
+            self.mark()
+            if self.choices.chance(70)
+            else self.choices.sample((0, 1, True, None, 2.5, "", -3, False))
+        )
 
     def payload(self) -> dict[str, Any]:
         """A JSON object, at times nested: a tool's input, an output, provider options."""
         choices = self.choices
         made: dict[str, Any] = {"a": self.leaf()}
         if choices.chance(30):
-            made["in"] = {"b": self.leaf(), "deep": {"c": self.mark()}} if choices.chance(40) else {"b": self.mark()}
+            made["in"] = (
+                {"b": self.leaf(), "deep": {"c": self.mark()}} if choices.chance(40) else {"b": self.mark()}
+            )
         if choices.chance(25):
             made["list"] = [self.mark(), {"d": self.mark()}] if choices.chance(50) else [self.mark()]
         return made
@@ -96,7 +117,11 @@ class Maker:
             return self.user_message()
         kind = siblings[0].get("type") if siblings and isinstance(siblings[0], dict) else None
         if kind == "tool-result" and key == "content":
-            call = {"toolCallId": "extra", "toolName": "look", "output": {"type": "text", "value": self.mark()}}
+            call = {
+                "toolCallId": "extra",
+                "toolName": "look",
+                "output": {"type": "text", "value": self.mark()},
+            }
             return {"type": "tool-result", **call}
         if key == "content" or kind is not None:
             return self.text_part()
@@ -113,7 +138,11 @@ class Maker:
         # A reference itself cannot be assigned, so a path goes at least one key below it where it can.
         while isinstance(value, (dict, list)) and value and (len(path) == 1 or choices.chance(78)):
             if isinstance(value, list):
-                if len(path) == 1 and not root.startswith("$") and choices.chance(1 if root == "steps" else 18):
+                if (
+                    len(path) == 1
+                    and not root.startswith("$")
+                    and choices.chance(1 if root == "steps" else 18)
+                ):
                     break
                 index = choices.integer(0, len(value) - 1)
                 path.append(index - len(value) if choices.chance(50) else index)
@@ -133,12 +162,13 @@ class Maker:
             return "$" + choices.sample([*self.kept][1:])
         if choices.chance(4):
             return "$caller"
-        return choices.sample([*argument])
+        fields = [*argument]
+        return fields[0] if choices.chance(35) else choices.sample(fields)
 
     # --- ops ---
 
     def write(self, argument: dict[str, Any], first: str | None = None) -> Op:
-        """An op on the hook's argument: mostly one that fits, now and then a wrong or misled one, a keep or a freeze."""
+        """An op on the hook's argument: mostly one that fits, now and then a wrong one, a keep, a freeze."""
         choices = self.choices
         if choices.chance(12):
             return self._unusual(argument)
@@ -149,7 +179,11 @@ class Maker:
         if isinstance(value, dict):
             return self._write_object(path, value)
         if isinstance(value, str) and choices.chance(50):
-            return {"append": path, "with": self.mark()} if key not in _BYTES_KEYS else self._set(path, value, key)
+            return (
+                {"append": path, "with": self.mark()}
+                if key not in _BYTES_KEYS
+                else self._set(path, value, key)
+            )
         if key == "content" and choices.chance(15):
             return {"set": path, "to": [self.text_part()]}
         return self._set(path, value, key)
@@ -159,18 +193,26 @@ class Maker:
 
     def _write_list(self, path: Path, key: str | int, value: list[Any]) -> Op:
         choices = self.choices
+        if value and _is_record(value[0]):
+            return (
+                {"delete": [*path, -1]}
+                if choices.chance(40)
+                else {"set": [*path, -1, "new"], "to": self.leaf()}
+            )
         action = choices.integer(0, 99)
-        if action < 45 or not value:  # noqa: PLR2004 - percent
+        if action < 45 or not value:
             with_: Any = self.element(value, key)
             if key in _MESSAGE_LISTS and value and choices.chance(10):
-                with_ = {"$ref" if choices.chance(60) else "$clone": [*path, choices.integer(0, len(value) - 1)]}
+                with_ = {
+                    "$ref" if choices.chance(60) else "$clone": [*path, choices.integer(0, len(value) - 1)]
+                }
             return {"append": path, "with": with_}
         index = choices.integer(0, len(value) - 1)
-        if action < 65:  # noqa: PLR2004 - percent
+        if action < 65:
             return self._set([*path, index], value[index], index)
-        if action < 80:  # noqa: PLR2004 - percent
+        if action < 80:
             return {"delete": [*path, self._deletable(value)]}
-        if key == "content" and action < 90:  # noqa: PLR2004 - percent
+        if key == "content" and action < 90:
             return {"set": path, "to": self.mark()}
         return self._set(path, value, key)
 
@@ -189,18 +231,18 @@ class Maker:
         choices = self.choices
         tagged = "role" in value or "type" in value
         action = choices.integer(0, 99)
-        if tagged and action < 45:  # noqa: PLR2004 - percent
+        if tagged and action < 45:
             return {"set": [*path, "providerOptions"], "to": self.provider_options()}
-        if tagged and action < 50 and value.get("role") in ("user", "assistant"):  # noqa: PLR2004 - percent
+        if tagged and action < 50 and value.get("role") in ("user", "assistant"):
             return {"set": [*path, "content"], "to": [self.text_part()]}
-        if action < 45 or len(path) == 1:  # noqa: PLR2004 - percent
+        if action < 45 or len(path) == 1 or _is_record(value):
             return {"set": [*path, "new"], "to": self._reference(path) or self.leaf()}
-        if action < 55 and not tagged and value:  # noqa: PLR2004 - percent
+        if action < 55 and not tagged and value:
             return {"delete": [*path, choices.sample([*value])]}
         return self._set(path, value, "")
 
     def _reference(self, path: Path) -> Op | None:
-        """Something live or copied as a value: mostly what is kept, seldom the object around (which makes a cycle)."""
+        """Something live or copied as a value: mostly what is kept, seldom the object around (a cycle)."""
         choices = self.choices
         if not self.kept or not choices.chance(12):
             return None
@@ -211,12 +253,12 @@ class Maker:
     def _unusual(self, argument: dict[str, Any]) -> Op:
         choices = self.choices
         kind = choices.integer(0, 99)
-        if kind < 45:  # noqa: PLR2004 - percent
+        if kind < 45:
             return self.keep(argument)
         path, value = self._walk(argument, None)
-        if kind < 62:  # noqa: PLR2004 - percent
+        if kind < 62:
             return self._astray(path)
-        if kind < 72:  # noqa: PLR2004 - percent
+        if kind < 72:
             return {"freeze": path}
         return self._wrong(path, value)
 
@@ -236,16 +278,28 @@ class Maker:
         return name
 
     def _astray(self, path: Path) -> Op:
-        ends: tuple[Path, ...] = (["nothing"], ["messages", 99, "content"], ["$nobody", 0], [*path, "no", "where"])
+        ends: tuple[Path, ...] = (
+            ["nothing"],
+            ["messages", 99, "content"],
+            ["$nobody", 0],
+            [*path, "no", "where"],
+        )
         path = self.choices.sample(ends)
         return self.choices.sample(({"delete": path}, {"append": path, "with": self.mark()}))
 
     def _wrong(self, path: Path, value: Any) -> Op:
         """A write of the wrong type, or of a field that tells things apart."""
         choices = self.choices
+        if _is_record(value) or (isinstance(value, list) and value and _is_record(value[0])):
+            return {"keep": path, "as": self.name(value)}
         if isinstance(value, dict) and value:
             path = [*path, choices.sample([*value])]
         if choices.chance(25) and len(path) > 1:
             return {"delete": path}
-        to = choices.sample((7, None, {}, [], "system", "odd", True, [None], {"type": "odd"}))
+        to: Any = choices.sample((7, None, {}, [], "system", "odd", True, [None], {"type": "odd"}))
         return {"set": path, "to": to}
+
+
+def _is_record(value: Any) -> bool:
+    """Whether it is a step's result or a part of its frame, without which no run can go on or be reported."""
+    return isinstance(value, dict) and ("response" in value or "messages" in value)
