@@ -38,13 +38,16 @@ def checked(call: ToolCall, settings: Settings, active: tuple[str, ...] | None) 
     tool = settings.tool(call.tool_name)
     if call.invalid:
         return attrs.evolve(call, dynamic=True, error=call.error or "invalid tool call")
-    if call.provider_executed and (tool is not None or call.dynamic):  # call.provider-dynamic
-        return call
     if tool is None:
+        if call.provider_executed and call.dynamic:  # call.provider-dynamic
+            return call
         names = None if settings.tools is None else tuple(tool.name for tool in settings.tools)
         return _invalid(call, names)
-    if active is not None and tool.name not in active:  # Difference.HIDDEN_TOOL_IS_AN_ERROR
-        return _invalid(call, tuple(tool.name for tool in settings.tools or () if tool.name in active))
+    hidden = active is not None and tool.name not in active
+    if hidden and not call.provider_executed:  # Difference.HIDDEN_TOOL_IS_AN_ERROR
+        return _invalid(
+            call, tuple(tool.name for tool in settings.tools or () if tool.name in (active or ()))
+        )
     return attrs.evolve(call, dynamic=True) if tool.dynamic else call
 
 

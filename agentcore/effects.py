@@ -98,7 +98,7 @@ class Settings:
     active_tools: tuple[str, ...] | None = field(default=None, converter=_names)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
     experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
-    max_steps: int = DEFAULT_MAX_STEPS
+    max_steps: int = field(default=DEFAULT_MAX_STEPS)
 
     @max_steps.validator
     def _is_positive(self, _: attrs.Attribute[Any], value: int) -> None:
