@@ -233,8 +233,8 @@ def _to_part(generated: ContentPart) -> AssistantPart | None:
             )
         case ToolApprovalRequest():
             return ToolApprovalRequestPart(generated.approval_id, generated.tool_call.tool_call_id)
-        case Source():
-            return None  # content.sources-dropped
+        case _:
+            return None  # a source: content.sources-dropped
 
 
 def _to_text_part(generated: GeneratedText) -> TextPart | None:

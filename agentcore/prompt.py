@@ -111,7 +111,7 @@ def _form(message: Message) -> PromptForm:
             return _user_form(message)
         case AssistantMessage():
             return _assistant_form(message)
-        case ToolMessage():
+        case _:
             return _tool_form(message)
 
 
@@ -177,7 +177,7 @@ def _user_part(part: UserPart) -> UserPart | None:
             return part if part.text else None  # prompt.user-empty-text-dropped
         case ImagePart():
             return _image_as_file(part)
-        case FilePart():
+        case _:
             return _file(part)
 
 

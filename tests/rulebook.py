@@ -1,0 +1,21 @@
+"""Which test states which rule: `@states(Rule.X)` on a test, read back by test_rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from agentcore.rules import Difference, Rule
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+STATED: dict[Rule | Difference, list[str]] = {}
+
+
+def states(*rules: Rule | Difference) -> Callable[[_F], _F]:
+    def record(test: _F) -> _F:
+        for rule in rules:
+            STATED.setdefault(rule, []).append(test.__name__)
+        return test
+
+    return record
