@@ -1,3 +1,72 @@
 """Reference implementation of what an agent loop does with messages."""
 
 from __future__ import annotations
+
+from agentcore.errors import (
+    AgentCoreError,
+    ImmutableWriteError,
+    InvalidJsonError,
+    InvalidMessageError,
+    WireError,
+)
+from agentcore.messages import (
+    AssistantMessage,
+    ContentOutput,
+    ErrorJsonOutput,
+    ErrorTextOutput,
+    ExecutionDeniedOutput,
+    FilePart,
+    ImagePart,
+    JsonOutput,
+    Message,
+    ReasoningPart,
+    SystemMessage,
+    TextOutput,
+    TextPart,
+    ToolApprovalRequestPart,
+    ToolApprovalResponsePart,
+    ToolCallPart,
+    ToolMessage,
+    ToolOutput,
+    ToolResultPart,
+    UserMessage,
+)
+from agentcore.values import JsonObject, JsonValue, Vector, freeze, thaw, vector
+from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire
+
+__all__ = [
+    "AgentCoreError",
+    "AssistantMessage",
+    "ContentOutput",
+    "ErrorJsonOutput",
+    "ErrorTextOutput",
+    "ExecutionDeniedOutput",
+    "FilePart",
+    "ImagePart",
+    "ImmutableWriteError",
+    "InvalidJsonError",
+    "InvalidMessageError",
+    "JsonObject",
+    "JsonOutput",
+    "JsonValue",
+    "Message",
+    "ReasoningPart",
+    "SystemMessage",
+    "TextOutput",
+    "TextPart",
+    "ToolApprovalRequestPart",
+    "ToolApprovalResponsePart",
+    "ToolCallPart",
+    "ToolMessage",
+    "ToolOutput",
+    "ToolResultPart",
+    "UserMessage",
+    "Vector",
+    "WireError",
+    "freeze",
+    "message_from_wire",
+    "message_to_wire",
+    "messages_from_wire",
+    "thaw",
+    "vector",
+]
