@@ -1,0 +1,170 @@
+"""Every public value class of the core is hashable and deeply immutable; messages survive the wire."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, Final, get_args
+
+import attrs
+import pytest
+from immutabledict import immutabledict
+from pyrsistent._pvector import PythonPVector
+
+from agentcore.messages import (
+    Message,
+    TextOutput,
+    TextPart,
+    ToolCallPart,
+    ToolMessage,
+    ToolResultPart,
+    UserMessage,
+)
+from agentcore.values import frozen, vector
+from agentcore.wire import message_from_wire, message_to_wire
+from test_imports import CORE
+
+MODULES: Final = [importlib.import_module(f"agentcore.{name}") for name in CORE]
+CLASSES: Final[dict[str, Any]] = {
+    name: value
+    for module in MODULES
+    for name, value in vars(module).items()
+    if isinstance(value, type) and value.__module__ == module.__name__ and attrs.has(value) and name[0] != "_"
+}
+NAMES: Final[dict[str, Any]] = {name: value for module in MODULES for name, value in vars(module).items()}
+
+
+# ---------------------------------------------------------------- examples
+
+CALL: Final = ToolCallPart("c", "t", input={"a": [1]}, provider_options={"p": {}})
+RESULT: Final = ToolResultPart("c", "t", output=TextOutput("x"))
+
+# By annotation, every field filled, JSON as plain dicts and lists: freezing them is the class's business.
+FIELDS: Final[dict[str, Callable[[], Any]]] = {
+    "None": lambda: None,
+    "bool": lambda: True,
+    "int": lambda: 1,
+    "object": lambda: "anything",
+    "str": lambda: "x",
+    "bytes": lambda: b"x",
+    "Exception": lambda: ValueError("x"),
+    "frozenset[str]": lambda: frozenset({"c"}),
+    "JsonValue": lambda: {"a": [1, {"b": None}]},
+    "JsonObject": lambda: {"p": {"a": [1, {"b": None}]}},
+    "UserContent": lambda: [TextPart("x", {"p": {"a": []}})],
+    "AssistantContent": lambda: [TextPart("x"), CALL],
+    "ToolPart": lambda: RESULT,
+    "Message": lambda: UserMessage([TextPart("x")]),
+    "ToolMessage": lambda: ToolMessage([RESULT]),
+}
+
+# Fields that take less than their annotation says, by name.
+NARROW: Final[dict[str, Any]] = {"tool_choice": {"type": "tool", "toolName": "t"}}
+
+# Of classes whose fields depend on each other.
+EXAMPLES: Final[dict[str, Callable[[], Any]]] = {
+    "Chains": lambda: CLASSES["Chains"].start([UserMessage("x")]).with_override([UserMessage("y")]),
+}
+
+
+def split(annotation: str, separator: str) -> list[str]:
+    """Split outside of brackets."""
+    parts, depth = [""], 0
+    for piece in re.split(r"([\[\]]|" + re.escape(separator) + ")", annotation):
+        depth += (piece == "[") - (piece == "]")
+        if piece == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return [part.strip() for part in parts]
+
+
+def example_of(annotation: str) -> Any:
+    if annotation in FIELDS:
+        return FIELDS[annotation]()
+    first = split(annotation, "|")[0]
+    if first != annotation:
+        return example_of(first)
+    name, _, inside = annotation.rstrip("]").partition("[")
+    if name == "Vector":
+        return vector([example_of(inside)])
+    if name == "tuple":
+        return tuple(example_of(part) for part in split(inside, ",") if part != "...")
+    if annotation in CLASSES:
+        return make(annotation)
+    # The name of a union: its first member.
+    return example_of(get_args(NAMES[annotation])[0].__name__)
+
+
+def make(name: str) -> Any:
+    if name in EXAMPLES:
+        return EXAMPLES[name]()
+    cls = CLASSES[name]
+    fields = [a.name for a in attrs.fields(cls) if a.init]
+    return cls(**{field: NARROW.get(field) or example_of(cls.__annotations__[field]) for field in fields})
+
+
+# ---------------------------------------------------------------- the tests
+
+PLAIN: Final = (str, int, float, bool, type(None), bytes, Enum)
+
+
+def mutable_parts(value: Any, path: str = "$") -> Iterator[str]:
+    """Paths of all that could be changed inside of a value."""
+    if attrs.has(type(value)):
+        if type(value).__name__ not in CLASSES or hasattr(value, "__dict__"):
+            yield path
+        for attribute in attrs.fields(type(value)):
+            yield from mutable_parts(getattr(value, attribute.name), f"{path}.{attribute.name}")
+    elif type(value) in (tuple, frozenset, PythonPVector):
+        for index, item in enumerate(value):
+            yield from mutable_parts(item, f"{path}[{index}]")
+    elif type(value) is immutabledict:
+        for key, item in value.items():
+            yield from mutable_parts(key, f"{path} key {key!r}")
+            yield from mutable_parts(item, f"{path}.{key}")
+    # An exception is carried as it was raised: the caller's, and nothing in the core looks into it.
+    elif not isinstance(value, (*PLAIN, Exception)):
+        yield path
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_public_value_is_hashable_and_deeply_immutable(name: str) -> None:
+    value = make(name)
+    if isinstance(value, get_args(Message)):
+        message_to_wire(value)
+    assert list(mutable_parts(value)) == []
+    assert hash(value) == hash(value)
+    assert value == attrs.evolve(value)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_attribute_of_a_public_value_can_be_set_or_deleted(name: str) -> None:
+    value = make(name)
+    before = repr(value)
+    for attribute in [a.name for a in attrs.fields(type(value))] + ["anything"]:
+        with pytest.raises(AttributeError):
+            setattr(value, attribute, 1)
+        with pytest.raises(AttributeError):
+            delattr(value, attribute)
+    assert repr(value) == before
+
+
+@pytest.mark.parametrize("name", [cls.__name__ for cls in get_args(Message)])
+def test_a_message_with_every_field_survives_the_wire(name: str) -> None:
+    message = make(name)
+    assert message.provider_options is not None
+    assert message_from_wire(message_to_wire(message)) == message
+
+
+@frozen
+class Leaky:
+    items: Any
+
+
+def test_the_walk_finds_a_list_in_a_frozen_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CLASSES, "Leaky", Leaky)
+    assert list(mutable_parts(Leaky((1, immutabledict(a=[2]))))) == ["$.items[1].a"]
+    assert list(mutable_parts(Leaky({}))) == ["$.items"]
