@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast, get_args
 
 from cattrs import (
-    AttributeValidationNote,
     BaseValidationError,
     Converter,
     ForbiddenExtraKeysError,
@@ -180,10 +179,7 @@ def _located(error: Exception, path: str) -> WireError:
 
 def _steps(error: Exception) -> Iterable[str | int]:
     for note in getattr(error, "__notes__", ()):
-        if isinstance(note, IterableValidationNote):
-            yield note.index
-        elif isinstance(note, AttributeValidationNote):
-            yield _camel(note.name)
+        yield note.index if isinstance(note, IterableValidationNote) else _camel(note.name)
 
 
 # ---------------------------------------------------------------- writing

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import Final
+
+import pytest
+
+from agentcore import errors
+from agentcore.errors import (
+    AgentCoreError,
+    ImmutableWriteError,
+    InvalidDataContentError,
+    InvalidJsonError,
+    InvalidMessageError,
+    InvalidMessageRoleError,
+    InvalidOverrideError,
+    InvalidPromptError,
+    InvalidToolApprovalError,
+    MissingToolResultsError,
+    NoSuchToolError,
+    RunCancelledError,
+    ToolCallNotFoundForApprovalError,
+    UnexpectedOutcomeError,
+    UnknownToolCallError,
+    WireError,
+)
+
+# Each error with its name in a trace, its path and something that its text says.
+EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
+    (AgentCoreError("x"), "AgentCoreError", None, "x"),
+    (InvalidJsonError("$.a", "r"), "InvalidJsonError", "$.a", "$.a: r"),
+    (InvalidMessageError("$.a", "r"), "InvalidMessageError", "$.a", "$.a: r"),
+    (WireError("$.a", "r"), "WireError", "$.a", "$.a: r"),
+    (ImmutableWriteError("$.a", "r"), "ImmutableWriteError", "$.a", "$.a: r"),
+    (InvalidDataContentError("$.a", "r"), "InvalidDataContentError", "$.a", "$.a: r"),
+    (InvalidOverrideError("$.a", "r"), "InvalidOverrideError", "$.a", "$.a: r"),
+    (InvalidPromptError("r"), "AI_InvalidPromptError", None, "r"),
+    (InvalidPromptError("r", "$.a"), "AI_InvalidPromptError", "$.a", "$.a: r"),
+    (InvalidMessageRoleError("x"), "AI_InvalidMessageRoleError", None, "unknown role 'x'; use one of system"),
+    (InvalidMessageRoleError(1, "$[0]"), "AI_InvalidMessageRoleError", "$[0]", "$[0]: unknown role 1"),
+    (
+        MissingToolResultsError(("a", "b")),
+        "AI_MissingToolResultsError",
+        None,
+        "tool calls: a, b;",
+    ),
+    (MissingToolResultsError(("a",), "$[1]"), "AI_MissingToolResultsError", "$[1]", "keep or drop"),
+    (ToolCallNotFoundForApprovalError("c", "a"), "AI_ToolCallNotFoundForApprovalError", None, "tool call c"),
+    (InvalidToolApprovalError("a"), "AI_InvalidToolApprovalError", None, "approval a answers no request"),
+    (NoSuchToolError("t"), "AI_NoSuchToolError", None, "'t'. No tools are available."),
+    (NoSuchToolError("t", ("u", "v")), "AI_NoSuchToolError", None, "Available tools: u, v."),
+    (UnknownToolCallError("c"), "UnknownToolCallError", None, "tool call c"),
+    (UnexpectedOutcomeError("r"), "UnexpectedOutcomeError", None, "r"),
+    (RunCancelledError(), "RunCancelledError", None, "cancelled"),
+]
+
+
+@pytest.mark.parametrize(("error", "wire_name", "path", "text"), EXAMPLES, ids=lambda x: type(x).__name__)
+def test_an_error_has_its_trace_name_its_path_and_a_text(
+    error: AgentCoreError, wire_name: str, path: str | None, text: str
+) -> None:
+    assert error.wire_name == wire_name
+    assert error.path == path
+    assert text in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), vars(again), str(again)) == (type(error), vars(error), str(error))
+
+
+def test_every_error_is_in_the_table_and_exported() -> None:
+    public = {
+        name
+        for name, value in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(value, AgentCoreError) and name[0] != "_"
+    }
+    assert {type(error).__name__ for error, *_ in EXAMPLES} == public == set(errors.__all__)
