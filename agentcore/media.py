@@ -29,7 +29,8 @@ _BASE64_HEAD = 24
 _ID3_IN_BASE64 = "SUQz"
 _ID3 = b"ID3"
 _ID3_HEADER = 10
-_URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+# URL parsers take tabs and line ends out first, wherever they are.
+_URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-\t\n\r]*:")
 _EDGES = "".join(map(chr, range(0x21)))
 _REMOVED = str.maketrans("", "", "\t\n\r")
 

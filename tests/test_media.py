@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import base64
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcore.errors import InvalidDataContentError
+from agentcore.media import IMAGE_SIGNATURES, detect_image_media_type, is_url, split_data_url
+from agentcore.messages import FilePart, ImagePart, UserMessage
+from agentcore.prompt import to_prompt
+from agentcore.rules import Difference, Rule
+from agentcore.values import vector
+from rulebook import states
+
+# Recorded from ai@6.0.134: an image, then data and media type of its file part in the prompt; None: an error.
+RECORDED: list[tuple[str, tuple[str, str] | None]] = [
+    ("iVBORw0KGgowMDAw", ("iVBORw0KGgowMDAw", "image/png")),
+    ("R0lGODlhMDAwMDAw", ("R0lGODlhMDAwMDAw", "image/gif")),
+    ("/9j/MDAw", ("/9j/MDAw", "image/jpeg")),
+    ("UklGRjAwMDBXRUJQ", ("UklGRjAwMDBXRUJQ", "image/webp")),
+    ("Qk0wMDAw", ("Qk0wMDAw", "image/bmp")),
+    ("SUkqADA=", ("SUkqADA=", "image/tiff")),
+    ("TU0AKjA=", ("TU0AKjA=", "image/tiff")),
+    ("AAAAIGZ0eXBhdmlm", ("AAAAIGZ0eXBhdmlm", "image/avif")),
+    ("AAAAIGZ0eXBoZWlj", ("AAAAIGZ0eXBoZWlj", "image/heic")),
+    ("UklGRjAwMDBXQVZF", ("UklGRjAwMDBXQVZF", "image/*")),
+    ("UklGRg==", ("UklGRg==", "image/*")),
+    ("", ("", "image/*")),
+    ("-_8=", ("-_8=", "image/*")),
+    ("/9j_", ("/9j_", "image/jpeg")),
+    ("R0l\nG", ("R0l\nG", "image/gif")),
+    ("/9g", ("/9g", "image/jpeg")),
+    ("/9g=", ("/9g=", "image/jpeg")),
+    ("/9==", ("/9==", "image/*")),
+    ("/9=", None),
+    ("/", None),
+    ("a=b=", None),
+    ("hi there", ("hi there", "image/*")),
+    ("\u00e9", None),
+    ("SUQzBAAAAAAAAnp6/9j/", ("SUQzBAAAAAAAAnp6/9j/", "image/jpeg")),
+    ("SUQzBAA=", ("SUQzBAA=", "image/*")),
+    ("data:image/png;base64,AAAA", ("AAAA", "image/png")),
+    ("data:image/png;base64,/9j/AAAA", ("/9j/AAAA", "image/jpeg")),
+    ("DATA:image/webp,AAAA", ("AAAA", "image/webp")),
+    (" data:,AAAA\n", ("AAAA", "")),
+    ("data:;base64,AAAA", ("AAAA", "")),
+    ("data:a/b,AA,AA", ("AA", "a/b")),
+    ("data:image/png", None),
+    ("data:image/png;base64,AA#AA", None),
+    ("data:i\u00e4/x,AAAA", ("AAAA", "i%C3%A4/x")),
+    ("data:a/b,%20", None),
+    ("data:a/b?c,AAAA", ("AAAA", "a/b?c")),
+    ("data:a b/c ,AAAA", ("AAAA", "a b/c ")),
+    ('data:a/b? ",AAAA', ("AAAA", "a/b?%20%22")),
+    ("da\tta:a/b,AA\nAA", ("AAAA", "a/b")),
+    ("foo:bar", ("foo:bar", "image/*")),
+    ("cid:x", ("cid:x", "image/*")),
+]
+
+
+@states(Rule.PROMPT_IMAGE_BECOMES_FILE, Rule.PROMPT_DATA_URL_SPLIT, Difference.URLS_KEPT)
+@pytest.mark.parametrize(("image", "shown"), RECORDED)
+def test_an_image_in_a_prompt_is_the_file_part_that_the_package_makes(
+    image: str, shown: tuple[str, str] | None
+) -> None:
+    message = UserMessage([ImagePart(image)])
+    if shown is None:
+        with pytest.raises(InvalidDataContentError) as refused:
+            to_prompt(None, [message])
+        assert refused.value.path == "$.messages[0].content[0]"
+    else:
+        assert to_prompt(None, [message]) == vector([UserMessage([FilePart(*shown)])])
+
+
+@pytest.mark.parametrize(("media_type", "signature"), IMAGE_SIGNATURES)
+def test_raw_bytes_and_base64_text_are_told_alike(media_type: str, signature: tuple[int | None, ...]) -> None:
+    raw = bytes(0 if byte is None else byte for byte in signature) + b"more"
+    assert detect_image_media_type(raw) == media_type
+    assert detect_image_media_type(base64.b64encode(raw).decode()) == media_type
+    assert detect_image_media_type(raw[: len(signature) - 1]) != media_type
+
+
+def test_bytes_are_looked_at_behind_an_id3_tag() -> None:
+    tagged = b"ID3\x04\0\0" + bytes([0, 0, 1, 2]) + b"z" * 130 + b"\xff\xd8\xff"
+    assert detect_image_media_type(tagged) == "image/jpeg"
+    assert detect_image_media_type(b"ID3\x04\0\0\0\0\0\0") is None
+
+
+def test_bytes_are_no_url() -> None:
+    assert not is_url(b"data:image/png,AAAA")
+    assert split_data_url(b"data:image/png,AAAA") == (b"data:image/png,AAAA", None)
+
+
+def test_a_url_of_another_scheme_is_kept() -> None:
+    assert is_url("https://example.com/a.png")
+    assert split_data_url("https://example.com/a.png") == ("https://example.com/a.png", None)
+
+
+@given(st.binary(max_size=40))
+def test_base64_text_is_told_as_its_bytes_are(raw: bytes) -> None:
+    assert detect_image_media_type(base64.b64encode(raw).decode()) == detect_image_media_type(raw)
+    assert detect_image_media_type(base64.urlsafe_b64encode(raw).decode()) == detect_image_media_type(raw)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_told_or_refused_with_a_typed_error(text: str) -> None:
+    for function in (detect_image_media_type, split_data_url):
+        with contextlib.suppress(InvalidDataContentError):
+            function(text)
