@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import agentcore
+from agentcore.rules import Difference, Rule
+from rulebook import STATED
+
+TESTS = (
+    "test_content",
+    "test_media",
+    "test_prompt",
+    "test_chains",
+    "test_hooks",
+    "test_step",
+    "test_run",
+    "test_calls",
+)
+SOURCES = "\n".join(path.read_text("utf-8") for path in Path(agentcore.__file__).parent.glob("*.py"))
+CODE = SOURCES.replace((Path(agentcore.__file__).parent / "rules.py").read_text("utf-8"), "")
+
+
+@pytest.mark.parametrize("rule", [*Rule, *Difference])
+def test_each_rule_and_difference_is_stated_by_a_test(rule: Rule | Difference) -> None:
+    for module in TESTS:
+        importlib.import_module(module)
+    assert STATED.get(rule)
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_each_rule_is_named_where_the_code_applies_it(rule: Rule) -> None:
+    assert rule.value in CODE
+
+
+def test_code_names_no_rule_or_difference_that_there_is_not() -> None:
+    groups = {rule.value.split(".")[0] for rule in Rule}
+    named = re.findall(rf"\b(?:{'|'.join(groups)})\.[a-z0-9]+(?:-[a-z0-9]+)+", CODE)
+    assert {*named} <= {rule.value for rule in Rule}
+    assert {*re.findall(r"Difference\.([A-Z_0-9]+)", CODE)} <= {difference.name for difference in Difference}
+
+
+@pytest.mark.parametrize("rule", [*Rule, *Difference])
+def test_a_rule_has_a_dotted_name_and_one_sentence(rule: Rule | Difference) -> None:
+    assert re.fullmatch(r"[a-z]+\.[a-z0-9-]+", rule.value)
+    assert rule.statement.endswith(".")
+
+
+def test_a_rule_names_its_source_and_a_difference_its_reason() -> None:
+    for rule in Rule:
+        assert re.fullmatch(r"((C|X)\d+|ai@6\.0\.134)(, ((C|X)\d+|ai@6\.0\.134))*", rule.source)
+    for difference in Difference:
+        assert difference.reason.endswith(".")
