@@ -103,6 +103,7 @@ def test_all_mappings_and_sequences_become_the_same_two_types() -> None:
     source = {"o": OrderedDict(x=1), "d": deque([1]), "v": pyrsistent.pvector([1]), "t": (1,), "r": range(2)}
     once = freeze(source)
     assert once == immutabledict(o=immutabledict(x=1), d=(1,), v=(1,), t=(1,), r=(0, 1))
+    assert dump_json(source) == '{"o":{"x":1},"d":[1],"v":[1],"t":[1],"r":[0,1]}'
     assert thaw(source) == {"o": {"x": 1}, "d": [1], "v": [1], "t": [1], "r": [0, 1]}
 
 
@@ -272,8 +273,10 @@ def test_canonical_text_is_ascii_json_of_an_equal_value(value: Any) -> None:
 @given(json_values)
 def test_the_walk_prints_as_the_encoder_does(value: Any) -> None:
     once = freeze(value)
-    assert values._walked_text(once, canonical=False) == values._text(once, canonical=False)
-    assert values._walked_text(once, canonical=True) == values._text(once, canonical=True)
+    for canonical in (False, True):
+        walked = values._walked_text(once, canonical=canonical)
+        assert walked == values._text(once, once, canonical=canonical)
+        assert walked == values._text(once, value, canonical=canonical)
 
 
 # ---------------------------------------------------------------- text
