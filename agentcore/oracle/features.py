@@ -11,6 +11,7 @@ from agentcore.oracle.programs import program_of_seed
 __all__ = ["FEATURES", "features", "statistics"]
 
 Json = dict[str, Any]
+_ROLES: Final = ("system", "user", "assistant", "tool")
 _HOOKS: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")
 _VERBS: Final = ("set", "append", "delete", "keep", "return", "throw", "freeze")
 _STAGES: Final = (
@@ -114,22 +115,23 @@ def _parts(messages: list[Any]) -> Iterator[Json]:
     for message in messages:
         content = message.get("content") if isinstance(message, dict) else None
         if isinstance(content, list):
-            yield from content
+            yield from (part for part in content if isinstance(part, dict))
 
 
 def _of_history(messages: list[Any]) -> Iterator[str]:
     if not messages:
         yield "nothing"
     for message in messages:
-        if not isinstance(message, dict) or message.get("role") == "odd" or "content" not in message:
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in _ROLES or "content" not in message:
             yield "invalid"
             continue
-        if message["role"] == "system":
+        if role == "system":
             yield "system"
         if isinstance(message["content"], str):
-            yield f"{message['role']} string"
+            yield f"{role} string"
     for part in _parts(messages):
-        yield part["type"]
+        yield str(part.get("type"))
         if "providerOptions" in part:
             yield "provider options"
         if "approved" in part:
@@ -140,10 +142,11 @@ def _of_history(messages: list[Any]) -> Iterator[str]:
 
 def _of_outputs(messages: list[Any]) -> Iterator[str]:
     for part in _parts(messages):
-        output = part.get("output", {})
-        yield output.get("type", "none")
-        if output.get("type") == "content" and len(output["value"]) > 1:
-            yield "with media"
+        match part.get("output"):
+            case {"type": str(kind), **rest}:
+                yield kind
+                if kind == "content" and "media" in str(rest):
+                    yield "with media"
 
 
 def _of_script(program: Json) -> Iterator[str]:

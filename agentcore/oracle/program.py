@@ -179,16 +179,14 @@ _PROGRAM: Final = _compile()
 
 
 def _check_schema(program: dict[str, Any]) -> None:
+    # The validator cannot take a lone surrogate as a key; no rule of the schema depends on one.
     try:
-        if _PROGRAM.is_valid(program):
-            return
+        valid = _PROGRAM.is_valid(program)
     except UnicodeError:
-        # The validator cannot take a lone surrogate as a key; no rule of the schema depends on one.
-        program = _scrub(program)
-        if _PROGRAM.is_valid(program):
-            return
-    path, reason = _explain(_PROGRAM, program)
-    raise BadProgram(reason, "$" + path, _id_of(program))
+        valid = _PROGRAM.is_valid(_scrub(program))
+    if not valid:
+        path, reason = _explain(_PROGRAM, _scrub(program))
+        raise BadProgram(reason, "$" + path, _id_of(program))
 
 
 def _scrub(value: Any) -> Any:

@@ -250,11 +250,9 @@ class _Generator:
         if choices.chance(35):
             tool["returns"] = choices.sample(("shared", "input", "fresh"))
         if choices.chance(15):
-            shown = {
-                "input": {"a": "x"},
-                "output": tool["output"],
-                "messages": [{"role": "user", "content": "x"}],
-            }
+            shown: Json = {"input": {"a": "x"}, "output": tool["output"]}
+            if choices.chance(15):
+                shown["messages"] = self.make.kept["caller"][:1] or [{}]
             tool["mutate"] = [self.make.write(shown) for _ in range(choices.integer(1, 2))]
         for field, percent in (("error", 5), ("needsApproval", 3), ("noExecute", 2)):
             if choices.chance(percent):
@@ -296,10 +294,11 @@ class _Generator:
     def write_hooks(self, program: Json) -> None:
         """Hooks in the order in which a run calls them, so that what one keeps a later one can use."""
         choices = self.choices
-        expected = _Expected(program["messages"])
         context = program.get("options", {}).get("experimental_context")
-        if not all(isinstance(message, dict) for message in expected.messages) or not expected.messages:
+        messages = program["messages"]
+        if not messages or not all(isinstance(message, dict) for message in messages):
             return
+        expected = _Expected(messages, _approved(messages))
         script, tools = program["script"], program.get("tools", {})
         percents = choices.sample((_FEW, _FEW, _MANY, _NONE))
         for index, parts in enumerate(script):
@@ -459,13 +458,21 @@ def _shortcuts(content: list[Json]) -> Json:
 
 def _renamed(part: Json) -> Json:
     """A generated part as messages have it."""
-    return {"providerOptions" if key == "providerMetadata" else key: value for key, value in part.items()}
+    part = {"providerOptions" if key == "providerMetadata" else key: value for key, value in part.items()}
+    return {**part, "output": {"type": "json", "value": part.pop("result")}} if "result" in part else part
+
+
+def _approved(messages: list[Json]) -> list[Json]:
+    """The tool message that answers the approvals in which a history ends."""
+    answers = messages[-1]["content"] if messages[-1]["role"] == "tool" else []
+    asked = sum(part["type"] == "tool-approval-response" for part in answers)
+    result = {"type": "tool-result", "output": {"type": "json", "value": {"a": "x"}}}
+    return [{"role": "tool", "content": [result] * asked}] if asked else []
 
 
 def _response(parts: list[Json], tools: Json) -> list[Json]:
-    said = [
-        _renamed(part) for part in parts if part["type"] in ("reasoning", "tool-call") or part.get("text")
-    ]
+    kinds = ("reasoning", "tool-call", "tool-result")
+    said = [_renamed(part) for part in parts if part["type"] in kinds or part.get("text")]
     results = [
         {
             "type": "tool-result",

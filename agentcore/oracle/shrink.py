@@ -56,14 +56,14 @@ def shrink(
 
 def _worth_trying(candidate: Json, smallest: Json, tried: set[str]) -> bool:
     line = program_to_line(candidate)
-    if line in tried or size(candidate) >= size(smallest):
+    if line in tried:
         return False
     tried.add(line)
     try:
         check_program(candidate)
     except BadProgram:
         return False
-    return True
+    return size(candidate) < size(smallest)
 
 
 def _ops(program: Json) -> int:
