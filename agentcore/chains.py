@@ -67,6 +67,8 @@ class Chains:
 
     def with_override(self, messages: Iterable[Message] | None) -> Chains:
         """The same chains, with the messages that this step's model call is to be made of; None for none."""
+        if messages is None and self.override is None:
+            return self
         return attrs.evolve(self, override=None if messages is None else checked_messages(messages))
 
     def appended(self, messages: Iterable[Message]) -> Chains:

@@ -119,7 +119,7 @@ def _user_form(message: UserMessage) -> PromptForm:
     if isinstance(message.content, str):
         return PromptForm(changed=UserMessage(_one_text(message.content), message.provider_options))
     parts = _converted(message.content, _user_part)
-    return PromptForm(changed=None if parts is None else UserMessage(parts, message.provider_options))
+    return _AS_IT_IS if parts is None else PromptForm(changed=UserMessage(parts, message.provider_options))
 
 
 def _assistant_form(message: AssistantMessage) -> PromptForm:

@@ -8,7 +8,7 @@ given as one (`give`). Every `Run` is a value, so it can be kept, forked and pla
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import attrs
 from attrs import field
@@ -76,6 +76,7 @@ from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, 
 __all__ = ["Draft", "Failed", "Run", "give", "need", "start"]
 
 _T = TypeVar("_T")
+_AUTO: Final = tool_choice("auto")
 
 
 @sealed
@@ -138,10 +139,9 @@ def start(settings: Settings, messages: Iterable[Message]) -> Run:
         approvals = collect_approvals(chains.initial)
     except AgentCoreError as error:
         return _failed(run, error)
-    run = attrs.evolve(run, current=approvals)
     runnable = [_approved_call(part) for part in approvals.to_run if _can_run(settings.tool(part.tool_name))]
     if runnable:
-        return _need_tools(run, runnable, settings.experimental_context)
+        return _need_tools(run, approvals, runnable, settings.experimental_context)
     return _after_approvals(run, approvals, ())
 
 
@@ -197,12 +197,23 @@ def _give(run: Run, outcome: Outcome) -> Run:  # noqa: C901, PLR0912 - this is t
     raise UnexpectedOutcomeError(f"the run has a {type(run.pending).__name__}, which {given} does not answer")
 
 
-def _at(run: Run, pending: Need, current: Draft | None = None) -> Run:
-    return attrs.evolve(run, pending=pending, current=run.current if current is None else current)
+def _at(run: Run, pending: Need | Failed, current: Approvals | Draft | None = None) -> Run:
+    # Said in full here and below, because attrs.evolve costs as much as the rest of such a move.
+    return Run(
+        settings=run.settings,
+        chains=run.chains,
+        steps=run.steps,
+        pending=pending,
+        current=run.current if current is None else current,
+    )
+
+
+def _between_steps(run: Run, chains: Chains, steps: Vector[StepRecord], pending: Need) -> Run:
+    return Run(settings=run.settings, chains=chains, steps=steps, pending=pending)
 
 
 def _failed(run: Run, error: Exception) -> Run:
-    return attrs.evolve(run, pending=Failed(error, run))
+    return _at(run, Failed(error, run))
 
 
 def _draft(run: Run) -> Draft:
@@ -214,12 +225,14 @@ def _draft(run: Run) -> Draft:
 # ---------------------------------------------------------------- before a step
 
 
-def _need_tools(run: Run, calls: Sequence[ToolCall], experimental_context: JsonValue) -> Run:
+def _need_tools(
+    run: Run, current: Approvals | Draft, calls: Sequence[ToolCall], experimental_context: JsonValue
+) -> Run:
     # Rule override.prompt-only: the tools of a step are given its input, whatever its prompt was made of.
     wanted = NeedTools(
         calls=vector(calls), messages=run.chains.step_input, experimental_context=experimental_context
     )
-    return _at(run, wanted)
+    return _at(run, wanted, current)
 
 
 def _approved_call(part: ToolCallPart) -> ToolCall:
@@ -231,12 +244,12 @@ def _can_run(tool: ToolSpec | None) -> bool:
 
 
 def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> Run:
-    return _next_step(attrs.evolve(run, chains=run.chains.appended(approval_messages(approvals, outputs))))
+    chains = run.chains.appended(approval_messages(approvals, outputs))
+    return _between_steps(run, chains, run.steps, _prepare_step(run.settings, chains, run.steps))
 
 
 def _next_step(run: Run) -> Run:
-    pending = _prepare_step(run.settings, run.chains, run.steps)
-    return attrs.evolve(run, pending=pending, current=None)
+    return _between_steps(run, run.chains, run.steps, _prepare_step(run.settings, run.chains, run.steps))
 
 
 def _prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord]) -> NeedPrepareStep:
@@ -271,8 +284,8 @@ def _after_prepare_step(run: Run, override: StepOverride) -> Run:
         active_tools=active,
         experimental_context=_first(override.experimental_context, settings.experimental_context),
     )
-    run = attrs.evolve(run, chains=chains, current=draft)
-    return _at(run, NeedStepStart(_step_start(run, draft)))
+    event = _step_start(run, chains, draft)
+    return Run(settings=settings, chains=chains, steps=run.steps, pending=NeedStepStart(event), current=draft)
 
 
 def _first(override: _T, default: _T) -> _T:
@@ -290,15 +303,15 @@ def _offered(settings: Settings, active: tuple[str, ...] | None) -> Vector[ToolS
 def _choice(settings: Settings, override: StepOverride) -> JsonObject | None:
     if not settings.tools:
         return None
-    return _first(_first(override.tool_choice, settings.tool_choice), tool_choice("auto"))
+    return _first(_first(override.tool_choice, settings.tool_choice), _AUTO)
 
 
-def _step_start(run: Run, draft: Draft) -> StepStartEvent:
+def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
     return StepStartEvent(
         step_number=run.step_number,
         model=draft.request.model,
         system=_first(draft.override.system, run.settings.system),
-        messages=run.chains.step_input if run.chains.override is None else run.chains.override,
+        messages=chains.step_input if chains.override is None else chains.override,
         tools=run.settings.tools,
         tool_choice=draft.request.tool_choice,
         active_tools=draft.active_tools,
@@ -339,7 +352,8 @@ def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> 
         for call in draft.calls
         if (answer := approval_need(call, run.settings)) is True or (answer and call.tool_call_id in needed)
     )
-    run = attrs.evolve(run, current=attrs.evolve(draft, requests=requests))
+    if requests:
+        draft = attrs.evolve(draft, requests=requests)
     waiting = {request.tool_call.tool_call_id for request in requests}
     runnable = [
         call
@@ -348,8 +362,8 @@ def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> 
         if _can_run(run.settings.tool(call.tool_name))
     ]
     if runnable:
-        return _need_tools(run, runnable, draft.experimental_context)
-    return _after_tools(run, ())
+        return _need_tools(run, draft, runnable, draft.experimental_context)
+    return _after_step(run, draft, ())
 
 
 # ---------------------------------------------------------------- the end of a step
@@ -358,7 +372,10 @@ def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> 
 def _after_tools(run: Run, outputs: Iterable[ToolResult | ToolError]) -> Run:
     if isinstance(run.current, Approvals):
         return _after_approvals(run, run.current, outputs)
-    draft = _draft(run)
+    return _after_step(run, _draft(run), outputs)
+
+
+def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> Run:
     content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
     chains = step(run.chains, StepResults(draft.override, content))
     record = StepRecord(
@@ -371,15 +388,13 @@ def _after_tools(run: Run, outputs: Iterable[ToolResult | ToolError]) -> Run:
         override=draft.override,
         experimental_context=draft.experimental_context,
     )
-    return attrs.evolve(
-        run, chains=chains, steps=run.steps.append(record), pending=NeedStepFinish(record), current=None
-    )
+    return _between_steps(run, chains, run.steps.append(record), NeedStepFinish(record))
 
 
 def _after_stop(run: Run, *, stop: bool) -> Run:
-    return (
-        _finish(run) if stop or run.step_number >= run.settings.max_steps else _next_step(run)
-    )  # loop.stops
+    if stop or run.step_number >= run.settings.max_steps:  # loop.stops
+        return _finish(run)
+    return _next_step(run)
 
 
 def _finish(run: Run) -> Run:
