@@ -123,11 +123,11 @@ class StepStartEvent:
     system: SystemPrompt | None
     messages: Vector[Message]
     tools: Vector[ToolSpec] | None
-    tool_choice: JsonObject | None = field(eq=strict_key)
+    tool_choice: JsonObject | None = field(converter=tool_choice, eq=strict_key)
     active_tools: tuple[str, ...] | None
     steps: Vector[StepRecord]
-    provider_options: JsonObject | None = field(eq=strict_key)
-    experimental_context: JsonValue = field(eq=strict_key)
+    provider_options: JsonObject | None = field(converter=_options, eq=strict_key)
+    experimental_context: JsonValue = field(converter=_context, eq=strict_key)
 
 
 @sealed
@@ -173,8 +173,8 @@ class NeedModel:
     model: str
     prompt: Vector[Message]
     tools: Vector[ToolSpec] | None = None
-    tool_choice: JsonObject | None = field(default=None, eq=strict_key)
-    provider_options: JsonObject | None = field(default=None, eq=strict_key)
+    tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
 
 
 @sealed
@@ -184,7 +184,7 @@ class NeedApprovals:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
 
 
 @sealed
@@ -194,7 +194,7 @@ class NeedTools:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
 
 
 @sealed

@@ -194,7 +194,7 @@ class StepRecord:
     messages: Vector[Message]
     finish_reason: str
     override: StepOverride = NO_OVERRIDE
-    experimental_context: JsonValue = field(default=None, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=freeze, eq=strict_key)
     usage: None = None
 
     @property
@@ -217,4 +217,4 @@ class PrepareStepArguments:
     steps: Vector[StepRecord]
     step_number: int
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=freeze, eq=strict_key)

@@ -71,7 +71,7 @@ from agentcore.hooks import (
 )
 from agentcore.messages import Message, ToolCallPart
 from agentcore.step import StepResults, prompt_of, step
-from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
+from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
 
 __all__ = ["Draft", "Failed", "Run", "give", "need", "start"]
 
@@ -87,7 +87,7 @@ class Draft:
     override: StepOverride
     request: NeedModel
     active_tools: tuple[str, ...] | None
-    experimental_context: JsonValue = field(eq=strict_key)
+    experimental_context: JsonValue = field(converter=freeze, eq=strict_key)
     # The model's parts, with its calls checked.
     content: tuple[ContentPart, ...] = ()
     finish_reason: str = ""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import attrs
@@ -365,3 +366,16 @@ def test_no_override_changes_the_response_chain_that_equal_answers_make(
 
 def test_the_chains_of_a_run_are_those_that_start_makes() -> None:
     assert start(Settings(model="m", system="s"), [USER]).chains == Chains.start([USER], "s")
+
+
+def test_a_run_can_be_stored_and_goes_on_as_the_one_it_was() -> None:
+    run = start(Settings(model="m", tools=[TOOL], experimental_context={"deep": [1]}), [USER])
+    script: list[list[ContentPart]] = [[GeneratedText("a", {"p": {}}), call()], [GeneratedText("b")]]
+    while not isinstance(run.pending, Done):
+        outcome = answer_of(run, script)
+        loaded = pickle.loads(pickle.dumps(run))
+        assert loaded == run
+        assert hash(loaded) == hash(run)
+        assert loaded.chains.folded == run.chains.folded
+        run, again = give(run, outcome), give(loaded, outcome)
+        assert again == run
