@@ -1,0 +1,201 @@
+"""From the model's parts to a step's content: calls are parsed and run, results recorded in the order of the path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from agentcore.compat.calls import Calls, StepCalls, observe
+from agentcore.compat.heap import UNDEFINED, Ref, Value
+from agentcore.compat.js import PackageError, get, in_object_order, is_nullish, text
+from agentcore.compat.profiles import AiSdkProfile, Schedule
+
+
+@attrs.define
+class Recorded:
+    """What a step recorded: its content, the calls among it, and the results and errors that calls got here."""
+
+    content: list[Ref] = attrs.field(factory=list)
+    calls: list[Ref] = attrs.field(factory=list)
+    outputs: list[Ref] = attrs.field(factory=list)
+
+
+@attrs.frozen
+class Sent:
+    """A part as the model sent it: its cell, and a tool call's input as plain JSON."""
+
+    ref: Ref
+    kind: str
+    input: Any = None
+
+
+def record(profile: AiSdkProfile, calls: Calls, sent: Sequence[Sent], step: StepCalls) -> Recorded:
+    """The content of a step.
+
+    Raises:
+        HookError: if `needs_approval` or `on_input_available` threw.
+        PackageError: for a provider's result of a call that is not there (without a schedule).
+    """
+    if profile.schedule is None:
+        return _InCallOrder(profile, calls, step).record(sent)
+    return _AsReady(profile, calls, step).record(sent, profile.schedule)
+
+
+class _Recorder:
+    def __init__(self, profile: AiSdkProfile, calls: Calls, step: StepCalls) -> None:
+        self.profile = profile
+        self.calls = calls
+        self.store = calls.store
+        self.step = step
+
+    def plain_part(self, part: Sent) -> Ref:
+        """A text, reasoning or source part as it is recorded."""
+        if not self.profile.content_copied or part.kind == "source":
+            return part.ref
+        read = {key: get(self.store, part.ref, key) for key in ("text", "providerMetadata")}
+        return self.store.object({"type": part.kind, **read})
+
+    def provider_result(self, part: Ref, call_input: Value, dynamic: Value) -> Ref:
+        """A result that the provider sent of a call it ran itself."""
+        store = self.store
+        failed = bool(get(store, part, "isError"))
+        metadata = get(store, part, "providerMetadata")
+        return store.object(
+            {
+                "type": "tool-error" if failed else "tool-result",
+                "toolCallId": get(store, part, "toolCallId"),
+                "toolName": get(store, part, "toolName"),
+                "input": call_input,
+                "error" if failed else "output": get(store, part, "result"),
+                "providerExecuted": True,
+                "dynamic": dynamic,
+                "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
+            }
+        )
+
+
+class _InCallOrder(_Recorder):
+    """The model's parts, then the errors of invalid calls, the results of the others, and the approval requests."""
+
+    def record(self, sent: Sequence[Sent]) -> Recorded:
+        store, calls = self.store, self.calls
+        parsed = [calls.parse(part.ref, part.input) for part in sent if part.kind == "tool-call"]
+        requests: dict[str, Ref] = {}
+        for call in parsed:
+            if get(store, call, "invalid") or is_nullish(calls.tool(get(store, call, "toolName"))):
+                continue
+            calls.input_available(call, self.step)
+            request = calls.approval_request(call, self.step)
+            if request is not None:
+                requests[self._id(call)] = request
+        outputs = [calls.invalid_result(call) for call in parsed if get(store, call, "invalid")]
+        if not is_nullish(calls.tools):
+            for call in self._client_calls(parsed):
+                if not get(store, call, "invalid") and self._id(call) not in requests:
+                    result = calls.run(call, self.step)
+                    outputs.extend([] if result is None else [result])
+        by_id: dict[Value, Ref] = {}
+        for call in parsed:
+            by_id.setdefault(get(store, call, "toolCallId"), call)
+        content = [self._recorded(part, by_id) for part in sent]
+        asked = [requests[key] for key in in_object_order(requests)]
+        return Recorded(content=[*content, *outputs, *asked], calls=parsed, outputs=outputs)
+
+    def _id(self, call: Ref) -> str:
+        return text(self.store, get(self.store, call, "toolCallId"))
+
+    def _client_calls(self, parsed: Sequence[Ref]) -> list[Ref]:
+        return [call for call in parsed if not get(self.store, call, "providerExecuted")]
+
+    def _recorded(self, part: Sent, by_id: Mapping[Value, Ref]) -> Ref:
+        call_id = get(self.store, part.ref, "toolCallId")
+        if part.kind == "tool-call":
+            return by_id[call_id]
+        if part.kind != "tool-result":
+            return self.plain_part(part)
+        call = by_id.get(call_id)
+        if call is None:
+            raise PackageError("Error", f"Tool call {text(self.store, call_id)} not found.")
+        return self.provider_result(part.ref, get(self.store, call, "input"), get(self.store, call, "dynamic"))
+
+
+class _AsReady(_Recorder):
+    """Chunk by chunk; tools run as their calls come, and what is ready first is recorded first (claim X18)."""
+
+    def record(self, sent: Sequence[Sent], schedule: Schedule) -> Recorded:
+        recorded = Recorded()
+        inputs: dict[Value, Value] = {}
+        flowing: list[tuple[int, int, Ref]] = []
+        ready: list[tuple[int, int, Ref]] = []
+        now = 0
+        for index, part in enumerate(sent):
+            if part.kind == "tool-call":
+                call = self.calls.parse(part.ref, part.input)
+                recorded.calls.append(call)
+                result, took, delay = self._answered(call, schedule, inputs)
+                now += took
+                flowing.append((now, index, call))
+                if result is not None:
+                    ready.append((now + delay, index, result))
+            elif part.kind == "tool-result":
+                call_id = get(self.store, part.ref, "toolCallId")
+                result = self.provider_result(
+                    part.ref, inputs.get(call_id, UNDEFINED), get(self.store, part.ref, "dynamic")
+                )
+                if get(self.store, part.ref, "isError"):
+                    now += schedule.provider_error
+                    ready.append((now + schedule.provider_error_ready, index, result))
+                else:
+                    now += schedule.provider_result
+                    flowing.append((now, index, result))
+            else:
+                now += schedule.source if part.kind == "source" else schedule.text_start
+                flowing.append((now, index, self.plain_part(part)))
+                now += 0 if part.kind == "source" else schedule.text_rest
+        self._merge(recorded, flowing, ready, schedule.passing)
+        return recorded
+
+    def _answered(
+        self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
+    ) -> tuple[Ref | None, int, int]:
+        """What answers a call here, how long taking the call in took, and when the answer is ready after that."""
+        store, calls = self.store, self.calls
+        if get(store, call, "invalid"):
+            return calls.invalid_result(call), schedule.call, schedule.invalid_ready
+        if is_nullish(calls.tool(get(store, call, "toolName"))):
+            return None, schedule.slow_call, 0
+        calls.input_available(call, self.step)
+        request = calls.approval_request(call, self.step)
+        if request is not None:
+            return request, schedule.slow_call, schedule.approval_ready
+        inputs[get(store, call, "toolCallId")] = get(store, call, "input")
+        if get(store, call, "providerExecuted") is True:
+            return None, schedule.call, 0
+        result = calls.run(call, self.step)
+        failed = result is not None and get(store, result, "type") == "tool-error"
+        return result, schedule.call, schedule.error_ready if failed else schedule.result_ready
+
+    def _merge(
+        self,
+        recorded: Recorded,
+        flowing: list[tuple[int, int, Ref]],
+        ready: list[tuple[int, int, Ref]],
+        passing: int,
+    ) -> None:
+        passed = 0
+        events = [(time, 0, index, ref) for time, index, ref in flowing]
+        for time, index, ref in sorted(ready, key=lambda entry: entry[:2]):
+            passed = max(time, passed) + passing
+            events.append((passed, 1, index, ref))
+        for _, _, _, ref in sorted(events, key=lambda event: event[:3]):
+            self._chunk(ref)
+            recorded.content.append(ref)
+            if get(self.store, ref, "type") in ("tool-result", "tool-error"):
+                recorded.outputs.append(ref)
+
+    def _chunk(self, ref: Ref) -> None:
+        on_chunk = self.calls.hooks.on_chunk
+        if on_chunk is not None and get(self.store, ref, "type") in ("source", "tool-call", "tool-result"):
+            observe(self.calls.desk, "onChunk", on_chunk, self.store.object({"chunk": ref}))

@@ -1,0 +1,78 @@
+"""What a compat run is given: messages, model, tools and hooks, all plain Python.
+
+Hooks and tools get views and may return plain values, views, or both mixed. Fields keep the names they have in the AI SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import attrs
+
+from agentcore.compat.views import ObjectView
+
+Hook: TypeAlias = Callable[[ObjectView], Any]
+"""Called with its argument or event; what it returns counts for `prepare_step`, `stop_when` and `prepare_call` only."""
+
+
+@attrs.frozen(kw_only=True)
+class Tool:
+    """A tool: `execute(input, options)` is called with views; None leaves its calls pending.
+
+    `needs_approval` is a bool or is called as `execute` is. `to_model_output` is called with
+    `{toolCallId, input, output}` and gives the output of the message.
+    """
+
+    execute: Callable[[Any, ObjectView], Any] | None = None
+    needs_approval: bool | Callable[[Any, ObjectView], Any] | None = None
+    to_model_output: Hook | None = None
+    on_input_available: Hook | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Model:
+    """A model: `answer(options)` is called with a view of the call's options (`prompt`, `tools`, ...) and gives parts.
+
+    Parts are JSON objects: `{type: "text" | "reasoning", text}`, `{type: "tool-call", toolCallId, toolName, input}`,
+    `{type: "source", ...}`, and what the provider ran itself: tool calls with `providerExecuted` and
+    `{type: "tool-result", toolCallId, toolName, result, isError?}`; each with `providerMetadata?`. `on_parts` is
+    called with a view of the parts as the model returned them.
+    """
+
+    id: str
+    answer: Callable[[ObjectView], Sequence[Mapping[str, Any]]]
+    on_parts: Callable[[Any], None] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Hooks:
+    """The hooks of a run; None where nobody listens."""
+
+    on_start: Hook | None = None
+    prepare_step: Hook | None = None
+    on_step_start: Hook | None = None
+    on_tool_call_start: Hook | None = None
+    on_tool_call_finish: Hook | None = None
+    on_chunk: Hook | None = None
+    on_step_finish: Hook | None = None
+    stop_when: Hook | None = None
+    on_finish: Hook | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """One call of an agent loop.
+
+    `messages` is the caller's list, plain JSON; `options` are the call's other settings as the AI SDK names them:
+    `providerOptions`, `activeTools`, `toolChoice`, `experimental_context`. `frozen` freezes the messages deeply first.
+    """
+
+    messages: Sequence[Any]
+    model: Model
+    tools: Mapping[str, Tool] | None = None
+    system: Any = None
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+    hooks: Hooks = attrs.field(factory=Hooks)
+    max_steps: int = 20
+    frozen: bool = False
