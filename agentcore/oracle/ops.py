@@ -188,6 +188,8 @@ class Ops:
         return messages
 
     def _stage(self, messages: Any, stage: Any, argument: Any) -> Any:
+        if isinstance(stage, Mapping) and "literal" in stage:
+            return self._value(stage["literal"], argument)
         if not _is_array(messages):
             raise TypeError("messages is not a list")
         if stage == "copy":
@@ -220,9 +222,6 @@ class Ops:
     def _slice(self, messages: Any, given: Any, argument: Any) -> Any:
         return list(messages[slice(given[0], given[1] if len(given) > 1 else None)])
 
-    def _literal(self, messages: Any, given: Any, argument: Any) -> Any:
-        return self._value(given, argument)
-
 
 _STAGES: dict[str, Callable[[Ops, Any, Any, Any], Any]] = {
     "keepRoles": Ops._filter,
@@ -231,7 +230,6 @@ _STAGES: dict[str, Callable[[Ops, Any, Any, Any], Any]] = {
     "append": Ops._more,
     "prepend": Ops._before,
     "slice": Ops._slice,
-    "literal": Ops._literal,
 }
 
 
