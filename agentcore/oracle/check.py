@@ -110,16 +110,15 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
         run = _Run(reference, driver, _parsed(programs), window)
         found = run.first(progress)
         report = run.report()
-        match found:
-            case None:
-                return Agreement(report)
-            case (program, Crashed() | Hung() | Malformed() as outcome):
-                return DriverFailure(program=program, outcome=outcome, report=report)
-            case (program, str()):
-                return _shrunk_failure(reference, program, shrink_seconds, report)
-            case (program, _):
-                driver.close()
-                return _shrunk_disagreement(reference, driver, program, shrink_seconds, report)
+        if found is None:
+            return Agreement(report)
+        program, wrong = found
+        if isinstance(wrong, Difference):
+            driver.close()
+            return _shrunk_disagreement(reference, driver, program, shrink_seconds, report)
+        if isinstance(wrong, str):
+            return _shrunk_failure(reference, program, shrink_seconds, report)
+        return DriverFailure(program=program, outcome=wrong, report=report)
 
 
 def _parsed(programs: Iterable[Json]) -> Iterator[Json]:

@@ -118,6 +118,10 @@ class Driver:
         self._pending.append((program.get("id"), line))
         if self._process is not None:
             self._process.send(line)
+            return
+        # What cannot be started is told by `receive`, which tries again.
+        with suppress(OSError):
+            self._running()
 
     def receive(self) -> Outcome:
         """Waits for the outcome of the program submitted first. Raises LookupError if there is none."""
@@ -136,11 +140,6 @@ class Driver:
             raise ValueError("other programs are pending; receive their outcomes first")
         self.submit(program)
         return self.receive()
-
-    def pump(self) -> None:
-        """Moves what can be moved through the pipes without waiting."""
-        if self._process is not None:
-            self._process.pump(0)
 
     def close(self) -> None:
         """Lets the process end, and kills it if it does not within a second; forgets pending programs."""
@@ -204,8 +203,8 @@ class _Process:
         self._popen = subprocess.Popen(  # noqa: S603 - running the user's command is what this is for
             argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True, bufsize=0
         )
-        streams = self._popen.stdin, self._popen.stdout, self._popen.stderr
-        self._in, self._out, self._err = (_nonblocking(stream) for stream in streams)
+        self._streams: tuple[Any, ...] = (self._popen.stdin, self._popen.stdout, self._popen.stderr)
+        self._in, self._out, self._err = (_nonblocking(stream) for stream in self._streams)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._out, selectors.EVENT_READ)
         self._selector.register(self._err, selectors.EVENT_READ)
@@ -216,8 +215,8 @@ class _Process:
         self._ended = False
 
     def send(self, data: bytes) -> None:
-        if not self._unsent and not self._ended:
-            self._register_input()
+        if not self._unsent:
+            self._selector.register(self._in, selectors.EVENT_WRITE)
         self._unsent += data
         self.pump(0)
 
@@ -258,15 +257,15 @@ class _Process:
         """Closes its input, gives it the time to end, and kills whatever is left of its group."""
         if self._in in self._selector.get_map():
             self._selector.unregister(self._in)
-        self._close(self._popen.stdin)
+        self._streams[0].close()
         deadline = time.monotonic() + grace
         while not self._ended and (left := deadline - time.monotonic()) > 0:
             self._unread.clear()
             self.pump(left)
         self._stop()
         self._selector.close()
-        for stream in (self._popen.stdout, self._popen.stderr):
-            self._close(stream)
+        for stream in self._streams:
+            stream.close()
 
     def _end(self) -> Outcome:
         self._drain_stderr()
@@ -299,15 +298,9 @@ class _Process:
         while os.waitid(os.P_PID, self._popen.pid, options) is None and time.monotonic() < deadline:
             time.sleep(0.002)
 
-    def _register_input(self) -> None:
-        if self._in not in self._selector.get_map():
-            self._selector.register(self._in, selectors.EVENT_WRITE)
-
     def _write(self) -> None:
         try:
             sent = os.write(self._in, self._unsent[:_CHUNK])
-        except BlockingIOError:
-            return
         except BrokenPipeError:
             # It reads no more. What it still writes, and its end, say why.
             sent = len(self._unsent)
@@ -316,10 +309,7 @@ class _Process:
             self._selector.unregister(self._in)
 
     def _read(self, stream: int) -> None:
-        try:
-            data = os.read(stream, _CHUNK)
-        except BlockingIOError:
-            return
+        data = os.read(stream, _CHUNK)
         if not data:
             self._selector.unregister(stream)
             self._ended = self._ended or stream == self._out
@@ -328,11 +318,6 @@ class _Process:
         else:
             self._stderr += data
             del self._stderr[:-_STDERR_KEPT]
-
-    @staticmethod
-    def _close(stream: Any) -> None:
-        if not stream.closed:
-            stream.close()
 
 
 def _nonblocking(stream: Any) -> int:

@@ -18,6 +18,8 @@ __all__ = ["shrink", "size"]
 Json: TypeAlias = dict[str, Any]
 Place: TypeAlias = tuple[str | int, ...]
 _REQUIRED: Final = frozenset({"id", "path", "messages", "script"})
+# Names keep: two things that come to be called alike are another program, and seldom a simpler one to read.
+_NAMES: Final = frozenset({"id", "toolCallId", "toolName", "approvalId"})
 _HI: Final = ({"role": "user", "content": "#1"},)
 _DONE: Final = ({"type": "text", "text": "x"},)
 
@@ -85,7 +87,8 @@ def _big_edits(smallest: Callable[[], Json]) -> Iterator[Json]:
         if field not in _REQUIRED:
             yield {key: value for key, value in smallest().items() if key != field}
     for name in [*smallest().get("hooks", {})]:
-        yield _without(smallest(), ("hooks", name))
+        if _reaches(smallest(), ("hooks", name)):
+            yield _without(smallest(), ("hooks", name))
     yield {**smallest(), "messages": [*_HI]}
 
 
@@ -109,13 +112,14 @@ def _without_step(program: Json, index: int) -> Json:
 def _hook_entries(smallest: Callable[[], Json]) -> Iterator[Json]:
     for name, entries in smallest().get("hooks", {}).items():
         for index in reversed(range(len(entries))):
-            yield _with(smallest(), ("hooks", name, index), None)
-            yield _with(smallest(), ("hooks", name), entries[:index])
-            yield from _moved_earlier(smallest(), name, index)
+            if _reaches(smallest(), ("hooks", name, index)):
+                yield _with(smallest(), ("hooks", name, index), None)
+                yield _with(smallest(), ("hooks", name), entries[:index])
+                yield from _moved_earlier(smallest(), name, index)
 
 
 def _moved_earlier(program: Json, name: str, index: int) -> Iterator[Json]:
-    entries = program.get("hooks", {}).get(name, [])
+    entries = program["hooks"][name]
     if 0 < index < len(entries) and entries[index] and not entries[index - 1]:
         yield _with(program, ("hooks", name), [*entries[: index - 1], entries[index], *entries[index + 1 :]])
 
@@ -157,7 +161,7 @@ def _removals(smallest: Callable[[], Json]) -> Iterator[Json]:
         if isinstance(value, list):
             yield from _halves(smallest, place, len(value))
         if len(place) > 1:
-            yield _without(program, place)
+            yield _without(smallest(), place)
 
 
 def _halves(smallest: Callable[[], Json], place: Place, length: int) -> Iterator[Json]:
@@ -184,7 +188,7 @@ def _merges(smallest: Callable[[], Json]) -> Iterator[Json]:
 
 def _simpler_values(smallest: Callable[[], Json]) -> Iterator[Json]:
     for place in _places(smallest()):
-        if place == ("id",) or not _reaches(smallest(), place):
+        if place[-1] in _NAMES or not _reaches(smallest(), place):
             continue
         for simpler in _simpler(_get(smallest(), place)):
             yield _with(smallest(), place, simpler)
@@ -232,11 +236,9 @@ def _get(value: Any, place: Place) -> Any:
 
 
 def _with(value: Any, place: Place, new: Any) -> Any:
-    """A copy with the new value at the place; a value without such a place as it is."""
+    """A copy with the new value at the place, which the value has."""
     if not place:
         return new
-    if not _reaches(value, place[:1]):
-        return value
     key, rest = place[0], place[1:]
     changed = _with(value[key], rest, new)
     if isinstance(value, dict):

@@ -147,3 +147,17 @@ def test_neither_side_sees_what_the_other_does_to_a_program() -> None:
     programs = [small(str(number)) for number in range(20)]
     assert isinstance(check(reference, toy_driver, programs), Agreement)
     assert programs[3] == small("3")
+
+
+def test_smaller_programs_that_one_side_cannot_run_are_no_disagreements() -> None:
+    def reference(program: Json) -> Json:
+        if not program["messages"]:
+            raise ValueError("no messages")
+        return toy.trace(program)
+
+    result = check(reference, lambda: toy_driver("forgets"), random_programs(range(2_000)))
+    while isinstance(result, ReferenceFailure):
+        seed = int(str(result.original["id"]).removeprefix("seed-"))
+        result = check(reference, lambda: toy_driver("forgets"), random_programs(range(seed + 1, 2_000)))
+    assert isinstance(result, Disagreement)
+    assert len(result.program["messages"]) == 1

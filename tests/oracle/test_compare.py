@@ -147,6 +147,13 @@ def test_a_missing_step_is_told_as_missing() -> None:
     assert found(TRACE, changed("steps", to=None)).path == "$.steps"
 
 
+def test_equal_nonsense_in_the_steps_is_passed_over() -> None:
+    for steps in (None, ["x"]):
+        assert (
+            found(changed("steps", to=steps), changed("steps", to=steps) | {"caller": 1}).path == "$.caller"
+        )
+
+
 def test_unknown_fields_count_too() -> None:
     assert found(TRACE, {**TRACE, "new": 1}).path == "$.new"
     assert found(TRACE, changed("steps", 0, "new", to=1)).path == "$.steps[0].new"

@@ -51,7 +51,6 @@ def test_programs_and_traces_larger_than_any_pipe_go_through() -> None:
         programs = [small(str(number), "x" * 1_000_000) for number in range(4)]
         for program in programs:
             driver.submit(program)
-            driver.pump()
         assert [driver.receive() for _ in programs] == [Answer(toy.trace(program)) for program in programs]
 
 
@@ -169,7 +168,6 @@ def test_a_driver_that_says_it_does_not_support_a_program_is_believed() -> None:
 
 def test_a_driver_is_used_in_order() -> None:
     with toy_driver() as driver:
-        driver.pump()
         with pytest.raises(LookupError):
             driver.receive()
         driver.submit(small())
