@@ -21,7 +21,7 @@ from agentcore.compat.convert import (
     prompt,
     provider_responses,
 )
-from agentcore.compat.heap import UNDEFINED, DataCloneError, Function, HeapTypeError, Ref, Slot, StepCell, Store, Value
+from agentcore.compat.heap import UNDEFINED, DataCloneError, Function, Heap, HeapTypeError, Ref, Slot, StepCell, Store, Value
 from agentcore.compat.js import (
     PackageError,
     computed_fields,
@@ -63,7 +63,12 @@ class Snapshot:
     moment: str
     step: int
     holders: Mapping[str, Value]
-    heap: Any
+    heap: Heap
+
+    @property
+    def heap_size(self) -> int:
+        """How many cells there were."""
+        return len(self.heap.cells)
 
 
 @attrs.define
@@ -484,9 +489,3 @@ class AiSdkLoop:
 
 def _last(steps: tuple[Slot, ...]) -> Value:
     return steps[-1] if steps else UNDEFINED
-
-
-def run(profile: AiSdkProfile, settings: Settings) -> tuple[AiSdkLoop, Outcome]:
-    """Runs settings under a profile."""
-    loop = AiSdkLoop(profile, settings)
-    return loop, loop.run()

@@ -1,0 +1,63 @@
+"""Hooks under the reference behaviour of real frameworks, and who wrote what, when, and how far it spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from agentcore.compat.loop import AiSdkLoop, Outcome
+from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.profiles import PROFILES, AiSdkProfile
+from agentcore.compat.settings import Hooks, Model, Settings, Tool
+from agentcore.compat.views import View
+
+__all__ = ["PROFILES", "CompatRun", "Finding", "Hooks", "Model", "Settings", "Tool", "Verdict", "View", "run"]
+
+
+@attrs.frozen(kw_only=True)
+class CompatRun:
+    """A run under a profile, ended: how it ended, what it left, and every in-place write.
+
+    `steps` are the result's steps and `caller` the caller's messages, both as plain JSON with every write in them; `steps`
+    is None if the caller got no result. `error` is what the run failed with. `hung` tells that the real result would never
+    settle.
+    """
+
+    profile: AiSdkProfile
+    steps: list[Mapping[str, Any]] | None
+    caller: list[Any]
+    finish_reason: str | None
+    error: BaseException | None
+    hung: bool
+    pollution: tuple[Finding, ...]
+
+
+def run(profile: AiSdkProfile | str, settings: Settings) -> CompatRun:
+    """Runs real hooks, tools and a model under a profile (a name such as "ai-sdk-6/stream", or one of your own).
+
+    Hooks get views, which they use as dicts and lists. What the emulated package reports as an error is in the result.
+
+    Raises:
+        KeyError: if there is no profile of that name.
+    """
+    chosen = PROFILES[profile] if isinstance(profile, str) else profile
+    loop = AiSdkLoop(chosen, settings)
+    loop.store.watching = True
+    outcome = loop.run()
+    return _ended(chosen, loop, outcome)
+
+
+def _ended(profile: AiSdkProfile, loop: AiSdkLoop, outcome: Outcome) -> CompatRun:
+    plain = loop.store.plain
+    reason = outcome.finish_reason
+    return CompatRun(
+        profile=profile,
+        steps=None if outcome.steps is None else plain(outcome.steps),
+        caller=plain(loop.caller),
+        finish_reason=reason if isinstance(reason, str) else None,
+        error=outcome.error,
+        hung=outcome.hung,
+        pollution=findings(loop),
+    )

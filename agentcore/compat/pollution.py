@@ -1,0 +1,132 @@
+"""The pollution report: for every in-place write of a run, how long and how far it is seen.
+
+Computed, never listed. A write is *carried* by the cell that was written and by every cell that the run made of it later
+(a prompt's part of a message's part, a message of a step's content, a clone). It is polluting if something that outlives the
+step (the caller's messages, the chains, the steps' reports) reaches a carrier, or a later prompt does; ephemeral otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Final
+
+import attrs
+
+from agentcore.compat.heap import Value
+from agentcore.compat.loop import AiSdkLoop, Snapshot
+from agentcore.compat.views import Key, Write
+
+_HOLDERS: Final = {"caller": "caller", "initial": "initial chain", "response": "response chain", "steps": "report"}
+LATER_PROMPTS: Final = "later prompts"
+
+
+class Verdict(Enum):
+    """How long a write is seen."""
+
+    EPHEMERAL = "this step"
+    POLLUTING = "permanent"
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """One write and what became of it.
+
+    `reach` names what outlives the step and shows the write: "caller", "initial chain", "response chain", "report",
+    "later prompts". `paths` says where in each holder a carrier is, at the end of the run. `prompts` are the steps whose
+    prompts show it, its own step's included. `first_seen` is the first later step that showed it, None if none did.
+    """
+
+    write: Write
+    verdict: Verdict
+    reach: tuple[str, ...]
+    paths: Mapping[str, str]
+    prompts: tuple[int, ...]
+    first_seen: int | None
+
+
+def findings(loop: AiSdkLoop) -> tuple[Finding, ...]:
+    """A finding for every write of a run, in the order in which they were made.
+
+    Raises:
+        ValueError: if the run was not watched (`Store.watching`).
+    """
+    if not loop.store.watching:
+        raise ValueError("the run was not watched: set `store.watching` before it starts, or use compat.run")
+    derived: dict[int, list[tuple[int, frozenset[str] | None]]] = defaultdict(list)
+    for made, sources in loop.store.origins.items():
+        for source, fields in sources:
+            derived[source].append((made, fields))
+    looks = _Looks(loop.snapshots)
+    return tuple(_finding(write, _carriers(write, derived), looks) for write in loop.desk.journal)
+
+
+def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str] | None]]]) -> frozenset[int]:
+    """The cells that hold what was written: the cell itself, and what was made of it after the write."""
+    found = {write.address}
+    queue = [write.address]
+    for source in queue:
+        for made, fields in derived.get(source, ()):
+            copied = fields is None or not isinstance(write.key, str) or write.key in fields
+            if made >= write.size and copied and made not in found:
+                found.add(made)
+                queue.append(made)
+    return frozenset(found)
+
+
+class _Looks:
+    """What each holder reached at each moment, worked out once."""
+
+    def __init__(self, snapshots: Iterable[Snapshot]) -> None:
+        self.snapshots = tuple(snapshots)
+        self._reached: dict[tuple[int, str], Mapping[int, tuple[Key, ...]]] = {}
+
+    def paths(self, index: int, holder: str) -> Mapping[int, tuple[Key, ...]]:
+        known = self._reached.get((index, holder))
+        if known is None:
+            snapshot = self.snapshots[index]
+            root: Value = snapshot.holders.get(holder)
+            known = self._reached[index, holder] = snapshot.heap.reached(root)
+        return known
+
+    def prompts(self, write: Write, carriers: frozenset[int]) -> Iterator[int]:
+        for index, snapshot in enumerate(self.snapshots):
+            if snapshot.moment == "prompt" and snapshot.step >= write.step and snapshot.heap_size >= write.size:
+                if not carriers.isdisjoint(self.paths(index, "prompt")):
+                    yield snapshot.step
+
+    def after(self, write: Write) -> Iterator[int]:
+        for index, snapshot in enumerate(self.snapshots):
+            if snapshot.step > write.step or snapshot.moment == "end":
+                yield index
+
+
+def _finding(write: Write, carriers: frozenset[int], looks: _Looks) -> Finding:
+    prompts = tuple(looks.prompts(write, carriers))
+    later = [step for step in prompts if step > write.step]
+    paths: dict[str, str] = {}
+    seen = set(later)
+    for index in looks.after(write):
+        for holder, name in _HOLDERS.items():
+            reached = looks.paths(index, holder)
+            shown = min(carriers.intersection(reached), key=lambda address: (len(reached[address]), address), default=None)
+            if shown is not None:
+                paths[name] = written_path(name, reached[shown], write.key)
+                if looks.snapshots[index].step > write.step:
+                    seen.add(looks.snapshots[index].step)
+    reach = (*paths, *([LATER_PROMPTS] if later else []))
+    return Finding(
+        write=write,
+        verdict=Verdict.POLLUTING if reach else Verdict.EPHEMERAL,
+        reach=reach,
+        paths=paths,
+        prompts=prompts,
+        first_seen=min(seen, default=None),
+    )
+
+
+def written_path(root: str, keys: tuple[Key, ...], key: Key | None) -> str:
+    """A path as a person reads it: `caller[0].content[1].text`."""
+    keys = keys if key is None else (*keys, key)
+    return root + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys)
