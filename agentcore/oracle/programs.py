@@ -16,6 +16,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.oracle.choices import Choices, RandomChoices
+from agentcore.oracle.expected import approved, content, prompt, response, shortcuts
 from agentcore.oracle.writes import BASE64, Maker
 
 __all__ = ["program_of_seed", "random_program", "random_programs"]
@@ -298,7 +299,7 @@ class _Generator:
         messages = program["messages"]
         if not messages or not all(isinstance(message, dict) for message in messages):
             return
-        expected = _Expected(messages, _approved(messages))
+        expected = _Expected(messages, approved(messages))
         script, tools = program["script"], program.get("tools", {})
         percents = choices.sample((_FEW, _FEW, _MANY, _NONE))
         for index, parts in enumerate(script):
@@ -307,7 +308,7 @@ class _Generator:
             self.hook("prepareStep", index, percents, around)
             self.hook("onStepStart", index, percents, around)
             self.hook("model", index, percents, self.model_options(shown, program))
-            made = _response(parts, tools)
+            made = response(parts, tools)
             called = next((part for part in parts if part["type"] == "tool-call"), None)
             if called is not None and made[1:]:
                 output = tools.get(called["toolName"], {}).get("output")
@@ -319,10 +320,10 @@ class _Generator:
                 }
                 self.hook("execute", index, percents, inside)
             step: Json = {
-                "content": _content(parts, tools),
+                "content": content(parts, tools),
                 "response": {"messages": [*expected.response, *made]},
             }
-            self.hook("onStepFinish", index, percents, step | _shortcuts(step["content"]))
+            self.hook("onStepFinish", index, percents, step | shortcuts(step["content"]))
             expected.steps = [*expected.steps, step]
             expected.response = [*expected.response, *made]
             last = index == len(script) - 1
@@ -330,8 +331,8 @@ class _Generator:
 
     def model_options(self, shown: list[Json], program: Json) -> Json:
         options = program.get("options", {}).get("providerOptions")
-        prompt = {"prompt": _prompt(program.get("system"), shown)}
-        return prompt if options is None else prompt | {"providerOptions": options}
+        given: Json = {"prompt": prompt(program.get("system"), shown)}
+        return given if options is None else given | {"providerOptions": options}
 
     def hook(self, name: str, step: int, percents: dict[str, float], argument: Json) -> None:
         choices, make = self.choices, self.make
@@ -431,70 +432,3 @@ _NAMES: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish
 _FEW: Final[dict[str, float]] = dict(zip(_NAMES, (25, 5, 8, 8, 12, 5, 6), strict=True))
 _MANY: Final[dict[str, float]] = dict(zip(_NAMES, (55, 20, 25, 25, 35, 20, 30), strict=True))
 _NONE: Final[dict[str, float]] = dict.fromkeys(_NAMES, 0)
-
-
-# --- what a run is expected to make, by the plain rules -----------------------------------------------------
-
-
-def _executed(call: Json, tools: Json) -> bool:
-    tool = tools.get(call["toolName"])
-    return tool is not None and not tool.get("noExecute") and not tool.get("needsApproval")
-
-
-def _content(parts: list[Json], tools: Json) -> list[Json]:
-    calls = [part for part in parts if part["type"] == "tool-call" and _executed(part, tools)]
-    return [
-        *parts,
-        *({**call, "type": "tool-result", "output": tools[call["toolName"]]["output"]} for call in calls),
-    ]
-
-
-def _shortcuts(content: list[Json]) -> Json:
-    return {
-        "toolCalls": [part for part in content if part["type"] == "tool-call"],
-        "toolResults": [part for part in content if part["type"] == "tool-result"],
-    }
-
-
-def _renamed(part: Json) -> Json:
-    """A generated part as messages have it."""
-    part = {"providerOptions" if key == "providerMetadata" else key: value for key, value in part.items()}
-    return {**part, "output": {"type": "json", "value": part.pop("result")}} if "result" in part else part
-
-
-def _approved(messages: list[Json]) -> list[Json]:
-    """The tool message that answers the approvals in which a history ends."""
-    answers = messages[-1]["content"] if messages[-1]["role"] == "tool" else []
-    asked = sum(part["type"] == "tool-approval-response" for part in answers)
-    result = {"type": "tool-result", "output": {"type": "json", "value": {"a": "x"}}}
-    return [{"role": "tool", "content": [result] * asked}] if asked else []
-
-
-def _response(parts: list[Json], tools: Json) -> list[Json]:
-    kinds = ("reasoning", "tool-call", "tool-result")
-    said = [_renamed(part) for part in parts if part["type"] in kinds or part.get("text")]
-    results = [
-        {
-            "type": "tool-result",
-            "toolCallId": part["toolCallId"],
-            "toolName": part["toolName"],
-            "output": {"type": "json", "value": tools[part["toolName"]]["output"]},
-        }
-        for part in parts
-        if part["type"] == "tool-call" and _executed(part, tools)
-    ]
-    made: list[Json] = [{"role": "assistant", "content": said}] if said else []
-    return [*made, {"role": "tool", "content": results}] if results else made
-
-
-def _prompt(system: Any, messages: list[Json]) -> list[Json]:
-    prompt: list[Json] = []
-    if isinstance(system, str):
-        prompt.append({"role": "system", "content": system})
-    for message in messages:
-        content = message.get("content", "")
-        if isinstance(content, str) and message["role"] != "system":
-            prompt.append({**message, "content": [{"type": "text", "text": content}]})
-        else:
-            prompt.append(message)
-    return prompt
