@@ -34,7 +34,9 @@ def shortcuts(content: list[Json]) -> Json:
 def _renamed(part: Json) -> Json:
     """A generated part as messages have it."""
     part = {"providerOptions" if key == "providerMetadata" else key: value for key, value in part.items()}
-    return {**part, "output": {"type": "json", "value": part.pop("result")}} if "result" in part else part
+    if "result" in part:
+        part["output"] = {"type": "json", "value": part.pop("result")}
+    return part
 
 
 def approved(messages: list[Json]) -> list[Json]:
