@@ -1,19 +1,22 @@
 """An explicit heap: aliasing made data.
 
-A heap is a persistent vector of cells, the index being the address. A cell is an array of slots (a tuple) or an object of
-slots (an `ObjectCell`, insertion order kept); a slot is a scalar, a `Function` or a `Ref` to a cell. A `Heap` is a value; a
-`Store` is its transient form, which a run writes to and from which a `Heap` can be taken at any moment.
+A heap is a persistent vector of cells, the index being the address. A cell is an array of slots (a tuple) or an
+object of slots (an `ObjectCell`, insertion order kept); a slot is a scalar, a `Function` or a `Ref` to a cell. A
+`Heap` is a value; a `Store` is its transient form, which a run writes to and from which a `Heap` can be taken at
+any moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
-from typing import Any, ClassVar, Final, TypeAlias
+from enum import Enum
+from typing import Any, Final, Literal, NoReturn, TypeAlias
 
-from immutabledict import immutabledict
-
+from agentcore.errors import ImmutableWriteError
 from agentcore.values import Vector, frozen, vector
+
+DEEPEST: Final = 384
+"""How many levels of objects inside objects a walk goes down: three times what a program may hold."""
 
 
 @frozen
@@ -23,56 +26,104 @@ class Ref:
     address: int
 
 
+# References are values, and nearly all are low: those are made once.
+_LOW_REFS: Final = tuple(Ref(address) for address in range(1024))
+
+
+def _ref_to(address: int) -> Ref:
+    return _LOW_REFS[address] if address < len(_LOW_REFS) else Ref(address)
+
+
 @frozen
 class Function:
-    """A slot that holds code of the host, such as a tool's `execute`: it can be shared and called, never copied or written."""
+    """A slot that holds code of the host, such as a tool's `execute`: shared and called, never copied or written."""
 
     name: str
     call: Callable[..., Any] | None = None
 
 
-class _Undefined:
-    """What reading a field that is not there gives; never stored."""
+class Undefined(Enum):
+    """The type of `UNDEFINED`, which is what reading a field that is not there gives; no cell holds it."""
 
-    _instance: ClassVar[_Undefined | None] = None
-
-    def __new__(cls) -> _Undefined:
-        if cls._instance is None:
-            cls._instance = super().__new__(cls)
-        return cls._instance
+    UNDEFINED = "undefined"
 
     def __repr__(self) -> str:
         return "UNDEFINED"
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[False]:
         return False
 
 
-UNDEFINED: Final = _Undefined()
+UNDEFINED: Final = Undefined.UNDEFINED
 
-Slot: TypeAlias = None | bool | int | float | str | Ref | Function
-Value: TypeAlias = Slot | _Undefined
+Slot: TypeAlias = bool | int | float | str | Ref | Function | None
+Value: TypeAlias = Slot | Undefined
 
 
-class ObjectCell(immutabledict[str, Slot]):
-    """The slots of an object."""
+def _no_write(cell: ObjectCell, *_: object, **__: object) -> NoReturn:
+    raise ImmutableWriteError("$", f"an {type(cell).__name__} never changes: put another cell into the store")
+
+
+class ObjectCell(dict[str, Slot]):
+    """The slots of an object: a mapping that cannot be written, hashable by value.
+
+    Cells of different kinds are different, whatever they hold.
+    """
+
+    # A dict because cells are made and read more than anything else, and a dict is made and read without
+    # running Python; a test holds that no method of it writes.
+    __slots__ = ()
+
+    __setitem__ = __delitem__ = __ior__ = _no_write  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _no_write  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and dict.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash((type(self), frozenset(self.items())))
+
+    def __copy__(self) -> ObjectCell:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ObjectCell:
+        return self
+
+    def __reduce__(self) -> tuple[type[ObjectCell], tuple[dict[str, Slot]]]:
+        return type(self), (dict(self),)
 
 
 class ErrorCell(ObjectCell):
-    """The slots of an error: its text is `message`, and a structured clone keeps only the standard names."""
+    """The slots of an error: `name` and `message` are its text, and not among the fields that are listed or copied."""
+
+    __slots__ = ()
 
 
 class StepCell(ObjectCell):
-    """The slots of a step result, which also answers `text`, `toolCalls`, `toolResults` and the like, computed at each reading."""
+    """The slots of a step result, which also answers `text`, `toolCalls` and the like, computed at each reading."""
+
+    __slots__ = ()
 
 
 Cell: TypeAlias = tuple[Slot, ...] | ObjectCell
 
 
 class HeapTypeError(TypeError):
-    """What JavaScript throws where a value is not what an operation needs; `name` is the name that a trace gives it."""
+    """What JavaScript throws where a value is not what an operation needs; `name` is the name in a trace."""
 
     name = "TypeError"
+
+
+class DepthError(HeapTypeError):
+    """A value is nested deeper than `DEEPEST` levels, which only hooks can make; hooks should store flatter values."""
+
+    name = "RangeError"
+
+    def __init__(self) -> None:
+        super().__init__(f"nested more than {DEEPEST} levels deep; make it flatter")
 
 
 class DataCloneError(Exception):
@@ -120,28 +171,58 @@ _EXACT: Final = 2**53
 _PRINTED_WHOLE: Final = 1e21
 
 
-def number(value: int | float) -> int | float:
-    """The number as JavaScript holds and prints it."""
+def number(value: float) -> int | float:
+    """The number as JavaScript holds and prints it.
+
+    Raises:
+        HeapTypeError: for what JSON has no number for: NaN, infinities, and integers beyond them.
+    """
     if type(value) is int and -_EXACT <= value <= _EXACT:
         return value
-    double = float(value)
+    try:
+        double = float(value)
+    except OverflowError:
+        double = float("inf")
+    if double - double != 0:
+        raise HeapTypeError(f"a heap holds JSON, which has no number {double}")
     if double.is_integer() and abs(double) < _PRINTED_WHOLE:
-        return int(Decimal(repr(double)))
+        # The shortest digits that mean this double, as JavaScript prints them: not the double's own digits.
+        digits, _, exponent = repr(double).removesuffix(".0").partition("e")
+        whole, _, fraction = digits.partition(".")
+        return int(whole + fraction) * 10 ** (int(exponent or 0) - len(fraction))
     return double
 
 
-# Deeper than any program; what is deeper still may be an object inside itself, and is printed with care.
-_QUICK_DEPTH: Final = 150
+class Handle:
+    """What stands for a cell outside of its store: a value that holds one keeps the reference when it is loaded."""
+
+    __slots__ = ("ref", "store")
+
+    def __init__(self, store: Store, ref: Ref) -> None:
+        self.store = store
+        self.ref = ref
 
 
-class _DeepError(Exception):
+_KEPT: Final = frozenset({str, bool, type(None), Ref, Function})
+_WITH_CARE: Final = frozenset({Ref, Function})
+_NUMBERS: Final = frozenset({int, float})
+# The names that a structured clone of an error keeps.
+_ERROR_NAMES: Final = frozenset(
+    {"Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError"}
+)
+# What stands for a cell that is being printed.
+_PRINTING: Final = object()
+
+
+class _CycleError(Exception):
     pass
 
 
 class Store:
-    """A heap that a run writes to. Its own writes are `put`, `push` and `splice`; those of hooks come through views.
+    """A heap that a run writes to. Its own writes are `put` and `push`; those of hooks come through views.
 
-    `origins` tells, for every cell that the run copied, from which cells and which of their fields it was made.
+    `origins` tells, for every cell that the run copied, from which cells and which of their fields it was made; it
+    is kept while `watching`.
     """
 
     def __init__(self) -> None:
@@ -149,7 +230,9 @@ class Store:
         self.sealed: set[int] = set()
         self.origins: dict[int, tuple[tuple[int, frozenset[str] | None], ...]] = {}
         self.watching = False
+        # What was printed, by address, and which printed cells hold it: those are stale when it is written.
         self._printed: dict[int, Any] = {}
+        self._printed_in: dict[int, list[int]] = {}
         self._kept: Vector[Cell] = vector()
         self._changed: set[int] = set()
 
@@ -157,28 +240,33 @@ class Store:
 
     def array(self, slots: Iterable[Slot]) -> Ref:
         """A new array."""
-        self.cells.append(tuple(slots))
-        return Ref(len(self.cells) - 1)
+        return self._add(tuple(slots))
 
     def object(self, fields: Mapping[str, Value], kind: type[ObjectCell] = ObjectCell) -> Ref:
         """A new object; undefined fields are left out, which no program can tell from holding undefined."""
-        if UNDEFINED in fields.values():
-            fields = {key: slot for key, slot in fields.items() if slot is not UNDEFINED}
-        self.cells.append(kind(fields))
-        return Ref(len(self.cells) - 1)
+        return self._add(kind(_defined(fields)))
 
-    def load(self, value: Any) -> Slot:
-        """New cells for a JSON value; a `Ref` or `Function` inside it is kept."""
-        kind = type(value)
-        if kind is str or value is None or kind is bool or kind is Ref or kind is Function:
-            return value  # type: ignore[no-any-return]
-        if kind is int or kind is float:
-            return number(value)
-        if isinstance(value, Mapping):
-            return self.object({key: self.load(item) for key, item in value.items()})
-        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            return self.array([self.load(item) for item in value])
-        raise HeapTypeError(f"a heap holds JSON, not {type(value).__name__}")
+    def _add(self, cell: Cell) -> Ref:
+        cells = self.cells
+        cells.append(cell)
+        return _ref_to(len(cells) - 1)
+
+    def load(self, value: Any) -> Any:
+        """The slot for a value: new cells for dicts, lists and the like.
+
+        A `Ref`, a `Function` or a handle of this store inside it is kept. A dict or list that is in the value
+        more than once, or inside itself, becomes one cell. UNDEFINED is what it is; in an array it becomes null.
+
+        Raises:
+            HeapTypeError: for what is no JSON.
+            DepthError: if the value is too deep.
+        """
+        if type(value) in _KEPT:
+            return value
+        loading = _Loading(self)
+        slot = loading.slot(value, 0)
+        loading.fill()
+        return slot
 
     def derive(self, ref: Ref, *sources: Value, fields: frozenset[str] | None = None) -> Ref:
         """Records that a new cell was made from these cells (from these fields of them only, if given)."""
@@ -187,32 +275,53 @@ class Store:
             self.origins[ref.address] = known + tuple((s.address, fields) for s in sources if isinstance(s, Ref))
         return ref
 
-    def clone(self, slot: Slot, made: dict[int, Ref] | None = None) -> Slot:
+    def clone(self, slot: Slot) -> Slot:
         """A structured clone: nothing is shared with the original, and what is one object in it is one in the clone.
+
+        Errors keep only their message and a name that the language has; computed fields are lost.
 
         Raises:
             DataCloneError: if a function is reached.
+            DepthError: if the value is too deep.
         """
-        made = {} if made is None else made
-        if isinstance(slot, Function):
-            raise DataCloneError(f"{slot.name} could not be cloned.")
-        if not isinstance(slot, Ref):
-            return slot
-        known = made.get(slot.address)
-        if known is not None:
-            return known
-        cell = self.cells[slot.address]
-        copy = made[slot.address] = self.array(()) if isinstance(cell, tuple) else self.object({})
-        self.cells[copy.address] = self._cloned(cell, made)
-        return self.derive(copy, slot)
+        if type(slot) is not Ref:
+            return _not_function(slot)
+        made: dict[int, Ref] = {}
+        todo: list[tuple[int, Ref, int]] = []
 
-    def _cloned(self, cell: Cell, made: dict[int, Ref]) -> Cell:
-        if isinstance(cell, tuple):
-            return tuple([self.clone(item, made) for item in cell])
-        fields = {key: self.clone(item, made) for key, item in cell.items()}
-        if isinstance(cell, ErrorCell):
-            return ErrorCell({**fields, "name": "Error"})
-        return ObjectCell(fields)
+        def copy_of(item: Slot, depth: int) -> Slot:
+            if type(item) is not Ref:
+                return _not_function(item)
+            known = made.get(item.address)
+            if known is None:
+                known = made[item.address] = self._place(depth)
+                todo.append((item.address, known, depth + 1))
+            return known
+
+        copy = copy_of(slot, 0)
+        for source, ref, depth in todo:
+            cell = self.cells[source]
+            if type(cell) is tuple:
+                # Scalars are copied with their container, in one go.
+                self.cells[ref.address] = tuple(
+                    [copy_of(item, depth) if type(item) in _WITH_CARE else item for item in cell]
+                )
+            else:
+                kind, fields = _cloned(cell)
+                self.cells[ref.address] = kind(
+                    {
+                        key: copy_of(item, depth) if type(item) in _WITH_CARE else item
+                        for key, item in fields.items()
+                    }
+                )
+            if self.watching:
+                self.derive(ref, Ref(source))
+        return copy
+
+    def _place(self, depth: int) -> Ref:
+        if depth > DEEPEST:
+            raise DepthError
+        return self._add(())
 
     # ---------------------------------------------------------------- writing
 
@@ -226,18 +335,27 @@ class Store:
         if address in self.sealed:
             raise HeapTypeError("Cannot assign to a property of a frozen object")
         self.cells[address] = cell
-        self._printed.clear()
         if address < len(self._kept):
             self._changed.add(address)
+        stale = [address]
+        while stale:
+            one = stale.pop()
+            if self._printed.pop(one, None) is not None:
+                stale.extend(self._printed_in.pop(one, ()))
 
     def put(self, ref: Ref, key: str, value: Slot) -> None:
         """Assigns a field of an object."""
         cell = self.cells[ref.address]
-        self.replace(ref, type(cell)({**cell, key: value}))  # type: ignore[arg-type, dict-item]
+        if not isinstance(cell, ObjectCell):
+            raise HeapTypeError(f"an array has no field {key!r}")
+        self.replace(ref, type(cell)({**cell, key: value}))
 
     def push(self, ref: Ref, slots: Iterable[Slot]) -> None:
         """Appends to an array in place."""
-        self.replace(ref, (*self.cells[ref.address], *slots))  # type: ignore[arg-type]
+        cell = self.cells[ref.address]
+        if not isinstance(cell, tuple):
+            raise HeapTypeError("push is not a function")
+        self.replace(ref, (*cell, *slots))
 
     def seal(self, slot: Value) -> None:
         """Freezes what a slot refers to, deeply."""
@@ -264,48 +382,158 @@ class Store:
         """The value as it is in a trace: plain JSON, functions dropped, an object inside itself as `{"cycle": levels up}`.
 
         Equal parts may be one object, so the value is to be read, not written.
-        """
-        try:
-            return self._quickly(slot, 0)
-        except _DeepError:
-            return self._carefully(slot, [])
 
-    def _quickly(self, slot: Value, depth: int) -> Any:
+        Raises:
+            DepthError: if the value is too deep.
+        """
         if type(slot) is not Ref:
-            return slot
-        address = slot.address
-        printed = self._printed.get(address)
+            return _shown(slot)
+        printed = self._printed.get(slot.address)
         if printed is not None:
             return printed
-        if depth > _QUICK_DEPTH:
-            raise _DeepError
-        cell = self.cells[address]
-        depth += 1
-        result: Any
-        if type(cell) is tuple:
-            result = [self._quickly(item, depth) if type(item) is Ref else _shown(item) for item in cell]
-        else:
-            result = {
-                key: self._quickly(item, depth) if type(item) is Ref else item
-                for key, item in cell.items()  # type: ignore[union-attr]
-                if type(item) is not Function
-            }
-        self._printed[address] = result
-        return result
+        try:
+            return self._print(slot.address, 0)
+        except (_CycleError, DepthError, RecursionError) as error:
+            self._printed.clear()
+            self._printed_in.clear()
+            if isinstance(error, RecursionError):
+                raise DepthError from None
+            if isinstance(error, DepthError):
+                raise
+        return self._print_cyclic(slot, {})
 
-    def _carefully(self, slot: Value, above: list[int]) -> Any:
-        if not isinstance(slot, Ref):
-            return _shown(slot)
+    def _print(self, address: int, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise DepthError
+        printed = self._printed
+        printed[address] = _PRINTING
+        cell = self.cells[address]
+        # Scalars are copied with their container, in one go.
+        shown: Any = list(cell) if type(cell) is tuple else dict(cell)  # type: ignore[arg-type]
+        for key, item in keyed(cell):
+            if type(item) is Ref:
+                inside = item.address
+                value = printed.get(inside)
+                if value is None:
+                    value = self._print(inside, depth + 1)
+                elif value is _PRINTING:
+                    raise _CycleError
+                shown[key] = value
+                self._printed_in.setdefault(inside, []).append(address)
+            elif type(item) is Function:
+                _leave_out(shown, key)
+        printed[address] = shown
+        return shown
+
+    def _print_cyclic(self, slot: Ref, above: dict[int, int]) -> Any:
         if slot.address in above:
-            return {"cycle": len(above) - above.index(slot.address)}
-        inside = [*above, slot.address]
+            return {"cycle": len(above) - above[slot.address]}
+        if len(above) > DEEPEST:
+            raise DepthError
+        above[slot.address] = len(above)
         cell = self.cells[slot.address]
-        if isinstance(cell, tuple):
-            return [self._carefully(item, inside) for item in cell]
-        return {
-            key: self._carefully(item, inside) for key, item in cell.items() if not isinstance(item, Function)
-        }
+        shown: Any = list(cell) if isinstance(cell, tuple) else dict(cell)
+        for key, item in keyed(cell):
+            if isinstance(item, Ref):
+                shown[key] = self._print_cyclic(item, above)
+            elif isinstance(item, Function):
+                _leave_out(shown, key)
+        del above[slot.address]
+        return shown
+
+
+class _Loading:
+    """Cells being made of a value: a place for each container first, then what is in it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.todo: list[tuple[Any, Ref, int]] = []
+        # The value is kept with its cell, so that its id stays its own.
+        self.made: dict[int, tuple[Any, Ref]] = {}
+
+    def slot(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind in _KEPT or value is UNDEFINED:
+            return value
+        if kind in _NUMBERS:
+            return number(value)
+        if isinstance(value, Handle) and value.store is self.store:
+            return value.ref
+        if not isinstance(value, dict | list):
+            # Only what can be written has an identity: the same tuple twice is two arrays.
+            return self._place(value, depth) if _is_container(value) else _scalar(value)
+        known = self.made.get(id(value))
+        if known is None:
+            known = self.made[id(value)] = value, self._place(value, depth)
+        return known[1]
+
+    def _place(self, value: Any, depth: int) -> Ref:
+        ref = self.store._place(depth)  # noqa: SLF001 - a part of the store, apart for its state's sake
+        self.todo.append((value, ref, depth + 1))
+        return ref
+
+    def fill(self) -> None:
+        cells, load = self.store.cells, self.slot
+        for value, ref, depth in self.todo:
+            if isinstance(value, Mapping):
+                fields = {
+                    key if type(key) is str else _field_name(key): load(item, depth)
+                    for key, item in value.items()
+                }
+                cells[ref.address] = ObjectCell(_defined(fields))
+            else:
+                slots = [load(item, depth) for item in value]
+                cells[ref.address] = tuple([None if slot is UNDEFINED else slot for slot in slots])
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str | bytes))
+
+
+def _scalar(value: Any) -> Slot:
+    # Subclasses, such as enums of text, are what they are a kind of.
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int | float):
+        return number(int(value) if isinstance(value, int) else float(value))
+    raise HeapTypeError(f"a heap holds JSON, not {type(value).__name__}")
+
+
+def _field_name(key: Any) -> str:
+    if not isinstance(key, str):
+        raise HeapTypeError(f"a field name is text, not {type(key).__name__}")
+    return str.__str__(key)
+
+
+def _defined(fields: Mapping[str, Value]) -> Mapping[str, Slot]:
+    # No test by `in`: comparing is far slower than telling identities apart.
+    for slot in fields.values():
+        if slot is UNDEFINED:
+            return {key: slot for key, slot in fields.items() if slot is not UNDEFINED}
+    return fields  # type: ignore[return-value]
+
+
+def _not_function(slot: Slot) -> Slot:
+    if isinstance(slot, Function):
+        raise DataCloneError(f"{slot.name} could not be cloned.")
+    return slot
+
+
+def _cloned(cell: ObjectCell) -> tuple[type[ObjectCell], Mapping[str, Slot]]:
+    """The kind of a cell's clone, and the fields that are cloned."""
+    if not isinstance(cell, ErrorCell):
+        return ObjectCell, cell
+    name = cell.get("name")
+    kept: dict[str, Slot] = {"name": name if name in _ERROR_NAMES else "Error"}
+    return ErrorCell, kept | ({"message": cell["message"]} if "message" in cell else {})
 
 
 def _shown(slot: Value) -> Any:
-    return None if isinstance(slot, Function | _Undefined) else slot
+    return None if isinstance(slot, Function | Undefined) else slot
+
+
+def _leave_out(shown: Any, key: str | int) -> None:
+    if isinstance(shown, list):
+        shown[key] = None  # type: ignore[index]
+    else:
+        del shown[key]

@@ -130,15 +130,18 @@ class AiSdkLoop:
             }
         )
 
-    def _answer(self, model: Model, options: Ref) -> list[Sent]:
+    def _answer(self, model: Model, options: Ref) -> Sent:
         self.desk.hook = "model"
         parts = called(model.answer, self.desk.view(options, ("model",)))
-        sent = []
+        refs, inputs = [], {}
         for part in parts:
             kept = {key: self.store.load(value) for key, value in part.items() if key != "input"}
-            sent.append(Sent(ref=self.store.object(kept), kind=part["type"], input=part.get("input")))
+            refs.append(self.store.object(kept))
+            inputs[refs[-1].address] = part.get("input")
+        reason = "tool-calls" if any(part["type"] == "tool-call" for part in parts) else "stop"
+        sent = Sent(parts=self.store.array(refs), inputs=inputs, finish_reason=reason)
         if model.on_parts is not None:
-            model.on_parts(self.desk.view(self.store.array([part.ref for part in sent]), ("model parts",)))
+            model.on_parts(self.desk.view(sent.parts, ("model parts",)))
         return sent
 
     def _resolved(self, model: Value) -> Ref:
@@ -366,7 +369,7 @@ class AiSdkLoop:
         }
         observe(self.desk, "onStepStart", self.hooks.on_step_start, self.store.object(event))
 
-    def _model_called(self, step: _Step) -> list[Sent]:
+    def _model_called(self, step: _Step) -> Sent:
         options = self.store.object(
             {
                 "tools": step.tools,
@@ -382,13 +385,13 @@ class AiSdkLoop:
 
     # ---------------------------------------------------------------- recording it
 
-    def _record_step(self, step: _Step, recorded: Recorded, sent: list[Sent]) -> None:
+    def _record_step(self, step: _Step, recorded: Recorded, sent: Sent) -> None:
         profile, store = self.profile, self.store
         content = store.array(recorded.content)
         if profile.response_made is Moment.BEFORE_STEP_FINISH:
             store.push(self.response, self.calls.conversion.messages(content))
         report, own = self._report(content)
-        self.last_reason = "tool-calls" if any(part.kind == "tool-call" for part in sent) else "stop"
+        self.last_reason = sent.finish_reason
         result = self._step_result(step, content, report)
         if profile.step_recorded is Moment.BEFORE_STEP_FINISH:
             store.push(self.steps, [result])

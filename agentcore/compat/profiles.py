@@ -5,7 +5,9 @@ What differs between paths and versions is a field here, never a branch on a pro
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, IntEnum
+from types import MappingProxyType
 from typing import Final
 
 import attrs
@@ -56,22 +58,25 @@ class Failure(Enum):
 class Schedule:
     """In which order a stream records what the model sent and what the tools answered, by when each is ready.
 
-    The model's chunks come one after the other, each taking its time; a result is ready its delay after its call came,
-    and results pass one at a time. The unit is half a turn of the microtask queue, the smallest that tells all orders
-    apart: measured on 12,653 sequences of parts.
+    The model's chunks come one after the other, each taking its time; an answer is ready its delay after its call came,
+    and answers pass one at a time. The unit is half a turn of the microtask queue, the smallest that tells all orders
+    apart: found by search, it gives the package's order on all of 33,479 measured sequences of up to ten parts.
     """
 
     text_start: int
     text_rest: int
     source: int
     call: int
-    slow_call: int
-    provider_result: int
-    provider_error: int
+    unknown_call: int
+    asking_call: int
+    dynamic_call: int
+    provider_result: Mapping[str, int]
+    """By what the chunk before it was: "call", "unknown_call" or "asking_call"."""
+    provider_error: Mapping[str, int]
     result_ready: int
     error_ready: int
-    invalid_ready: int
-    approval_ready: int
+    unknown_ready: int
+    asking_ready: int
     provider_error_ready: int
     passing: int
 
@@ -114,19 +119,21 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     context_lives=Lifetime.RUN,
     content_copied=True,
     schedule=Schedule(
-        text_start=13,
-        text_rest=24,
-        source=13,
-        call=18,
-        slow_call=20,
-        provider_result=10,
-        provider_error=4,
-        result_ready=26,
-        error_ready=20,
-        invalid_ready=-6,
-        approval_ready=-4,
-        provider_error_ready=-4,
-        passing=8,
+        text_start=12,
+        text_rest=26,
+        source=12,
+        call=19,
+        unknown_call=18,
+        asking_call=23,
+        dynamic_call=21,
+        provider_result=MappingProxyType({"call": 7, "unknown_call": 12, "asking_call": 9}),
+        provider_error=MappingProxyType({"call": 6, "unknown_call": 14, "asking_call": 6}),
+        result_ready=28,
+        error_ready=18,
+        unknown_ready=-4,
+        asking_ready=-6,
+        provider_error_ready=-6,
+        passing=7,
     ),
     failure=Failure.REPORTED,
     records_step_model=False,

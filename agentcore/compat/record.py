@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import attrs
 
 from agentcore.compat.calls import Calls, StepCalls, observe
 from agentcore.compat.heap import UNDEFINED, Ref, Value
-from agentcore.compat.js import PackageError, get, in_object_order, is_nullish, text
+from agentcore.compat.js import PackageError, elements, get, in_object_order, is_nullish, text
 from agentcore.compat.profiles import AiSdkProfile, Schedule
+
+_KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 
 
 @attrs.define
@@ -24,14 +26,14 @@ class Recorded:
 
 @attrs.frozen
 class Sent:
-    """A part as the model sent it: its cell, and a tool call's input as plain JSON."""
+    """What the model sent: its own array of parts, and the inputs of its calls as plain JSON by address."""
 
-    ref: Ref
-    kind: str
-    input: Any = None
+    parts: Ref
+    inputs: Mapping[int, Any]
+    finish_reason: str
 
 
-def record(profile: AiSdkProfile, calls: Calls, sent: Sequence[Sent], step: StepCalls) -> Recorded:
+def record(profile: AiSdkProfile, calls: Calls, sent: Sent, step: StepCalls) -> Recorded:
     """The content of a step.
 
     Raises:
@@ -50,12 +52,25 @@ class _Recorder:
         self.store = calls.store
         self.step = step
 
-    def plain_part(self, part: Sent) -> Ref:
+    def parts(self, sent: Sent) -> list[Ref]:
+        """The model's parts, as its array holds them now; what a hook put there that is none is passed over."""
+        listed = elements(self.store, sent.parts)
+        return [part for part in listed if self.kind(part) in _KINDS]  # type: ignore[misc]
+
+    def kind(self, part: Value) -> Value:
+        """The part's type."""
+        return get(self.store, part, "type")
+
+    def parse(self, part: Ref, sent: Sent) -> Ref:
+        """The call that is recorded for a part."""
+        return self.calls.parse(part, sent.inputs.get(part.address))
+
+    def plain_part(self, part: Ref) -> Ref:
         """A text, reasoning or source part as it is recorded."""
-        if not self.profile.content_copied or part.kind == "source":
-            return part.ref
-        read = {key: get(self.store, part.ref, key) for key in ("text", "providerMetadata")}
-        return self.store.object({"type": part.kind, **read})
+        if not self.profile.content_copied or self.kind(part) == "source":
+            return part
+        read = {key: get(self.store, part, key) for key in ("type", "text", "providerMetadata")}
+        return self.store.object(read)
 
     def provider_result(self, part: Ref, call_input: Value, dynamic: Value) -> Ref:
         """A result that the provider sent of a call it ran itself."""
@@ -77,11 +92,14 @@ class _Recorder:
 
 
 class _InCallOrder(_Recorder):
-    """The model's parts, then the errors of invalid calls, the results of the others, and the approval requests."""
+    """The model's parts, then the errors of invalid calls, the other results, and the approval requests.
 
-    def record(self, sent: Sequence[Sent]) -> Recorded:
+    The model's own array is read for the calls, and again for the content once the tools have run.
+    """
+
+    def record(self, sent: Sent) -> Recorded:
         store, calls = self.store, self.calls
-        parsed = [calls.parse(part.ref, part.input) for part in sent if part.kind == "tool-call"]
+        parsed = [self.parse(part, sent) for part in self.parts(sent) if self.kind(part) == "tool-call"]
         requests: dict[str, Ref] = {}
         for call in parsed:
             if get(store, call, "invalid") or is_nullish(calls.tool(get(store, call, "toolName"))):
@@ -99,83 +117,87 @@ class _InCallOrder(_Recorder):
         by_id: dict[Value, Ref] = {}
         for call in parsed:
             by_id.setdefault(get(store, call, "toolCallId"), call)
-        content = [self._recorded(part, by_id) for part in sent]
+        content = [self._recorded(part, by_id) for part in self.parts(sent)]
         asked = [requests[key] for key in in_object_order(requests)]
         return Recorded(content=[*content, *outputs, *asked], calls=parsed, outputs=outputs)
 
     def _id(self, call: Ref) -> str:
         return text(self.store, get(self.store, call, "toolCallId"))
 
-    def _client_calls(self, parsed: Sequence[Ref]) -> list[Ref]:
+    def _client_calls(self, parsed: Iterable[Ref]) -> list[Ref]:
         return [call for call in parsed if not get(self.store, call, "providerExecuted")]
 
-    def _recorded(self, part: Sent, by_id: Mapping[Value, Ref]) -> Ref:
-        call_id = get(self.store, part.ref, "toolCallId")
-        if part.kind == "tool-call":
-            return by_id[call_id]
-        if part.kind != "tool-result":
+    def _recorded(self, part: Ref, by_id: Mapping[Value, Ref]) -> Ref:
+        kind = self.kind(part)
+        if kind not in ("tool-call", "tool-result"):
             return self.plain_part(part)
+        call_id = get(self.store, part, "toolCallId")
         call = by_id.get(call_id)
+        if kind == "tool-call":
+            # None, and with it a TypeError later, for a call put there after the calls were parsed.
+            return call  # type: ignore[return-value]
         if call is None:
             raise PackageError("Error", f"Tool call {text(self.store, call_id)} not found.")
-        return self.provider_result(part.ref, get(self.store, call, "input"), get(self.store, call, "dynamic"))
+        return self.provider_result(part, get(self.store, call, "input"), get(self.store, call, "dynamic"))
 
 
 class _AsReady(_Recorder):
     """Chunk by chunk; tools run as their calls come, and what is ready first is recorded first (claim X18)."""
 
-    def record(self, sent: Sequence[Sent], schedule: Schedule) -> Recorded:
+    def record(self, sent: Sent, schedule: Schedule) -> Recorded:
         recorded = Recorded()
         inputs: dict[Value, Value] = {}
         flowing: list[tuple[int, int, Ref]] = []
         ready: list[tuple[int, int, Ref]] = []
         now = 0
-        for index, part in enumerate(sent):
-            if part.kind == "tool-call":
-                call = self.calls.parse(part.ref, part.input)
+        before = "call"
+        for index, part in enumerate(self.parts(sent)):
+            kind = self.kind(part)
+            if kind == "tool-call":
+                call = self.parse(part, sent)
                 recorded.calls.append(call)
-                result, took, delay = self._answered(call, schedule, inputs)
-                now += took
+                before, result, delay = self._answered(call, schedule, inputs)
+                now += getattr(schedule, before)
                 flowing.append((now, index, call))
                 if result is not None:
                     ready.append((now + delay, index, result))
-            elif part.kind == "tool-result":
-                call_id = get(self.store, part.ref, "toolCallId")
-                result = self.provider_result(
-                    part.ref, inputs.get(call_id, UNDEFINED), get(self.store, part.ref, "dynamic")
-                )
-                if get(self.store, part.ref, "isError"):
-                    now += schedule.provider_error
+            elif kind == "tool-result":
+                call_id = get(self.store, part, "toolCallId")
+                dynamic = get(self.store, part, "dynamic")
+                result = self.provider_result(part, inputs.get(call_id, UNDEFINED), dynamic)
+                if get(self.store, part, "isError"):
+                    now += schedule.provider_error.get(before, schedule.provider_error["call"])
                     ready.append((now + schedule.provider_error_ready, index, result))
                 else:
-                    now += schedule.provider_result
+                    now += schedule.provider_result.get(before, schedule.provider_result["call"])
                     flowing.append((now, index, result))
             else:
-                now += schedule.source if part.kind == "source" else schedule.text_start
+                now += schedule.source if kind == "source" else schedule.text_start
                 flowing.append((now, index, self.plain_part(part)))
-                now += 0 if part.kind == "source" else schedule.text_rest
+                now += 0 if kind == "source" else schedule.text_rest
+                before = "call"
         self._merge(recorded, flowing, ready, schedule.passing)
         return recorded
 
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
-    ) -> tuple[Ref | None, int, int]:
-        """What answers a call here, how long taking the call in took, and when the answer is ready after that."""
+    ) -> tuple[str, Ref | None, int]:
+        """What kind of call it is to the schedule, what answers it here, and how long after the call that is ready."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
-            return calls.invalid_result(call), schedule.call, schedule.invalid_ready
+            return "unknown_call", calls.invalid_result(call), schedule.unknown_ready
         if is_nullish(calls.tool(get(store, call, "toolName"))):
-            return None, schedule.slow_call, 0
+            return "dynamic_call", None, 0
         calls.input_available(call, self.step)
         request = calls.approval_request(call, self.step)
         if request is not None:
-            return request, schedule.slow_call, schedule.approval_ready
+            return "asking_call", request, schedule.asking_ready
         inputs[get(store, call, "toolCallId")] = get(store, call, "input")
         if get(store, call, "providerExecuted") is True:
-            return None, schedule.call, 0
+            return "call", None, 0
         result = calls.run(call, self.step)
         failed = result is not None and get(store, result, "type") == "tool-error"
-        return result, schedule.call, schedule.error_ready if failed else schedule.result_ready
+        return "call", result, schedule.error_ready if failed else schedule.result_ready
 
     def _merge(
         self,

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Cell, HeapTypeError, ObjectCell, Ref, Slot, StepCell, Store, Value
+from agentcore.compat.heap import UNDEFINED, Cell, Handle, HeapTypeError, ObjectCell, Ref, Slot, StepCell, Store, Value
 from agentcore.compat.js import computed, computed_fields
 
 Key: TypeAlias = str | int
@@ -100,13 +100,14 @@ def _text(key: object) -> str:
     return key
 
 
-class View:
+class View(Handle):
     """What both kinds of view have: the cell they stand for, and how it was come by."""
 
-    __slots__ = ("desk", "handle", "ref")
+    __slots__ = ("desk", "handle")
 
     def __init__(self, desk: Desk, ref: Ref, handle: tuple[Key, ...]) -> None:
         self.desk = desk
+        self.store = desk.store
         self.ref = ref
         self.handle = handle
 

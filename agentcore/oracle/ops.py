@@ -188,22 +188,18 @@ class Ops:
         return messages
 
     def _stage(self, messages: Any, stage: Any, argument: Any) -> Any:
-        if isinstance(stage, Mapping) and "literal" in stage:
-            return self._value(stage["literal"], argument)
-        if not _is_array(messages):
-            raise TypeError("messages is not a list")
         if stage == "copy":
-            return list(messages)
+            return _spread(messages)
         if stage == "clone":
             return self.objects.clone(self.objects.new(messages))
         verb, given = next(iter(stage.items()))
         return _STAGES[verb](self, messages, given, argument)
 
     def _filter(self, messages: Any, roles: Any, argument: Any) -> Any:
-        return [message for message in messages if _role(message) in roles]
+        return [message for message in _listed(messages) if _role(message) in roles]
 
     def _drop(self, messages: Any, roles: Any, argument: Any) -> Any:
-        return [message for message in messages if _role(message) not in roles]
+        return [message for message in _listed(messages) if _role(message) not in roles]
 
     def _replace(self, messages: Any, given: Any, argument: Any) -> Any:
         index = _slot(messages, given["at"])
@@ -214,13 +210,17 @@ class Ops:
         return [replaced if i == index else message for i, message in enumerate(messages)]
 
     def _more(self, messages: Any, given: Any, argument: Any) -> Any:
-        return [*messages, *self._value(given, argument)]
+        return [*_spread(messages), *self._value(given, argument)]
 
     def _before(self, messages: Any, given: Any, argument: Any) -> Any:
-        return [*self._value(given, argument), *messages]
+        return [*self._value(given, argument), *_spread(messages)]
 
     def _slice(self, messages: Any, given: Any, argument: Any) -> Any:
-        return list(messages[slice(given[0], given[1] if len(given) > 1 else None)])
+        part = slice(given[0], given[1] if len(given) > 1 else None)
+        return messages[part] if isinstance(messages, str) else list(_listed(messages)[part])
+
+    def _literal(self, messages: Any, given: Any, argument: Any) -> Any:
+        return self._value(given, argument)
 
 
 _STAGES: dict[str, Callable[[Ops, Any, Any, Any], Any]] = {
@@ -230,7 +230,19 @@ _STAGES: dict[str, Callable[[Ops, Any, Any, Any], Any]] = {
     "append": Ops._more,
     "prepend": Ops._before,
     "slice": Ops._slice,
+    "literal": Ops._literal,
 }
+
+
+def _listed(messages: Any) -> Any:
+    if not _is_array(messages):
+        raise TypeError("messages is not a list")
+    return messages
+
+
+def _spread(messages: Any) -> list[Any]:
+    """What `[...messages]` gives: a text spreads into its characters."""
+    return list(messages if isinstance(messages, str) else _listed(messages))
 
 
 def _role(message: Any) -> Any:

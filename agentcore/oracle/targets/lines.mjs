@@ -5,7 +5,14 @@ function write(line) {
   return new Promise((resolve) => (process.stdout.write(line + '\n') ? resolve() : process.stdout.once('drain', resolve)));
 }
 
-export async function serve(run) {
+export function serve(run) {
+  filter(run).catch((error) => {
+    console.error(error);
+    process.exit(1);
+  });
+}
+
+async function filter(run) {
   // A promise of the package that nobody awaits (a hung run leaves one) is not the driver's failure.
   process.on('unhandledRejection', () => {});
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {

@@ -1,0 +1,65 @@
+"""`agentcore trace`: programs in, traces out."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from typing import Any, BinaryIO, Final
+
+import click
+
+from agentcore.oracle.program import BadProgram, parse_program
+from agentcore.oracle.reference import PROFILE_NAMES
+from agentcore.oracle.reference import trace as trace_program
+
+
+def traced(line: bytes, profile: str | None) -> dict[str, Any]:
+    """The trace of one line; of a line that is no program, the error that says so. Never raises."""
+    program: dict[str, Any] = {}
+    try:
+        program = parse_program(line)
+        return trace_program(program, profile)
+    except BadProgram as error:
+        return {"id": error.id, "error": {"name": "BadProgram", "message": str(error)}}
+    except Exception as error:  # noqa: BLE001 - nothing ends the filter but the end of its input
+        traceback.print_exc(file=sys.stderr)
+        return {"id": program.get("id"), "error": {"name": "InternalError", "message": repr(error)}}
+
+
+def filter_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> None:
+    """Writes a trace for every line that is not empty, each as soon as it is known."""
+    for line in iter(source.readline, b""):
+        if line.strip():
+            target.write(_text(traced(line, profile)).encode("ascii") + b"\n")
+            target.flush()
+
+
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False)
+
+
+def _text(trace: dict[str, Any]) -> str:
+    try:
+        return _ENCODER.encode(trace)
+    except RecursionError:
+        message = "the program's hooks built a value too deep to be written as JSON"
+        return _ENCODER.encode({"id": trace.get("id"), "error": {"name": "TooDeep", "message": message}})
+
+
+@click.command()
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILE_NAMES),
+    help="Whose behaviour to trace. Without it, the program's path picks that of AI SDK 6.",
+)
+@click.argument("file", type=click.File("rb"), default="-")
+def trace(profile: str | None, file: BinaryIO) -> None:
+    """Read programs from FILE or standard input, one JSON value per line, and write their traces, in order.
+
+    A line that is no program gives a trace with the error BadProgram, and the next line is read.
+    """
+    try:
+        filter_lines(file, click.get_binary_stream("stdout"), profile)
+    except BrokenPipeError:
+        # Whoever read the traces has enough; Python would complain once more when it flushes at exit.
+        sys.stderr.close()
