@@ -150,14 +150,13 @@ class _AsReady(_Recorder):
         flowing: list[tuple[int, int, Ref]] = []
         ready: list[tuple[int, int, Ref]] = []
         now = 0
-        before = "call"
         for index, part in enumerate(self.parts(sent)):
             kind = self.kind(part)
             if kind == "tool-call":
                 call = self.parse(part, sent)
                 recorded.calls.append(call)
-                before, result, delay = self._answered(call, schedule, inputs)
-                now += getattr(schedule, before)
+                result, took, delay = self._answered(call, schedule, inputs)
+                now += took
                 flowing.append((now, index, call))
                 if result is not None:
                     ready.append((now + delay, index, result))
@@ -166,38 +165,37 @@ class _AsReady(_Recorder):
                 dynamic = get(self.store, part, "dynamic")
                 result = self.provider_result(part, inputs.get(call_id, UNDEFINED), dynamic)
                 if get(self.store, part, "isError"):
-                    now += schedule.provider_error.get(before, schedule.provider_error["call"])
+                    now += schedule.provider_error
                     ready.append((now + schedule.provider_error_ready, index, result))
                 else:
-                    now += schedule.provider_result.get(before, schedule.provider_result["call"])
+                    now += schedule.provider_result
                     flowing.append((now, index, result))
             else:
                 now += schedule.source if kind == "source" else schedule.text_start
                 flowing.append((now, index, self.plain_part(part)))
                 now += 0 if kind == "source" else schedule.text_rest
-                before = "call"
         self._merge(recorded, flowing, ready, schedule.passing)
         return recorded
 
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
-    ) -> tuple[str, Ref | None, int]:
-        """What kind of call it is to the schedule, what answers it here, and how long after the call that is ready."""
+    ) -> tuple[Ref | None, int, int]:
+        """What answers a call here, how long taking the call in took, and when the answer is ready after that."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
-            return "unknown_call", calls.invalid_result(call), schedule.unknown_ready
+            return calls.invalid_result(call), schedule.call, schedule.invalid_ready
         if is_nullish(calls.tool(get(store, call, "toolName"))):
-            return "dynamic_call", None, 0
+            return None, schedule.slow_call, 0
         calls.input_available(call, self.step)
         request = calls.approval_request(call, self.step)
         if request is not None:
-            return "asking_call", request, schedule.asking_ready
+            return request, schedule.slow_call, schedule.approval_ready
         inputs[get(store, call, "toolCallId")] = get(store, call, "input")
         if get(store, call, "providerExecuted") is True:
-            return "call", None, 0
+            return None, schedule.call, 0
         result = calls.run(call, self.step)
         failed = result is not None and get(store, result, "type") == "tool-error"
-        return "call", result, schedule.error_ready if failed else schedule.result_ready
+        return result, schedule.call, schedule.error_ready if failed else schedule.result_ready
 
     def _merge(
         self,
