@@ -150,13 +150,14 @@ class _AsReady(_Recorder):
         flowing: list[tuple[int, int, Ref]] = []
         ready: list[tuple[int, int, Ref]] = []
         now = 0
+        before = "call"
         for index, part in enumerate(self.parts(sent)):
             kind = self.kind(part)
             if kind == "tool-call":
                 call = self.parse(part, sent)
                 recorded.calls.append(call)
-                result, took, delay = self._answered(call, schedule, inputs)
-                now += took
+                before, result, delay = self._answered(call, schedule, inputs)
+                now += getattr(schedule, before)
                 flowing.append((now, index, call))
                 if result is not None:
                     ready.append((now + delay, index, result))
@@ -165,37 +166,38 @@ class _AsReady(_Recorder):
                 dynamic = get(self.store, part, "dynamic")
                 result = self.provider_result(part, inputs.get(call_id, UNDEFINED), dynamic)
                 if get(self.store, part, "isError"):
-                    now += schedule.provider_error
+                    now += schedule.provider_error.get(before, schedule.provider_error["call"])
                     ready.append((now + schedule.provider_error_ready, index, result))
                 else:
-                    now += schedule.provider_result
+                    now += schedule.provider_result.get(before, schedule.provider_result["call"])
                     flowing.append((now, index, result))
             else:
                 now += schedule.source if kind == "source" else schedule.text_start
                 flowing.append((now, index, self.plain_part(part)))
                 now += 0 if kind == "source" else schedule.text_rest
+                before = "call"
         self._merge(recorded, flowing, ready, schedule.passing)
         return recorded
 
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
-    ) -> tuple[Ref | None, int, int]:
-        """What answers a call here, how long taking the call in took, and when the answer is ready after that."""
+    ) -> tuple[str, Ref | None, int]:
+        """What kind of call it is to the schedule, what answers it here, and how long after the call that is ready."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
-            return calls.invalid_result(call), schedule.call, schedule.invalid_ready
+            return "unknown_call", calls.invalid_result(call), schedule.unknown_ready
         if is_nullish(calls.tool(get(store, call, "toolName"))):
-            return None, schedule.slow_call, 0
+            return "dynamic_call", None, 0
         calls.input_available(call, self.step)
         request = calls.approval_request(call, self.step)
         if request is not None:
-            return request, schedule.slow_call, schedule.approval_ready
+            return "asking_call", request, schedule.asking_ready
         inputs[get(store, call, "toolCallId")] = get(store, call, "input")
         if get(store, call, "providerExecuted") is True:
-            return None, schedule.call, 0
+            return "call", None, 0
         result = calls.run(call, self.step)
         failed = result is not None and get(store, result, "type") == "tool-error"
-        return result, schedule.call, schedule.error_ready if failed else schedule.result_ready
+        return "call", result, schedule.error_ready if failed else schedule.result_ready
 
     def _merge(
         self,
