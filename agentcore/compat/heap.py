@@ -1,14 +1,15 @@
 """An explicit heap: aliasing made data.
 
-A heap is a persistent vector of cells, the index being the address. A cell is an array of slots (a tuple) or an
-object of slots (an `ObjectCell`, insertion order kept); a slot is a scalar, a `Function` or a `Ref` to a cell. A
-`Heap` is a value; a `Store` is its transient form, which a run writes to and from which a `Heap` can be taken at
-any moment.
+A heap is a persistent vector of cells, the index being the address. A cell is an array of slots (a tuple) or
+an object of slots (an `ObjectCell`, insertion order kept); a slot is a scalar, a `Function` or a `Ref` to a
+cell. A `Heap` is a value; a `Store` is its transient form, which a run writes to and from which a `Heap` can
+be taken at any moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
@@ -36,7 +37,7 @@ def _ref_to(address: int) -> Ref:
 
 @frozen
 class Function:
-    """A slot that holds code of the host, such as a tool's `execute`: shared and called, never copied or written."""
+    """A slot that holds code of the host, such as a tool's `execute`: shared and called, never copied."""
 
     name: str
     call: Callable[..., Any] | None = None
@@ -74,8 +75,8 @@ class ObjectCell(dict[str, Slot]):
     # running Python; a test holds that no method of it writes.
     __slots__ = ()
 
-    __setitem__ = __delitem__ = __ior__ = _no_write  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _no_write  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _no_write
+    clear = pop = popitem = setdefault = update = _no_write
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and dict.__eq__(self, other)
@@ -97,13 +98,13 @@ class ObjectCell(dict[str, Slot]):
 
 
 class ErrorCell(ObjectCell):
-    """The slots of an error: `name` and `message` are its text, and not among the fields that are listed or copied."""
+    """The slots of an error: its text is `message`; a clone keeps only that and a standard name."""
 
     __slots__ = ()
 
 
 class StepCell(ObjectCell):
-    """The slots of a step result, which also answers `text`, `toolCalls` and the like, computed at each reading."""
+    """The slots of a step result, which also answers `text`, `toolCalls` and more, computed when read."""
 
     __slots__ = ()
 
@@ -118,7 +119,7 @@ class HeapTypeError(TypeError):
 
 
 class DepthError(HeapTypeError):
-    """A value is nested deeper than `DEEPEST` levels, which only hooks can make; hooks should store flatter values."""
+    """A value is nested deeper than `DEEPEST` levels, which only hooks can make: make flatter ones there."""
 
     name = "RangeError"
 
@@ -187,14 +188,12 @@ def number(value: float) -> int | float:
         raise HeapTypeError(f"a heap holds JSON, which has no number {double}")
     if double.is_integer() and abs(double) < _PRINTED_WHOLE:
         # The shortest digits that mean this double, as JavaScript prints them: not the double's own digits.
-        digits, _, exponent = repr(double).removesuffix(".0").partition("e")
-        whole, _, fraction = digits.partition(".")
-        return int(whole + fraction) * 10 ** (int(exponent or 0) - len(fraction))
+        return int(Decimal(repr(double)))
     return double
 
 
 class Handle:
-    """What stands for a cell outside of its store: a value that holds one keeps the reference when it is loaded."""
+    """What stands for a cell outside of its store: loading a value that holds one keeps the reference."""
 
     __slots__ = ("ref", "store")
 
@@ -221,8 +220,8 @@ class _CycleError(Exception):
 class Store:
     """A heap that a run writes to. Its own writes are `put` and `push`; those of hooks come through views.
 
-    `origins` tells, for every cell that the run copied, from which cells and which of their fields it was made; it
-    is kept while `watching`.
+    `origins` tells, for every cell that the run copied, from which cells and which of their fields it was
+    made; it is kept while `watching`.
     """
 
     def __init__(self) -> None:
@@ -240,22 +239,21 @@ class Store:
 
     def array(self, slots: Iterable[Slot]) -> Ref:
         """A new array."""
-        return self._add(tuple(slots))
+        cells = self.cells
+        cells.append(tuple(slots))
+        return _ref_to(len(cells) - 1)
 
     def object(self, fields: Mapping[str, Value], kind: type[ObjectCell] = ObjectCell) -> Ref:
         """A new object; undefined fields are left out, which no program can tell from holding undefined."""
-        return self._add(kind(_defined(fields)))
-
-    def _add(self, cell: Cell) -> Ref:
         cells = self.cells
-        cells.append(cell)
+        cells.append(kind(_defined(fields)))
         return _ref_to(len(cells) - 1)
 
     def load(self, value: Any) -> Any:
         """The slot for a value: new cells for dicts, lists and the like.
 
         A `Ref`, a `Function` or a handle of this store inside it is kept. A dict or list that is in the value
-        more than once, or inside itself, becomes one cell. UNDEFINED is what it is; in an array it becomes null.
+        more than once, or inside itself, becomes one cell. UNDEFINED stays what it is, but null in an array.
 
         Raises:
             HeapTypeError: for what is no JSON.
@@ -272,11 +270,12 @@ class Store:
         """Records that a new cell was made from these cells (from these fields of them only, if given)."""
         if self.watching:
             known = self.origins.get(ref.address, ())
-            self.origins[ref.address] = known + tuple((s.address, fields) for s in sources if isinstance(s, Ref))
+            new = tuple((source.address, fields) for source in sources if isinstance(source, Ref))
+            self.origins[ref.address] = known + new
         return ref
 
     def clone(self, slot: Slot) -> Slot:
-        """A structured clone: nothing is shared with the original, and what is one object in it is one in the clone.
+        """A structured clone: shares nothing with the original; what is one object in it is one in the clone.
 
         Errors keep only their message and a name that the language has; computed fields are lost.
 
@@ -301,7 +300,7 @@ class Store:
         copy = copy_of(slot, 0)
         for source, ref, depth in todo:
             cell = self.cells[source]
-            if type(cell) is tuple:
+            if isinstance(cell, tuple):
                 # Scalars are copied with their container, in one go.
                 self.cells[ref.address] = tuple(
                     [copy_of(item, depth) if type(item) in _WITH_CARE else item for item in cell]
@@ -321,7 +320,7 @@ class Store:
     def _place(self, depth: int) -> Ref:
         if depth > DEEPEST:
             raise DepthError
-        return self._add(())
+        return self.array(())
 
     # ---------------------------------------------------------------- writing
 
@@ -379,9 +378,10 @@ class Store:
         return Heap(cells=self._kept, sealed=frozenset(self.sealed))
 
     def plain(self, slot: Value) -> Any:
-        """The value as it is in a trace: plain JSON, functions dropped, an object inside itself as `{"cycle": levels up}`.
+        """The value as it is in a trace: plain JSON.
 
-        Equal parts may be one object, so the value is to be read, not written.
+        Functions are dropped (null in an array); an object inside itself is `{"cycle": levels up}`. Equal parts
+        may be one object, so the value is to be read, not written.
 
         Raises:
             DepthError: if the value is too deep.
@@ -393,14 +393,19 @@ class Store:
             return printed
         try:
             return self._print(slot.address, 0)
-        except (_CycleError, DepthError, RecursionError) as error:
-            self._printed.clear()
-            self._printed_in.clear()
-            if isinstance(error, RecursionError):
-                raise DepthError from None
-            if isinstance(error, DepthError):
-                raise
-        return self._print_cyclic(slot, {})
+        except _CycleError:
+            self._forget_printed()
+        except (DepthError, RecursionError):
+            self._forget_printed()
+            raise DepthError from None
+        try:
+            return self._print_cyclic(slot, {})
+        except RecursionError:
+            raise DepthError from None
+
+    def _forget_printed(self) -> None:
+        self._printed.clear()
+        self._printed_in.clear()
 
     def _print(self, address: int, depth: int) -> Any:
         if depth > DEEPEST:
@@ -410,7 +415,7 @@ class Store:
         cell = self.cells[address]
         # Scalars are copied with their container, in one go.
         shown: Any = list(cell) if type(cell) is tuple else dict(cell)  # type: ignore[arg-type]
-        for key, item in keyed(cell):
+        for key, item in enumerate(cell) if type(cell) is tuple else cell.items():  # type: ignore[union-attr]
             if type(item) is Ref:
                 inside = item.address
                 value = printed.get(inside)
