@@ -1,7 +1,7 @@
 """The program that the propagation matrix of the AI SDK was measured with, run on the compat mode.
 
 A history with a user text, a user list, an assistant message (text and tool call) and its tool result, all
-with provider options; steps 0, 1, 2 with a text and a tool call each, then a closing text; one write, at step 1.
+with provider options; steps 0, 1, 2 with a text and a tool call each, then a closing text; a write at step 1.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def answer(step: int, *, calls: bool) -> list[dict[str, Any]]:
 class Boundary:
     """Through which handle is written, and when.
 
-    `handle` is the path from what a hook was given at step k; `at` is the hook that writes, by default the same.
+    `handle` is the path from what a hook was given at step k; `at` is the hook that writes, if another one.
     `returns` is what `prepareStep` returns as messages: the "same" array, a "copy" of it, or a "clone".
     """
 
@@ -104,10 +104,10 @@ def live(near: View, value: Any) -> Any:
 
 
 class Bench:
-    """Runs the program, writes once, and reads every point that lies after the write; without one, all points.
+    """Runs the program, writes once, and reads every point that lies after the write; without one, all.
 
-    `moments` is called at each moment, before anything is written, with the hook's name, the step and what the
-    hook was given.
+    `moments` is called at each moment, before anything is written, with the hook's name, the step and what
+    the hook was given.
     """
 
     def __init__(
@@ -234,7 +234,9 @@ class Bench:
                 f"final.steps{label}.experimental_context", *(step["experimental_context"] for step in of)
             )
         if self.moments is not None:
-            self.moments("final", self.step, {"steps": steps, "response": steps[-1]["response"]})
+            self.moments(
+                "final", self.step, {"steps": desk.view(outcome.steps), "response": steps[-1]["response"]}
+            )
         self._read("final.steps.content", *(step["content"] for step in steps))
         self._read("final.response.messages", steps[-1]["response"]["messages"])
         self._read("caller", self.held["caller"])
