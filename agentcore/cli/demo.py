@@ -1,0 +1,111 @@
+"""`agentcore demo`: the reminder hook, polluting and not, in three modes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from agentcore.compat import Finding, Verdict
+from agentcore.demo import MESSAGES, Column, Version, versions
+
+_PIPED_WIDTH = 120
+
+
+@click.command()
+def demo() -> None:
+    """Show what a model sees when a hook reminds it of something: on the immutable core and as AI SDK 6 does it."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PIPED_WIDTH, color_system=None)
+    console.print(f"The caller's messages: {MESSAGES[0]['role']}: {MESSAGES[0]['content']!r}", markup=False)
+    console.print("The model calls a tool twice, then answers; the hook runs before each of the three steps.\n")
+    for version in versions():
+        _show(console, version)
+
+
+def _show(console: Console, version: Version) -> None:
+    console.rule(Text(version.title, style="bold"), characters="─" if console.is_terminal else "-")
+    source = inspect.getsource(version.hook)
+    console.print(Syntax(source, "python") if console.is_terminal else Text(source))
+    console.print(_prompts(console, version))
+    console.print(_pollution(console, version))
+    console.print()
+
+
+def _table(console: Console, title: str) -> Table:
+    return Table(title=title, title_justify="left", box=box.ROUNDED if console.is_terminal else box.ASCII, expand=True)
+
+
+def _prompts(console: Console, version: Version) -> Table:
+    table = _table(console, "What the model saw")
+    table.add_column("step")
+    for column in version.columns:
+        table.add_column(column.mode, ratio=1)
+    for step in range(max(len(column.prompts) for column in version.columns)):
+        table.add_row(str(step), *(_cell(column, step) for column in version.columns), end_section=True)
+    return table
+
+
+def _cell(column: Column, step: int) -> Text:
+    if step < len(column.prompts):
+        return Text("\n").join(_line(message) for message in column.prompts[step])
+    if step == len(column.prompts) and column.error is not None:
+        return Text(f"refused: {column.error}", style="red")
+    return Text("")
+
+
+def _line(message: Mapping[str, Any]) -> Text:
+    style = {"user": "cyan", "assistant": "green", "tool": "magenta"}.get(message["role"], "")
+    parts = message["content"] if isinstance(message["content"], list) else [{"type": "text", "text": message["content"]}]
+    return Text(message["role"], style=style).append(": " + "; ".join(_part(part) for part in parts), style="default")
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    match part["type"]:
+        case "text":
+            return str(part["text"]).replace("\n", " / ")
+        case "tool-call":
+            return f"calls {part['toolName']}({part['input']['city']})"
+        case _:
+            return f"gets {part['output']['value']}"
+
+
+def _pollution(console: Console, version: Version) -> Table | Text:
+    found = [(column.mode, finding) for column in version.columns for finding in column.pollution]
+    if not found:
+        return Text("Nothing was written in place: no pollution in any mode.", style="green")
+    table = _table(console, "Written in place")
+    for name in ("mode", "who", "what", "lasts", "seen by"):
+        table.add_column(name, ratio=2 if name in ("what", "seen by") else 1)
+    for mode, finding in found:
+        table.add_row(mode, _who(finding), _what(finding), _lasts(finding), _seen(finding))
+    return table
+
+
+def _who(finding: Finding) -> str:
+    return f"{finding.write.hook}, step {finding.write.step}"
+
+
+def _what(finding: Finding) -> Text:
+    write = finding.write
+    keys = write.handle if write.key is None else (*write.handle, write.key)
+    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
+    return Text(f"{write.operation} {path}\n{write.before!r} -> {write.after!r}")
+
+
+def _lasts(finding: Finding) -> Text:
+    return Text(finding.verdict.value, style="red" if finding.verdict is Verdict.POLLUTING else "green")
+
+
+def _seen(finding: Finding) -> str:
+    prompts = ", ".join(map(str, finding.prompts)) or "none"
+    where = "; ".join(finding.paths.values()) or "nothing that outlives the step"
+    return f"prompts of steps {prompts}\n{where}"
