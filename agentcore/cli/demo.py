@@ -84,7 +84,7 @@ def _pollution(console: Console, version: Version) -> Table | Text:
         return Text("Nothing was written in place: no pollution in any mode.", style="green")
     table = _table(console, "Written in place")
     for name in ("mode", "who", "what", "lasts", "seen by"):
-        table.add_column(name, ratio=2 if name in ("what", "seen by") else 1)
+        table.add_column(name, ratio=3 if name in ("what", "seen by") else None, overflow="fold")
     for mode, finding in found:
         table.add_row(mode, _who(finding), _what(finding), _lasts(finding), _seen(finding))
     return table
