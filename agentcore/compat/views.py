@@ -1,18 +1,31 @@
-"""Handles on cells: what a hook is given, so that ordinary Python does to the heap what it does to dicts and lists.
+"""Handles on cells: what a hook is given, so that Python does to the heap what it does to dicts and lists.
 
-Putting a view into a value keeps the reference; plain dicts and lists become new cells. Every write through a view is
-entered in the journal with the handle it came through.
+Putting a view into a value keeps the reference. Plain dicts and lists are copied in as new cells: take them
+out again (`view["key"]`) for the live object. Every write through a view is entered in the journal with the
+handle that it came through.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from operator import index as as_index
+from typing import Any, Self, TypeAlias, cast
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Cell, Handle, HeapTypeError, ObjectCell, Ref, Slot, StepCell, Store, Value
+from agentcore.compat.heap import (
+    UNDEFINED,
+    Cell,
+    Handle,
+    HeapTypeError,
+    ObjectCell,
+    Ref,
+    Slot,
+    StepCell,
+    Store,
+    Value,
+    keyed,
+)
 from agentcore.compat.js import computed, computed_fields
 
 Key: TypeAlias = str | int
@@ -22,9 +35,9 @@ Key: TypeAlias = str | int
 class Write:
     """One in-place write: who made it, through which handle, where, and what was there before and after.
 
-    `handle` is where the writer got hold of the object (boundary, then keys) and may be of an earlier step than `step`, the
-    step in which it was written. `key` is the field or index written; for a change of an array as a whole it is None.
-    `size` is the number of cells at that time: what was made later has a higher address.
+    `handle` is where the writer got hold of the object (boundary, then keys) and may be of an earlier step
+    than `step`, the step in which it was written. `key` is the field or index written, None for a change of an
+    array as a whole. `size` is the number of cells at that time: what was made later has a higher address.
     """
 
     number: int
@@ -53,24 +66,24 @@ class Desk:
         """The slot as a hook sees it: a view of a cell, or the scalar itself."""
         if type(slot) is not Ref:
             return slot
-        cell = self.store.cells[slot.address]
-        return ArrayView(self, slot, handle) if type(cell) is tuple else ObjectView(self, slot, handle)
+        kind = ArrayView if type(self.store.cells[slot.address]) is tuple else ObjectView
+        return kind(self, slot, handle)
 
     def slot(self, value: Any) -> Slot:
-        """The slot for a value of a hook's: the reference of a view, new cells for plain data."""
-        if isinstance(value, View):
-            return value.ref
-        if isinstance(value, Mapping):
-            return self.store.object({_text(key): self.slot(item) for key, item in value.items()})
-        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            return self.store.array([self.slot(item) for item in value])
-        return self.store.load(value)
+        """The slot for a value of a hook's: the reference of a view, new cells for plain data (`Store.load`).
+
+        Raises:
+            HeapTypeError: for what is no JSON.
+        """
+        return self.store.load(value)  # type: ignore[no-any-return]
 
     def plain(self, value: Value) -> Any:
         """The value as plain JSON; None for nothing."""
-        return None if value is UNDEFINED else self.store.plain(value)
+        return self.store.plain(value)
 
-    def write(self, view: View, cell: Cell, key: Key | None, operation: str, before: Any, after: Any) -> None:
+    def write(  # noqa: PLR0913 - the fields of a Write
+        self, view: View, cell: Cell, *, key: Key | None, operation: str, before: Any, after: Any
+    ) -> None:
         """Replaces a cell and enters that in the journal; `before` and `after` are plain.
 
         Raises:
@@ -94,26 +107,20 @@ class Desk:
             self.on_write(entry)
 
 
-def _text(key: object) -> str:
-    if not isinstance(key, str):
-        raise HeapTypeError(f"a field name is text, not {type(key).__name__}")
-    return key
-
-
 class View(Handle):
     """What both kinds of view have: the cell they stand for, and how it was come by."""
 
     __slots__ = ("desk", "handle")
 
     def __init__(self, desk: Desk, ref: Ref, handle: tuple[Key, ...]) -> None:
-        self.desk = desk
         self.store = desk.store
         self.ref = ref
+        self.desk = desk
         self.handle = handle
 
     def thaw(self) -> Any:
-        """A deep copy as plain dicts and lists."""
-        return copy.deepcopy(self.desk.store.plain(self.ref))
+        """A deep copy as plain dicts and lists: what is one object here is one object there."""
+        return _thawed(self, {})
 
     def clone(self) -> Any:
         """A structured clone, as a view of new cells.
@@ -121,81 +128,146 @@ class View(Handle):
         Raises:
             DataCloneError: if a function is reached.
         """
-        return self.desk.view(self.desk.store.clone(self.ref), self.handle)
+        return self.desk.view(self.store.clone(self.ref), self.handle)
 
     def is_same(self, other: object) -> bool:
         """Whether both stand for one object."""
-        return isinstance(other, View) and other.ref == self.ref and other.desk is self.desk
+        return isinstance(other, View) and other.ref == self.ref and other.store is self.store
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return self.thaw()
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        return _thawed(self, memo)
 
     def __repr__(self) -> str:
-        return repr(self.desk.store.plain(self.ref))
+        return repr(self.store.plain(self.ref))
 
     def _child(self, slot: Value, key: Key) -> Any:
-        return self.desk.view(slot, (*self.handle, key)) if type(slot) is Ref else slot
+        if type(slot) is not Ref:
+            return slot
+        kind = ArrayView if type(self.store.cells[slot.address]) is tuple else ObjectView
+        return kind(self.desk, slot, (*self.handle, key))
+
+
+def _thawed(view: View, memo: dict[Any, Any]) -> Any:
+    """The memo is that of `copy.deepcopy`: two views of one cell are one object in a copy that holds both."""
+    store = view.store
+    todo: list[tuple[Cell, Any]] = []
+
+    def copy_of(slot: Slot) -> Any:
+        if type(slot) is not Ref:
+            return slot
+        place = store, slot.address
+        if place not in memo:
+            cell = store.cells[slot.address]
+            memo[place] = list(cell) if isinstance(cell, tuple) else dict(cell)
+            todo.append((cell, memo[place]))
+        return memo[place]
+
+    copied = copy_of(view.ref)
+    for cell, copy in todo:
+        for key, slot in keyed(cell):
+            copy[key] = copy_of(slot)
+    return copied
 
 
 class ObjectView(View, MutableMapping[str, Any]):
-    """An object of the heap, used as a dict is."""
+    """An object of the heap, used as a dict is.
+
+    Two things no dict does: a field name is text (HeapTypeError), and a step result's computed fields are
+    read and tested for as its own fields are, but not listed, and cannot be written.
+    """
 
     __slots__ = ()
 
     @property
     def _cell(self) -> ObjectCell:
-        return cast("ObjectCell", self.desk.store.cells[self.ref.address])
+        return self.store.cells[self.ref.address]  # type: ignore[return-value]
 
     def __getitem__(self, key: str) -> Any:
         cell = self._cell
-        try:
-            return self._child(cell[key], key)
-        except KeyError:
-            if isinstance(cell, StepCell) and key in computed_fields:
-                return self._child(computed(self.desk.store, self.ref, key), key)
-            raise
+        slot: Value = cell.get(key, UNDEFINED)
+        if slot is UNDEFINED:
+            if type(cell) is not StepCell or key not in computed_fields:
+                raise KeyError(key)
+            slot = computed(self.store, self.ref, key)
+        return self._child(slot, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
+        if not isinstance(key, str):
+            raise HeapTypeError(f"a field name is text, not {type(key).__name__}")
         cell = self._cell
-        if isinstance(cell, StepCell) and key in computed_fields:
+        if type(cell) is StepCell and key in computed_fields:
             raise HeapTypeError(f"Cannot set property {key} of a step result which has only a getter")
         slot = self.desk.slot(value)
-        changed = type(cell)({**cell, _text(key): slot})
-        plain = self.desk.plain
-        self.desk.write(self, changed, key, "set", plain(cell.get(key, UNDEFINED)), plain(slot))
+        before, after = self.store.plain(cell.get(key, UNDEFINED)), self.store.plain(slot)
+        changed = type(cell)({**cell, key: slot})
+        self.desk.write(self, changed, key=key, operation="set", before=before, after=after)
 
     def __delitem__(self, key: str) -> None:
         cell = self._cell
-        if key not in cell and isinstance(cell, StepCell) and key in computed_fields:
+        if key not in cell and type(cell) is StepCell and key in computed_fields:
             return  # a getter of the class: deleting it from the object does nothing
-        before = self.desk.plain(cell[key])
+        before = self.store.plain(cell[key])
         changed = type(cell)({other: slot for other, slot in cell.items() if other != key})
-        self.desk.write(self, changed, key, "delete", before, None)
+        self.desk.write(self, changed, key=key, operation="delete", before=before, after=None)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._cell)
+        return self._keys(self._cell, reverse=False)
+
+    def __reversed__(self) -> Iterator[str]:
+        return self._keys(self._cell, reverse=True)
+
+    def _keys(self, cell: ObjectCell, *, reverse: bool) -> Iterator[str]:
+        keys = iter(reversed(cell) if reverse else cell)
+        while True:
+            now = self._cell
+            if len(now) != len(cell):
+                raise RuntimeError("dictionary changed size during iteration")
+            if now is not cell and now.keys() != cell.keys():
+                raise RuntimeError("dictionary keys changed during iteration")
+            key = next(keys, None)
+            if key is None:
+                return
+            yield key
 
     def __len__(self) -> int:
         return len(self._cell)
 
     def __contains__(self, key: object) -> bool:
         cell = self._cell
-        return key in cell or (isinstance(cell, StepCell) and key in computed_fields)
+        return key in cell or (type(cell) is StepCell and key in computed_fields)
 
-    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
-        return {**self, **other}
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return self.is_same(other) or dict(self) == dict(other)
 
-    def __ior__(self, other: Mapping[str, Any]) -> ObjectView:
+    def __or__(self, other: object) -> dict[str, Any]:
+        return {**self, **other} if isinstance(other, dict | ObjectView) else NotImplemented
+
+    def __ror__(self, other: object) -> dict[str, Any]:
+        return {**other, **self} if isinstance(other, dict | ObjectView) else NotImplemented
+
+    def __ior__(self, other: Any) -> Self:  # type: ignore[misc]  # a copy is no view
         self.update(other)
         return self
 
-    def __copy__(self) -> dict[str, Any]:
-        return dict(self)
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The field, which is set to the default first if it is not there; live, as what a dict gives is."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def popitem(self) -> tuple[str, Any]:
+        """Takes out the field that was added last; KeyError if there is none."""
+        for key in reversed(self._cell):
+            return key, self.pop(key)
+        raise KeyError("popitem(): dictionary is empty")
 
     def copy(self) -> dict[str, Any]:
         """A shallow copy: a dict whose values are the same objects."""
         return dict(self)
 
+    __copy__ = copy
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -206,7 +278,7 @@ class ArrayView(View, MutableSequence[Any]):
 
     @property
     def _cell(self) -> tuple[Slot, ...]:
-        return cast("tuple[Slot, ...]", self.desk.store.cells[self.ref.address])
+        return self.store.cells[self.ref.address]  # type: ignore[return-value]
 
     def __len__(self) -> int:
         return len(self._cell)
@@ -214,27 +286,34 @@ class ArrayView(View, MutableSequence[Any]):
     def __getitem__(self, key: Any) -> Any:
         cell = self._cell
         if isinstance(key, slice):
-            return [self._child(cell[i], i) for i in range(*key.indices(len(cell)))]
-        slot = cell[key]
-        return self._child(slot, key if key >= 0 else len(cell) + key)
+            return [self._child(cell[at], at) for at in range(*key.indices(len(cell)))]
+        return self._child(cell[key], _place(key, len(cell)))
 
     def __iter__(self) -> Iterator[Any]:
-        index = 0
-        while index < len(self._cell):
-            yield self[index]
-            index += 1
+        at = 0
+        while at < len(cell := self._cell):
+            yield self._child(cell[at], at)
+            at += 1
+
+    def __reversed__(self) -> Iterator[Any]:
+        at = len(self) - 1
+        while 0 <= at < len(cell := self._cell):
+            yield self._child(cell[at], at)
+            at -= 1
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        cell = self._cell
-        slots = list(cell)
         if isinstance(key, slice):
-            slots[key] = [self.desk.slot(item) for item in value]
+            added = self.store.load_all(_listed(value))
+            slots = list(self._cell)
+            slots[key] = added
             self._become(slots, "splice")
             return
+        cell = self._cell
+        slots = list(cell)
         slots[key] = slot = self.desk.slot(value)
-        index = key if key >= 0 else len(cell) + key
-        plain = self.desk.plain
-        self.desk.write(self, tuple(slots), index, "set", plain(cell[key]), plain(slot))
+        before, after = self.store.plain(cell[key]), self.store.plain(slot)
+        at = _place(key, len(cell))
+        self.desk.write(self, tuple(slots), key=at, operation="set", before=before, after=after)
 
     def __delitem__(self, key: Any) -> None:
         cell = self._cell
@@ -242,21 +321,24 @@ class ArrayView(View, MutableSequence[Any]):
         del slots[key]
         if isinstance(key, slice):
             self._become(slots, "splice")
-        else:
-            index = key if key >= 0 else len(cell) + key
-            self.desk.write(self, tuple(slots), index, "remove", self.desk.plain(cell[key]), None)
+            return
+        before = self.store.plain(cell[key])
+        at = _place(key, len(cell))
+        self.desk.write(self, tuple(slots), key=at, operation="remove", before=before, after=None)
 
     def insert(self, index: int, value: Any) -> None:
         """Puts an element before the one at an index, as `list.insert` does."""
-        slots = list(self._cell)
-        slot = self.desk.slot(value)
-        at = slice(*slice(index, None).indices(len(slots))).start
-        slots.insert(at, slot)
-        self.desk.write(self, tuple(slots), at, "insert", None, self.desk.plain(slot))
+        at, _, _ = slice(as_index(index), None).indices(len(self))
+        self._insert(at, self.desk.slot(value))
 
     def append(self, value: Any) -> None:
         """Puts an element at the end."""
-        self.insert(len(self), value)
+        self._insert(len(self), self.desk.slot(value))
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Puts elements at the end; none of them if there is one that is no JSON."""
+        for slot in self.store.load_all(_listed(values)):
+            self._insert(len(self), slot)
 
     def clear(self) -> None:
         """Takes out all elements."""
@@ -267,43 +349,85 @@ class ArrayView(View, MutableSequence[Any]):
         self._become(list(reversed(self._cell)), "reverse")
 
     def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
-        """Sorts in place, stably, as `list.sort` does."""
+        """Sorts in place, stably, as `list.sort` does.
+
+        Raises:
+            ValueError: if the array was changed meanwhile.
+        """
+        cell = self._cell
         items = list(self)
-        items.sort(key=key, reverse=reverse)  # type: ignore[arg-type, type-var]
-        self._become([self.desk.slot(item) for item in items], "sort")
+        try:
+            items.sort(key=key, reverse=reverse)
+        finally:
+            changed = self._cell is not cell
+            # A comparison that fails leaves what is sorted up to there, as in a list.
+            slots = [item.ref if isinstance(item, View) else item for item in items]
+            if changed or any(new is not old for new, old in zip(slots, cell, strict=True)):
+                self._become(slots, "sort")
+        if changed:
+            raise ValueError("list modified during sort")
 
     def copy(self) -> list[Any]:
         """A shallow copy: a list of the same elements."""
         return list(self)
 
-    def __copy__(self) -> list[Any]:
-        return list(self)
+    __copy__ = copy
 
-    def __add__(self, other: Iterable[Any]) -> list[Any]:
-        return [*self, *other]
+    def __add__(self, other: object) -> list[Any]:
+        return [*self, *other] if isinstance(other, list | ArrayView) else NotImplemented
 
-    def __radd__(self, other: Iterable[Any]) -> list[Any]:
-        return [*other, *self]
+    def __radd__(self, other: object) -> list[Any]:
+        return [*other, *self] if isinstance(other, list) else NotImplemented
 
-    def __iadd__(self, other: Iterable[Any]) -> ArrayView:  # type: ignore[override, misc]
-        self.extend(list(other))
+    def __iadd__(self, other: Iterable[Any]) -> Self:  # type: ignore[misc]  # a copy is no view
+        self.extend(other)
         return self
 
-    def __mul__(self, times: int) -> list[Any]:
-        return list(self) * times
+    def __mul__(self, times: Any) -> list[Any]:
+        return list(self) * times  # type: ignore[no-any-return]
 
-    def __imul__(self, times: int) -> ArrayView:
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Self:
         self._become(list(self._cell) * times, "repeat")
         return self
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, list | ArrayView):
             return NotImplemented
-        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+        return self.is_same(other) or list(self) == list(other)
+
+    def __lt__(self, other: Any) -> bool:
+        return list(self) < list(other) if isinstance(other, list | ArrayView) else NotImplemented
+
+    def __le__(self, other: Any) -> bool:
+        return list(self) <= list(other) if isinstance(other, list | ArrayView) else NotImplemented
+
+    def __gt__(self, other: Any) -> bool:
+        return list(self) > list(other) if isinstance(other, list | ArrayView) else NotImplemented
+
+    def __ge__(self, other: Any) -> bool:
+        return list(self) >= list(other) if isinstance(other, list | ArrayView) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _insert(self, at: int, slot: Slot) -> None:
+        cell = self._cell
+        changed = (*cell[:at], slot, *cell[at:])
+        after = self.store.plain(slot)
+        self.desk.write(self, changed, key=at, operation="insert", before=None, after=after)
+
     def _become(self, slots: list[Slot], operation: str) -> None:
-        before = self.desk.plain(self.ref)
-        after = [self.desk.plain(slot) for slot in slots]
-        self.desk.write(self, tuple(slots), None, operation, before, after)
+        before = self.store.plain(self.ref)
+        after = [self.store.plain(slot) for slot in slots]
+        self.desk.write(self, tuple(slots), key=None, operation=operation, before=before, after=after)
+
+
+def _place(key: Any, length: int) -> int:
+    at = as_index(key)
+    return at if at >= 0 else length + at
+
+
+def _listed(values: Any) -> list[Any]:
+    # Of the array itself too, before it grows.
+    return list(cast("Iterable[Any]", values))
