@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.calls import Calls, StepCalls, observe
+from agentcore.compat.calls import Calls, StepCalls, called
 from agentcore.compat.heap import UNDEFINED, Ref, Value
 from agentcore.compat.js import PackageError, elements, get, in_object_order, is_nullish, text
 from agentcore.compat.profiles import AiSdkProfile, Schedule
@@ -37,7 +37,7 @@ def record(profile: AiSdkProfile, calls: Calls, sent: Sent, step: StepCalls) -> 
     """The content of a step.
 
     Raises:
-        HookError: if `needs_approval` or `on_input_available` threw.
+        HookError: if `needs_approval`, `on_input_available` or `on_chunk` threw (claim X19).
         PackageError: for a provider's result of a call that is not there (without a schedule).
     """
     if profile.schedule is None:
@@ -220,4 +220,6 @@ class _AsReady(_Recorder):
     def _chunk(self, ref: Ref) -> None:
         on_chunk = self.calls.hooks.on_chunk
         if on_chunk is not None and get(self.store, ref, "type") in ("source", "tool-call", "tool-result"):
-            observe(self.calls.desk, "onChunk", on_chunk, self.store.object({"chunk": ref}))
+            desk = self.calls.desk
+            desk.hook = "onChunk"
+            called(on_chunk, desk.view(self.store.object({"chunk": ref}), ("onChunk",)))
