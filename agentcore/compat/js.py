@@ -1,7 +1,7 @@
 """What JavaScript does with values that are not what the code expects, on slots of a store.
 
-A hook may put anything anywhere, and what the real packages then do follows from the language: a missing field is undefined,
-a field of null throws, a method that a value does not have throws.
+A hook may put anything anywhere, and what the real packages then do follows from the language: a missing
+field is undefined, a field of null throws, a method that a value does not have throws.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from agentcore.compat.heap import (
+    DEEPEST,
     UNDEFINED,
+    DepthError,
     ErrorCell,
     Function,
     HeapTypeError,
@@ -51,9 +53,9 @@ def get(store: Store, value: Value, key: str) -> Value:
     """
     if type(value) is Ref:
         cell = store.cells[value.address]
-        if type(cell) is tuple:
+        if isinstance(cell, tuple):
             return len(cell) if key == "length" else UNDEFINED
-        slot: Value = cell.get(key, UNDEFINED)  # type: ignore[union-attr]
+        slot: Value = cell.get(key, UNDEFINED)
         if slot is UNDEFINED and type(cell) is StepCell and key in computed_fields:
             return computed(store, value, key)
         return slot
@@ -101,7 +103,10 @@ def iterated(store: Store, value: Value) -> Iterable[Slot]:
 
 
 def fields(store: Store, value: Value) -> dict[str, Slot]:
-    """The own fields that `{...value}` and `Object.entries` give."""
+    """The own fields that `{...value}` and `Object.entries` give, as a new dict.
+
+    Of an error that is not its text; errors of the package own their name, those of the language do not.
+    """
     if isinstance(value, str):
         return {str(index): character for index, character in enumerate(value)}
     if type(value) is not Ref:
@@ -109,6 +114,9 @@ def fields(store: Store, value: Value) -> dict[str, Slot]:
     cell = store.cells[value.address]
     if isinstance(cell, tuple):
         return {str(index): slot for index, slot in enumerate(cell)}
+    if isinstance(cell, ErrorCell):
+        owned = str(cell.get("name")).startswith("AI_")
+        return {key: slot for key, slot in cell.items() if key != "message" and (owned or key != "name")}
     return dict(cell)
 
 
@@ -116,17 +124,40 @@ _LARGEST_INDEX: Final = 2**32 - 2
 
 
 def in_object_order(keys: Iterable[str]) -> list[str]:
-    """Field names in the order in which an object of JavaScript lists them: array indexes ascending, then the others."""
+    """Field names as JavaScript lists an object's: array indexes ascending, then the others as they came."""
     keys = list(dict.fromkeys(keys))
     return sorted(filter(_is_index, keys), key=int) + [key for key in keys if not _is_index(key)]
 
 
 def _is_index(key: str) -> bool:
-    return key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and int(key) <= _LARGEST_INDEX
+    if not (key.isascii() and key.isdigit()) or len(key) > len(str(_LARGEST_INDEX)):
+        return False
+    return (key == "0" or key[0] != "0") and int(key) <= _LARGEST_INDEX
 
 
 def text(store: Store, value: Value) -> str:
-    """`String(value)`."""
+    """`String(value)`.
+
+    Raises:
+        DepthError: for arrays that are too deep in each other.
+    """
+    return _text_of(store, value, ())
+
+
+def joined(store: Store, values: Iterable[Value], separator: str = "") -> str:
+    """`values.join(separator)`: null and undefined are empty, and so is an array inside itself."""
+    return _joined(store, values, separator, ())
+
+
+def _joined(store: Store, values: Iterable[Value], separator: str, above: tuple[int, ...]) -> str:
+    pieces = []
+    for value in values:
+        piece = "" if is_nullish(value) else _text_of(store, value, above)
+        pieces.append(piece)
+    return separator.join(pieces)
+
+
+def _text_of(store: Store, value: Value, above: tuple[int, ...]) -> str:
     if isinstance(value, str):
         return value
     if value is None or value is UNDEFINED:
@@ -139,24 +170,31 @@ def text(store: Store, value: Value) -> str:
         return value.name
     cell = store.cells[value.address]
     if isinstance(cell, tuple):
-        return joined(store, cell, ",")
-    if isinstance(cell, ErrorCell):
-        return f"{text(store, cell.get('name'))}: {text(store, cell.get('message'))}"
-    return "[object Object]"
+        return "" if value.address in above else _joined(store, cell, ",", _nested(above, value))
+    return _error_line(store, cell) if isinstance(cell, ErrorCell) else "[object Object]"
 
 
-def joined(store: Store, values: Iterable[Value], separator: str = "") -> str:
-    """`values.join(separator)`: null and undefined are empty."""
-    return separator.join("" if is_nullish(value) else text(store, value) for value in values)
+# A walk goes through two Python frames a level at most (so: no comprehensions): the interpreter allows 1000.
+def _nested(above: tuple[int, ...], ref: Ref) -> tuple[int, ...]:
+    if len(above) > DEEPEST:
+        raise DepthError
+    return (*above, ref.address)
+
+
+def _error_line(store: Store, cell: ErrorCell) -> str:
+    name, message = text(store, cell.get("name", "Error")), text(store, cell.get("message", ""))
+    return f"{name}: {message}" if name and message else name or message
 
 
 _FIXED_FROM: Final = 1e-6
 _FIXED_TO: Final = 1e21
 
 
-def number_text(value: int | float) -> str:
-    """A number as JavaScript prints it."""
-    if isinstance(value, int) or value == 0 or _FIXED_FROM <= abs(value) < _FIXED_TO:
+def number_text(value: float) -> str:
+    """A number as JavaScript prints it (`String(value)`); integers beyond 2**53 are to be rounded before."""
+    if value == 0:
+        return "0"
+    if isinstance(value, int) or _FIXED_FROM <= abs(value) < _FIXED_TO:
         return format(Decimal(repr(value)), "f").removesuffix(".0")
     mantissa, _, exponent = repr(value).partition("e")
     return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
@@ -167,6 +205,7 @@ def stringified(store: Store, value: Value) -> Value:
 
     Raises:
         HeapTypeError: if an object is inside itself.
+        DepthError: if the value is too deep.
     """
     if value is UNDEFINED or isinstance(value, Function):
         return UNDEFINED
@@ -177,25 +216,31 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
     if isinstance(value, str):
         return quoted(value)
     if type(value) is not Ref:
-        return text(store, value)
+        return "null" if isinstance(value, Function) else text(store, value)
     if value.address in above:
         raise HeapTypeError("Converting circular structure to JSON")
-    inside = (*above, value.address)
-    if is_array(store, value):
-        items = (None if isinstance(item, Function) else item for item in elements(store, value))
-        return "[" + ",".join(_stringified(store, item, inside) for item in items) + "]"
+    inside = _nested(above, value)
+    pieces = []
+    cell = store.cells[value.address]
+    if isinstance(cell, tuple):
+        for item in cell:
+            pieces.append(_stringified(store, item, inside))  # noqa: PERF401 - see _nested
+        return f"[{','.join(pieces)}]"
     own = fields(store, value)
-    pairs = ((key, own[key]) for key in in_object_order(own) if not isinstance(own[key], Function))
-    return "{" + ",".join(f"{quoted(key)}:{_stringified(store, item, inside)}" for key, item in pairs) + "}"
+    for key in in_object_order(own):
+        if not isinstance(own[key], Function):
+            pieces.append(f"{quoted(key)}:{_stringified(store, own[key], inside)}")
+    return f"{{{','.join(pieces)}}}"
 
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def quoted(value: str) -> str:
-    """A string as JSON.stringify writes it: of all that is not a control character, only lone surrogates are escaped."""
+    """A string as JSON.stringify writes it: beyond the control characters, only lone surrogates escaped."""
     paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(paired, ensure_ascii=False))
+    written = json.dumps(paired, ensure_ascii=False)
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def error_text(store: Store, error: Value) -> Value:
@@ -237,7 +282,7 @@ def _reasoning_text(store: Store, step: Ref) -> Value:
 
 def _files(store: Store, step: Ref) -> Value:
     files = [get(store, part, "file") for part in _parts(store, step, "file")]
-    return store.array([None if file is UNDEFINED else file for file in files])  # type: ignore[misc]
+    return store.array([None if file is UNDEFINED else file for file in files])
 
 
 computed_fields: Final[dict[str, Callable[[Store, Ref], Value]]] = {

@@ -36,8 +36,8 @@ class Write:
     """One in-place write: who made it, through which handle, where, and what was there before and after.
 
     `handle` is where the writer got hold of the object (boundary, then keys) and may be of an earlier step
-    than `step`, the step in which it was written. `key` is the field or index written, None for a change of an
-    array as a whole. `size` is the number of cells at that time: what was made later has a higher address.
+    than `step`, the step in which it was written. `key` is the field or index written, None for a change of
+    an array as a whole. `size` is the number of cells at that time: what was made later has a higher address.
     """
 
     number: int
