@@ -106,7 +106,7 @@ def test_a_user_message_pushed_by_a_hook_is_in_no_later_step_and_no_report(path:
 
 @both
 def test_each_step_has_an_array_of_its_own_that_is_not_the_callers(path: str) -> None:
-    """C9, C10."""
+    """C9, C10, C48."""
     script = [[calls("c0")], [calls("c1")], [calls("c2")], [says("done")]]
     scene = Scene(path, script=script).run()
     arrays = [*scene.arrays, scene.caller]
