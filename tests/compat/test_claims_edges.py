@@ -306,3 +306,11 @@ def test_a_stream_does_not_read_the_models_array_again() -> None:
     """On a stream the parts are chunks."""
     scene = with_model_parts(STREAM, lambda parts: parts.append(says("late")))
     assert "late" not in dump(scene.steps[0]["content"].thaw())
+
+
+def test_the_models_own_text_part_is_in_the_content_on_generate_and_a_copy_on_stream() -> None:
+    """Only on generate the content has the object that the model returned."""
+    for path, own in ((GENERATE, True), (STREAM, False)):
+        kept: list[Any] = []
+        scene = Scene(path, on_parts=kept.append, script=[[says("done")]]).run()
+        assert scene.steps[0]["content"][0].is_same(kept[0][0]) is own
