@@ -1,0 +1,288 @@
+"""What an agent and a model say to each other: values, one protocol, one error."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, cast
+
+import attrs
+from attrs import field
+from immutabledict import immutabledict
+
+from agentcore.content import ContentPart
+from agentcore.errors import AgentCoreError, InvalidJsonError
+from agentcore.hooks import tool_choice
+from agentcore.messages import Message
+from agentcore.values import JsonObject, Vector, freeze, sealed, strict_key, vector
+
+__all__ = [
+    "LanguageModel",
+    "ModelError",
+    "ModelEvent",
+    "ModelRequest",
+    "ModelResponse",
+    "PartDone",
+    "ReasoningDelta",
+    "ResponseDone",
+    "TextDelta",
+    "ToolDefinition",
+    "ToolInputDelta",
+    "Usage",
+]
+
+_BODY_CHARACTERS: Final = 500
+
+
+def _object(value: object, path: str) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise InvalidJsonError(path, f"expected an object, got {type(value).__name__}")
+    return cast("JsonObject", freeze(value, path))
+
+
+def _optional(value: object, path: str) -> JsonObject | None:
+    return None if value is None else _object(value, path)
+
+
+# Converters are named functions, because mypy takes the constructor's types from them.
+
+
+def _schema(value: Mapping[str, object]) -> JsonObject:
+    return _object(value, "$.input_schema")
+
+
+def _settings(value: Mapping[str, object]) -> JsonObject:
+    return _object(value, "$.settings")
+
+
+def _options(value: Mapping[str, object] | None) -> JsonObject | None:
+    return _optional(value, "$.provider_options")
+
+
+def _metadata(value: Mapping[str, object] | None) -> JsonObject | None:
+    return _optional(value, "$.provider_metadata")
+
+
+def _format(value: Mapping[str, object] | None) -> JsonObject | None:
+    return _optional(value, "$.response_format")
+
+
+def _messages(value: Iterable[Message]) -> Vector[Message]:
+    return vector(value)
+
+
+def _definitions(value: Iterable[ToolDefinition] | None) -> Vector[ToolDefinition] | None:
+    return None if value is None else vector(value)
+
+
+def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
+    return vector(value)
+
+
+def _texts(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+# ---------------------------------------------------------------- what a model is asked
+
+
+@sealed
+@attrs.frozen
+class ToolDefinition:
+    """What a model is told of a tool. Raises InvalidJsonError if the schema is no JSON object."""
+
+    name: str
+    description: str | None = field(default=None, kw_only=True)
+    input_schema: JsonObject = field(converter=_schema, kw_only=True, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=_options, kw_only=True, eq=strict_key)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class ModelRequest:
+    """One call of a model.
+
+    `prompt` is what `agentcore.prompt` makes of messages. `settings` have the names of the AI SDK in Python
+    form (`temperature`, `max_output_tokens`, `top_p`, `stop_sequences`, `seed`, ...). `response_format` is
+    None for text, or `{"type": "json", "schema": {...}, "name": ...}`, schema and name optional.
+
+    Raises InvalidJsonError for what is to be a JSON object and is none, InvalidOverrideError for a tool
+    choice that is none.
+    """
+
+    prompt: Vector[Message] = field(converter=_messages)
+    tools: Vector[ToolDefinition] | None = field(default=None, converter=_definitions)
+    tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
+    settings: JsonObject = field(default=immutabledict(), converter=_settings, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
+    response_format: JsonObject | None = field(default=None, converter=_format, eq=strict_key)
+
+
+# ---------------------------------------------------------------- what it answers
+
+
+@sealed
+@attrs.frozen
+class Usage:
+    """Tokens that were paid for; the cached ones are among the input, those of reasoning among the output."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = field(default=0, kw_only=True)
+    reasoning_tokens: int = field(default=0, kw_only=True)
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: object) -> Usage:
+        if not isinstance(other, Usage):
+            return NotImplemented
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+@sealed
+@attrs.frozen
+class ModelResponse:
+    """A whole answer.
+
+    `finish_reason` is `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. A tool call whose
+    input is no JSON has the raw text as input, `invalid`, `dynamic` and an `error`. `warnings` say what of
+    the request the model was not told.
+    """
+
+    content: Vector[ContentPart] = field(converter=_parts)
+    finish_reason: str = field(kw_only=True)
+    usage: Usage = field(default=Usage(), kw_only=True)
+    model_id: str | None = field(default=None, kw_only=True)
+    response_id: str | None = field(default=None, kw_only=True)
+    provider_metadata: JsonObject | None = field(
+        default=None, converter=_metadata, kw_only=True, eq=strict_key
+    )
+    warnings: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
+
+
+@sealed
+@attrs.frozen
+class TextDelta:
+    """More of a text; `id` is the same for all deltas of one part."""
+
+    type: ClassVar[Literal["text-delta"]] = "text-delta"
+    id: str
+    text: str
+
+
+@sealed
+@attrs.frozen
+class ReasoningDelta:
+    """More of the reasoning; `id` is the same for all deltas of one part."""
+
+    type: ClassVar[Literal["reasoning-delta"]] = "reasoning-delta"
+    id: str
+    text: str
+
+
+@sealed
+@attrs.frozen
+class ToolInputDelta:
+    """More of the JSON text of a tool call's input."""
+
+    type: ClassVar[Literal["tool-input-delta"]] = "tool-input-delta"
+    tool_call_id: str
+    tool_name: str
+    text: str = field(kw_only=True)
+
+
+@sealed
+@attrs.frozen
+class PartDone:
+    """A part is complete."""
+
+    type: ClassVar[Literal["part-done"]] = "part-done"
+    part: ContentPart
+
+
+@sealed
+@attrs.frozen
+class ResponseDone:
+    """The last event of a stream: the whole answer, its content being the parts that were done, in order."""
+
+    type: ClassVar[Literal["response-done"]] = "response-done"
+    response: ModelResponse
+
+
+ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolInputDelta | PartDone | ResponseDone
+
+
+class LanguageModel(Protocol):
+    """A model that agents can call. Both ways of calling it give the same answer to the same request.
+
+    Failures are raised as ModelError (a scripted model raises whatever its script says). A call can be
+    cancelled at any time, and retries nothing on its own: that is for the agent to do.
+    """
+
+    @property
+    def provider(self) -> str:
+        """Who offers the model, such as `openai`."""
+
+    @property
+    def model_id(self) -> str:
+        """The model's name at its provider."""
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """The answer, once it is there. Raises ModelError."""
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
+        """The answer as it comes; the last event, and only it, is a ResponseDone.
+
+        The call begins on entering. Entering and iterating raise ModelError; leaving early ends the call.
+        """
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+class ModelError(AgentCoreError):
+    """A model could not answer.
+
+    `retryable` says whether the same request may succeed later, `retry_after` after how many seconds at the
+    earliest, if the provider said so. `status` is the HTTP status and `body` the beginning of the provider's
+    answer; neither they nor the text hold a key or a header.
+    """
+
+    wire_name = "ModelError"
+
+    def __init__(  # noqa: PLR0913 - the fields of an error
+        self,
+        reason: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        provider: str | None = None,
+        model_id: str | None = None,
+        body: str | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.provider = provider
+        self.model_id = model_id
+        self.body = body if body is None or len(body) <= _BODY_CHARACTERS else body[:_BODY_CHARACTERS] + "…"
+
+    def __str__(self) -> str:
+        who = " ".join(name for name in (self.provider, self.model_id) if name)
+        status = None if self.status is None else f"HTTP {self.status}"
+        return ": ".join(text for text in (who, status, self.reason) if text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is rebuilt from its positional arguments, and these are the one.
+        return type(self), self.args, dict(vars(self))
