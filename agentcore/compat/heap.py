@@ -94,6 +94,8 @@ class Store:
         # What was printed, by address, and which printed cells hold it: those are stale when it is written.
         self._printed: dict[int, Any] = {}
         self._printed_in: dict[int, list[int]] = {}
+        # How deep printed cells are, which building on printed ones does not show.
+        self._levels: dict[int, int] = {}
         self._kept: Vector[Cell] = vector()
         self._changed: set[int] = set()
 
@@ -256,29 +258,27 @@ class Store:
             return printed
         try:
             return self._print(slot.address, 0)
-        except _CycleError:
-            self._forget_printed()
-        except (DepthError, RecursionError):
-            self._forget_printed()
-            raise DepthError from None
+        except (_CycleError, DepthError, RecursionError) as error:
+            # Without a call of our own: there may be no room for one.
+            self._printed.clear()
+            self._printed_in.clear()
+            if not isinstance(error, _CycleError):
+                raise DepthError from None
         try:
             return self._print_cyclic(slot, {})
         except RecursionError:
             raise DepthError from None
 
-    def _forget_printed(self) -> None:
-        self._printed.clear()
-        self._printed_in.clear()
-
     def _print(self, address: int, depth: int) -> Any:
         if depth > DEEPEST:
             raise DepthError
-        printed = self._printed
+        printed, levels = self._printed, self._levels
         printed[address] = _PRINTING
         cell = self.cells[address]
+        level = 0
         # Scalars are copied with their container, in one go.
-        shown: Any = list(cell) if type(cell) is tuple else dict(cell)  # type: ignore[arg-type]
-        for key, item in enumerate(cell) if type(cell) is tuple else cell.items():  # type: ignore[union-attr]
+        shown: Any = list(cell) if isinstance(cell, tuple) else dict(cell)
+        for key, item in enumerate(cell) if isinstance(cell, tuple) else cell.items():
             if type(item) is Ref:
                 inside = item.address
                 value = printed.get(inside)
@@ -288,9 +288,14 @@ class Store:
                     raise _CycleError
                 shown[key] = value
                 self._printed_in.setdefault(inside, []).append(address)
+                if levels[inside] >= level:
+                    level = levels[inside] + 1
             elif type(item) is Function:
                 _leave_out(shown, key)
+        if level > DEEPEST:
+            raise DepthError
         printed[address] = shown
+        levels[address] = level
         return shown
 
     def _print_cyclic(self, slot: Ref, above: dict[int, int]) -> Any:

@@ -229,7 +229,8 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
     own = fields(store, value)
     for key in in_object_order(own):
         if not isinstance(own[key], Function):
-            pieces.append(f"{quoted(key)}:{_stringified(store, own[key], inside)}")
+            item = _stringified(store, own[key], inside)
+            pieces.append(f"{quoted(key)}:{item}")
     return f"{{{','.join(pieces)}}}"
 
 
