@@ -1,7 +1,7 @@
-"""The documented reminder hook, in the version that pollutes and in the one that does not, in three modes side by side.
+"""The documented reminder hook, polluting and corrected, in three modes side by side.
 
-The hook is the one of the source document "prepareStep Semantics": it wants the model to see a reminder at every step, for that
-step only. Here it runs on the immutable core and under both paths of AI SDK 6.
+The hook is the one of the source document "prepareStep Semantics": it wants the model to see a reminder at
+every step, for that step only. Here it runs on the immutable core and under both paths of AI SDK 6.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def corrected_core(step: PrepareStepArguments) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Column:
-    """One mode: what the model saw at each step (messages as plain JSON), how it ended, and what was written in place."""
+    """One mode: what the model saw at each step (plain JSON), how it ended, what was written in place."""
 
     mode: str
     prompts: tuple[tuple[Mapping[str, Any], ...], ...]
@@ -94,7 +94,9 @@ def versions() -> tuple[Version, ...]:
     )
 
 
-def _version(title: str, hook: Callable[[Any], Any], core_hook: Callable[[PrepareStepArguments], Any]) -> Version:
+def _version(
+    title: str, hook: Callable[[Any], Any], core_hook: Callable[[PrepareStepArguments], Any]
+) -> Version:
     compared = (_under(profile, hook) for profile in ("ai-sdk-6/stream", "ai-sdk-6/generate"))
     return Version(title=title, hook=hook, columns=(_immutable(core_hook), *compared))
 
@@ -142,6 +144,10 @@ def _immutable(hook: Callable[[PrepareStepArguments], Any]) -> Column:
     return Column(mode="immutable", prompts=shown, error=error)
 
 
+def _weather(call: ToolCall) -> str:
+    return _WEATHER[thaw(call.input)["city"]]
+
+
 def _outcome(wanted: Need, hook: Callable[[PrepareStepArguments], Any], call: int) -> Outcome:
     match wanted:
         case NeedPrepareStep(arguments=arguments):
@@ -151,9 +157,11 @@ def _outcome(wanted: Need, hook: Callable[[PrepareStepArguments], Any], call: in
                 return HookFailed(error)
         case NeedModel():
             if call < len(_CALLS):
-                return ModelAnswer([ToolCall(tool_call_id=f"c{call}", tool_name="weather", input={"city": _CALLS[call]})])
+                return ModelAnswer(
+                    [ToolCall(tool_call_id=f"c{call}", tool_name="weather", input={"city": _CALLS[call]})]
+                )
             return ModelAnswer([GeneratedText("sunny there, rain in Oslo")])
         case NeedTools(calls=calls):
-            return ToolOutcomes([ToolSucceeded(c.tool_call_id, _WEATHER[dict(c.input)["city"]]) for c in calls])  # type: ignore[arg-type]
+            return ToolOutcomes([ToolSucceeded(one.tool_call_id, _weather(one)) for one in calls])
         case _:
             return HookResult()

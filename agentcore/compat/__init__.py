@@ -20,9 +20,9 @@ __all__ = ["PROFILES", "CompatRun", "Finding", "Hooks", "Model", "Settings", "To
 class CompatRun:
     """A run under a profile, ended: how it ended, what it left, and every in-place write.
 
-    `steps` are the result's steps and `caller` the caller's messages, both as plain JSON with every write in them; `steps`
-    is None if the caller got no result. `error` is what the run failed with. `hung` tells that the real result would never
-    settle.
+    `steps` are the result's steps and `caller` the caller's messages, both as plain JSON with every write
+    in them; `steps` is None if the caller got no result. `error` is what the run failed with. `hung` tells
+    that the real result would never settle.
     """
 
     profile: AiSdkProfile
@@ -35,9 +35,10 @@ class CompatRun:
 
 
 def run(profile: AiSdkProfile | str, settings: Settings) -> CompatRun:
-    """Runs real hooks, tools and a model under a profile (a name such as "ai-sdk-6/stream", or one of your own).
+    """Runs hooks, tools and a model under a profile: a name such as "ai-sdk-6/stream", or one of your own.
 
-    Hooks get views, which they use as dicts and lists. What the emulated package reports as an error is in the result.
+    Hooks get views, which they use as dicts and lists. What the emulated package reports as an error is in
+    the result.
 
     Raises:
         KeyError: if there is no profile of that name.

@@ -87,7 +87,9 @@ class Calls:
             own["execute"] = Function(name=f"{name}.execute", call=tool.execute)
         if tool.needs_approval is not None:
             needs = tool.needs_approval
-            own["needsApproval"] = needs if isinstance(needs, bool) else Function(name=f"{name}.needsApproval", call=needs)
+            own["needsApproval"] = (
+                needs if isinstance(needs, bool) else Function(name=f"{name}.needsApproval", call=needs)
+            )
         if tool.to_model_output is not None:
             own["toModelOutput"] = Function(name=f"{name}.toModelOutput", call=tool.to_model_output)
         if tool.on_input_available is not None:
@@ -96,7 +98,11 @@ class Calls:
 
     def tool(self, name: Value) -> Value:
         """The tool of a name in the tools of the call, which are read live."""
-        return UNDEFINED if is_nullish(self.tools) or not isinstance(name, str) else get(self.store, self.tools, name)
+        return (
+            UNDEFINED
+            if is_nullish(self.tools) or not isinstance(name, str)
+            else get(self.store, self.tools, name)
+        )
 
     def _field(self, tool: Value, key: str) -> Value:
         return UNDEFINED if is_nullish(tool) else get(self.store, tool, key)
@@ -114,21 +120,29 @@ class Calls:
     def parse(self, part: Ref, sent: Any) -> Ref:
         """The call that is recorded for what the model sent; `sent` is the input as plain JSON, made anew.
 
-        An unknown tool gives an invalid call that carries its error; a call of the provider's own dynamic tool is none.
+        An unknown tool gives an invalid call that carries its error; a call of the provider's own dynamic
+        tool is none.
         """
         store = self.store
-        own = {key: get(store, part, key) for key in ("toolCallId", "toolName", "providerExecuted", "providerMetadata")}
+        own = {
+            key: get(store, part, key)
+            for key in ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
+        }
         call: dict[str, Value] = {"type": "tool-call", **own, "input": store.load(sent)}
         if not is_nullish(self.tool(own["toolName"])):
             return store.object(call)
         if own["providerExecuted"] and get(store, part, "dynamic"):
             return store.object({**call, "providerExecuted": True, "dynamic": True})
         error = {"name": "AI_NoSuchToolError", "message": self._no_such_tool(own["toolName"])}
-        return store.object({**call, "dynamic": True, "invalid": True, "error": store.object(error, ErrorCell)})
+        return store.object(
+            {**call, "dynamic": True, "invalid": True, "error": store.object(error, ErrorCell)}
+        )
 
     def _no_such_tool(self, name: Value) -> str:
         known = in_object_order(fields(self.store, self.tools))
-        tools = "No tools are available." if is_nullish(self.tools) else f"Available tools: {', '.join(known)}."
+        tools = (
+            "No tools are available." if is_nullish(self.tools) else f"Available tools: {', '.join(known)}."
+        )
         return f"Model tried to call unavailable tool '{name}'. {tools}"
 
     def invalid_result(self, call: Ref) -> Ref:
@@ -151,7 +165,11 @@ class Calls:
         if isinstance(needs, Function) and needs.call is not None:
             self.desk.hook = "needsApproval"
             options = self.desk.view(self.store.object(self._options(call, step)), ("needsApproval",))
-            needs = called(needs.call, self.desk.view(get(self.store, call, "input"), ("needsApproval", "input")), options)
+            needs = called(
+                needs.call,
+                self.desk.view(get(self.store, call, "input"), ("needsApproval", "input")),
+                options,
+            )
         if not needs:
             return None
         return self.store.object({"type": "tool-approval-request", "toolCall": call})
@@ -166,22 +184,22 @@ class Calls:
     # ---------------------------------------------------------------- running
 
     def run(self, call: Ref, step: StepCalls) -> Ref | None:
-        """Runs a call: its result or error as recorded; None for a tool without execute (`executeToolCall`)."""
+        """Runs a call: its result or error as recorded; None for a tool without execute."""
         store = self.store
         tool = self.tool(get(store, call, "toolName"))
         execute = self._field(tool, "execute")
         if is_nullish(execute):
             return None
-        event = {
+        event: dict[str, Value] = {
             "stepNumber": step.step_number,
             "model": step.model,
             "toolCall": call,
             "messages": step.messages,
             "experimental_context": step.context,
         }
-        read = {key: get(store, call, key) for key in ("toolCallId", "toolName", "input")}
+        read: dict[str, Value] = {key: get(store, call, key) for key in ("toolCallId", "toolName", "input")}
         metadata = get(store, call, "providerMetadata")
-        rest = {
+        rest: dict[str, Value] = {
             "dynamic": self._field(tool, "type") == "dynamic",
             "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
         }
@@ -191,7 +209,9 @@ class Calls:
         except HookError as error:
             thrown = error_cell(self.desk, error.original)
             failed = {**event, "success": False, "error": thrown}
-            notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: store.object(failed))
+            notify(
+                self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: store.object(failed)
+            )
             return store.object({"type": "tool-error", **read, "error": thrown, **rest})
         done = {**event, "success": True, "output": output}
         notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: store.object(done))

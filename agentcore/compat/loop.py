@@ -1,13 +1,12 @@
-"""The AI SDK's step loop on an explicit heap: what a profile says, on cells that alias as the real objects do.
+"""The AI SDK's step loop on an explicit heap, as a profile has it: cells alias as the real objects do.
 
-The order of things is that of ai@6.0.134 (claims C1 to C83, X1 to X19); where the two paths differ, a field of the profile
-decides.
+The order of things is that of ai@6.0.134 (claims C1 to C83, X1 to X19); where the two paths differ, a field
+of the profile decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import attrs
 
@@ -21,7 +20,18 @@ from agentcore.compat.convert import (
     prompt,
     provider_responses,
 )
-from agentcore.compat.heap import UNDEFINED, DataCloneError, Function, Heap, HeapTypeError, Ref, Slot, StepCell, Store, Value
+from agentcore.compat.heap import (
+    UNDEFINED,
+    DataCloneError,
+    Function,
+    Heap,
+    HeapTypeError,
+    Ref,
+    Slot,
+    StepCell,
+    Store,
+    Value,
+)
 from agentcore.compat.js import (
     PackageError,
     computed_fields,
@@ -32,7 +42,6 @@ from agentcore.compat.js import (
     is_array,
     is_nullish,
     is_object,
-    iterated,
     or_else,
 )
 from agentcore.compat.profiles import AiSdkProfile, CopyDepth, Failure, Lifetime, Moment, Report
@@ -98,7 +107,7 @@ class AiSdkLoop:
         self.desk = desk if desk is not None else Desk(Store())
         self.store = self.desk.store
         self.calls = Calls(self.desk, settings.tools, settings.hooks)
-        self.caller: Ref = self.store.load(list(settings.messages))  # type: ignore[assignment]
+        self.caller = self.store.array([self.store.load(message) for message in settings.messages])
         if settings.frozen:
             self.store.seal(self.caller)
         self.model = self.new_model(settings.model)
@@ -202,18 +211,25 @@ class AiSdkLoop:
         approved, denied = collect_approvals(store, self.initial)
         if not approved and not denied:
             return
-        step = StepCalls(step_number=0, model=self._info(self.model), messages=self.initial, context=self.context)
+        step = StepCalls(
+            step_number=0, model=self._info(self.model), messages=self.initial, context=self.context
+        )
         local = [approval for approval in approved if not self._by_provider(approval)]
         results = [self.calls.run(approval.call, step) for approval in local]
         refused = [a for a in denied if profile.denial_names_approval or not self._by_provider(a)]
         made = [self._approval_result(result) for result in self._as_ready(results)]
-        made += [denied_result(store, approval, with_approval_id=profile.denial_names_approval) for approval in refused]
+        made += [
+            denied_result(store, approval, with_approval_id=profile.denial_names_approval)
+            for approval in refused
+        ]
         messages = []
         if made or (profile.keeps_empty_results and local):
             messages.append(store.object({"role": "tool", "content": store.array(made)}))
         provider = [approval for approval in [*approved, *denied] if self._by_provider(approval)]
         if provider:
-            messages.insert(0 if profile.provider_answers_first else len(messages), provider_responses(store, provider))
+            messages.insert(
+                0 if profile.provider_answers_first else len(messages), provider_responses(store, provider)
+            )
         store.push(self.response, messages)
         self.reported = tuple(messages)
 
@@ -249,7 +265,9 @@ class AiSdkLoop:
         self._step_started(step)
         sent = self._model_called(step)
         self.in_stream = True
-        context = StepCalls(step_number=step.number, model=step.model_info, messages=step.input, context=self.context)
+        context = StepCalls(
+            step_number=step.number, model=step.model_info, messages=step.input, context=self.context
+        )
         recorded = record(self.profile, self.calls, sent, context)
         self._record_step(step, recorded, sent)
         return self._goes_on(recorded)
@@ -285,7 +303,9 @@ class AiSdkLoop:
             tools=tools,
             tool_choice=tool_choice,
             active_tools=active,
-            provider_options=self._merged(self._option("providerOptions"), self._override(result, "providerOptions")),
+            provider_options=self._merged(
+                self._option("providerOptions"), self._override(result, "providerOptions")
+            ),
         )
 
     def _option(self, name: str) -> Value:
@@ -317,7 +337,9 @@ class AiSdkLoop:
         own = fields(store, tools)
         names = [name for name in in_object_order(own) if is_nullish(active) or self._includes(active, name)]
         listed = [
-            store.object({"type": "function", "name": name, "inputSchema": get(store, own[name], "inputSchema")})
+            store.object(
+                {"type": "function", "name": name, "inputSchema": get(store, own[name], "inputSchema")}
+            )
             for name in names
         ]
         if is_nullish(choice):
@@ -334,7 +356,7 @@ class AiSdkLoop:
         return name in elements(self.store, active, "includes")
 
     def _merged(self, base: Value, override: Value) -> Value:
-        """The deep merge of provider options (claim C60): untouched branches stay the caller's own objects."""
+        """Provider options merge deeply (claim C60); untouched branches stay the caller's own objects."""
         if base is UNDEFINED or override is UNDEFINED:
             return override if base is UNDEFINED else base
         store = self.store
@@ -419,7 +441,15 @@ class AiSdkLoop:
                 "experimental_context": self.step_context,
                 "content": content,
                 "finishReason": self.last_reason,
-                "usage": store.load({"inputTokens": 1, "inputTokenDetails": {}, "outputTokens": 1, "outputTokenDetails": {}, "totalTokens": 2}),
+                "usage": store.load(
+                    {
+                        "inputTokens": 1,
+                        "inputTokenDetails": {},
+                        "outputTokens": 1,
+                        "outputTokenDetails": {},
+                        "totalTokens": 2,
+                    }
+                ),
                 "warnings": store.array(()),
                 "request": store.object({}),
                 "response": response,
@@ -430,7 +460,9 @@ class AiSdkLoop:
     def _goes_on(self, recorded: Recorded) -> bool:
         store = self.store
         calls = [call for call in recorded.calls if get(store, call, "providerExecuted") is not True]
-        outputs = [output for output in recorded.outputs if get(store, output, "providerExecuted") is not True]
+        outputs = [
+            output for output in recorded.outputs if get(store, output, "providerExecuted") is not True
+        ]
         if not calls or len(calls) != len(outputs) or self._stops():
             return False
         if self.profile.response_made is Moment.AFTER_STOP_WHEN:
@@ -475,7 +507,15 @@ class AiSdkLoop:
 
     def _finished(self, last: Value) -> None:
         store = self.store
-        names = ("stepNumber", "model", "experimental_context", "finishReason", "usage", "content", "response")
+        names = (
+            "stepNumber",
+            "model",
+            "experimental_context",
+            "finishReason",
+            "usage",
+            "content",
+            "response",
+        )
         event = {name: get(store, last, name) for name in (*names, *computed_fields)}
         event["steps"] = self.steps
         observe(self.desk, "onFinish", self.hooks.on_finish, store.object(event))
@@ -484,9 +524,16 @@ class AiSdkLoop:
 
     def _snapshot(self, moment: str, **holders: Value) -> None:
         if self.store.watching:
-            always = {"caller": self.caller, "initial": self.initial, "response": self.response, "steps": self.steps}
+            always = {
+                "caller": self.caller,
+                "initial": self.initial,
+                "response": self.response,
+                "steps": self.steps,
+            }
             self.snapshots.append(
-                Snapshot(moment=moment, step=self.desk.step, holders={**always, **holders}, heap=self.store.heap())
+                Snapshot(
+                    moment=moment, step=self.desk.step, holders={**always, **holders}, heap=self.store.heap()
+                )
             )
 
 

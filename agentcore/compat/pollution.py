@@ -1,8 +1,9 @@
 """The pollution report: for every in-place write of a run, how long and how far it is seen.
 
-Computed, never listed. A write is *carried* by the cell that was written and by every cell that the run made of it later
-(a prompt's part of a message's part, a message of a step's content, a clone). It is polluting if something that outlives the
-step (the caller's messages, the chains, the steps' reports) reaches a carrier, or a later prompt does; ephemeral otherwise.
+Computed, never listed. A write is *carried* by the cell that was written and by every cell that the run
+made of it later (a prompt's part of a message's part, a message of a step's content, a clone). It is
+polluting if something that outlives the step (the caller's messages, the chains, the steps' reports)
+reaches a carrier, or a later prompt does; ephemeral otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from agentcore.compat.heap import Value
 from agentcore.compat.loop import AiSdkLoop, Snapshot
 from agentcore.compat.views import Key, Write
 
-_HOLDERS: Final = {"caller": "caller", "initial": "initial chain", "response": "response chain", "steps": "report"}
+_HOLDERS: Final = {
+    "caller": "caller",
+    "initial": "initial chain",
+    "response": "response chain",
+    "steps": "report",
+}
 LATER_PROMPTS: Final = "later prompts"
 
 
@@ -33,9 +39,10 @@ class Verdict(Enum):
 class Finding:
     """One write and what became of it.
 
-    `reach` names what outlives the step and shows the write: "caller", "initial chain", "response chain", "report",
-    "later prompts". `paths` says where in each holder a carrier is, at the end of the run. `prompts` are the steps whose
-    prompts show it, its own step's included. `first_seen` is the first later step that showed it, None if none did.
+    `reach` names what outlives the step and shows the write: "caller", "initial chain", "response chain",
+    "report", "later prompts". `paths` says where in each holder a carrier is, at the end of the run.
+    `prompts` are the steps whose prompts show it, its own step's included. `first_seen` is the first later
+    step that showed it, None if none did.
     """
 
     write: Write
@@ -92,9 +99,9 @@ class _Looks:
 
     def prompts(self, write: Write, carriers: frozenset[int]) -> Iterator[int]:
         for index, snapshot in enumerate(self.snapshots):
-            if snapshot.moment == "prompt" and snapshot.step >= write.step and snapshot.heap_size >= write.size:
-                if not carriers.isdisjoint(self.paths(index, "prompt")):
-                    yield snapshot.step
+            made_after = snapshot.moment == "prompt" and snapshot.heap_size >= write.size
+            if made_after and not carriers.isdisjoint(self.paths(index, "prompt")):
+                yield snapshot.step
 
     def after(self, write: Write) -> Iterator[int]:
         for index, snapshot in enumerate(self.snapshots):
@@ -110,7 +117,11 @@ def _finding(write: Write, carriers: frozenset[int], looks: _Looks) -> Finding:
     for index in looks.after(write):
         for holder, name in _HOLDERS.items():
             reached = looks.paths(index, holder)
-            shown = min(carriers.intersection(reached), key=lambda address: (len(reached[address]), address), default=None)
+            shown = min(
+                carriers.intersection(reached),
+                key=lambda address: (len(reached[address]), address),
+                default=None,
+            )
             if shown is not None:
                 paths[name] = written_path(name, reached[shown], write.key)
                 if looks.snapshots[index].step > write.step:

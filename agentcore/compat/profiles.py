@@ -13,7 +13,6 @@ from typing import Final
 import attrs
 
 
-
 class CopyDepth(IntEnum):
     """How much of list -> message -> content -> part -> payload is new when a value crosses a boundary."""
 
@@ -58,9 +57,11 @@ class Failure(Enum):
 class Schedule:
     """In which order a stream records what the model sent and what the tools answered, by when each is ready.
 
-    The model's chunks come one after the other, each taking its time; an answer is ready its delay after its call came,
-    and answers pass one at a time. The unit is half a turn of the microtask queue, the smallest that tells all orders
-    apart: found by search, it gives the package's order on all of 33,479 measured sequences of up to ten parts.
+    The model's chunks come one after the other, each taking its time; an answer is ready its delay after
+    its call came, and answers pass one at a time. The unit is half a turn of the microtask queue, the
+    smallest that tells all orders
+    apart: found by search, it gives the package's order on all of 33,479 measured sequences of up to ten
+    parts.
     """
 
     text_start: int

@@ -1,4 +1,4 @@
-"""From the model's parts to a step's content: calls are parsed and run, results recorded in the order of the path."""
+"""From the model's parts to a step's content: calls are parsed and run, results recorded in their order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 
 @attrs.define
 class Recorded:
-    """What a step recorded: its content, the calls among it, and the results and errors that calls got here."""
+    """What a step recorded: its content, the calls in it, and the results and errors that calls got here."""
 
     content: list[Ref] = attrs.field(factory=list)
     calls: list[Ref] = attrs.field(factory=list)
@@ -53,7 +53,7 @@ class _Recorder:
         self.step = step
 
     def parts(self, sent: Sent) -> list[Ref]:
-        """The model's parts, as its array holds them now; what a hook put there that is none is passed over."""
+        """The model's parts, as its array holds them now; what is no part is left out."""
         listed = elements(self.store, sent.parts)
         return [part for part in listed if self.kind(part) in _KINDS]  # type: ignore[misc]
 
@@ -142,7 +142,7 @@ class _InCallOrder(_Recorder):
 
 
 class _AsReady(_Recorder):
-    """Chunk by chunk; tools run as their calls come, and what is ready first is recorded first (claim X18)."""
+    """Chunk by chunk: tools run as calls come, and what is ready first is recorded first (claim X18)."""
 
     def record(self, sent: Sent, schedule: Schedule) -> Recorded:
         recorded = Recorded()
@@ -182,7 +182,7 @@ class _AsReady(_Recorder):
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
     ) -> tuple[str, Ref | None, int]:
-        """What kind of call it is to the schedule, what answers it here, and how long after the call that is ready."""
+        """What kind of call it is to the schedule, what answers it here, and when that is ready."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
             return "unknown_call", calls.invalid_result(call), schedule.unknown_ready

@@ -1,6 +1,7 @@
 """What a compat run is given: messages, model, tools and hooks, all plain Python.
 
-Hooks and tools get views and may return plain values, views, or both mixed. Fields keep the names they have in the AI SDK.
+Hooks and tools get views and may return plain values, views, or both mixed. Fields keep the names they have
+in the AI SDK.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import attrs
 from agentcore.compat.views import ObjectView
 
 Hook: TypeAlias = Callable[[ObjectView], Any]
-"""Called with its argument or event; what it returns counts for `prepare_step`, `stop_when` and `prepare_call` only."""
+"""Called with its argument or event; what it returns counts for `prepare_step` and `stop_when` only."""
 
 
 @attrs.frozen(kw_only=True)
@@ -32,12 +33,12 @@ class Tool:
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """A model: `answer(options)` is called with a view of the call's options (`prompt`, `tools`, ...) and gives parts.
+    """A model: `answer(options)` is called with a view of the call's options and gives parts.
 
-    Parts are JSON objects: `{type: "text" | "reasoning", text}`, `{type: "tool-call", toolCallId, toolName, input}`,
-    `{type: "source", ...}`, and what the provider ran itself: tool calls with `providerExecuted` and
-    `{type: "tool-result", toolCallId, toolName, result, isError?}`; each with `providerMetadata?`. `on_parts` is
-    called with a view of the parts as the model returned them.
+    Parts are JSON objects: `{type: "text" | "reasoning", text}`, `{type: "tool-call", toolCallId, toolName,
+    input}`, `{type: "source", ...}`, and what the provider ran itself: tool calls with `providerExecuted`
+    and `{type: "tool-result", toolCallId, toolName, result, isError?}`; each with `providerMetadata?`.
+    `on_parts` is called with a view of the parts as the model returned them.
     """
 
     id: str
@@ -64,8 +65,9 @@ class Hooks:
 class Settings:
     """One call of an agent loop.
 
-    `messages` is the caller's list, plain JSON; `options` are the call's other settings as the AI SDK names them:
-    `providerOptions`, `activeTools`, `toolChoice`, `experimental_context`. `frozen` freezes the messages deeply first.
+    `messages` is the caller's list, plain JSON; `options` are the call's other settings as the AI SDK names
+    them: `providerOptions`, `activeTools`, `toolChoice`, `experimental_context`. `frozen` freezes the
+    messages deeply first.
     """
 
     messages: Sequence[Any]

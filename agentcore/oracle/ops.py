@@ -1,11 +1,12 @@
 """The ops of the program format, on live objects: views of a heap, or frozen values that refuse writes.
 
-One interpreter serves every mode; what differs is in `Objects`: how a new object is made and how one is cloned.
+One interpreter serves every mode; what differs is in `Objects`: how a new object is made and how one is
+cloned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from agentcore.compat.heap import DataCloneError
@@ -43,7 +44,8 @@ class ThrownError(Exception):
 class RefusedError(Exception):
     """An op that the object refuses.
 
-    Languages word their refusals differently, and the text can reach a prompt as a tool's error: here it is one text.
+    Languages word their refusals differently, and the text can reach a prompt as a tool's error: here it is
+    one text.
     """
 
     name = "TypeError"
@@ -193,45 +195,30 @@ class Ops:
         if stage == "clone":
             return self.objects.clone(self.objects.new(messages))
         verb, given = next(iter(stage.items()))
-        return _STAGES[verb](self, messages, given, argument)
+        match verb:
+            case "keepRoles":
+                return [message for message in _listed(messages) if _role(message) in given]
+            case "dropRoles":
+                return [message for message in _listed(messages) if _role(message) not in given]
+            case "replace":
+                return self._replaced(messages, given, argument)
+            case "append":
+                return [*_spread(messages), *self._value(given, argument)]
+            case "prepend":
+                return [*self._value(given, argument), *_spread(messages)]
+            case "slice":
+                part = slice(given[0], given[1] if len(given) > 1 else None)
+                return messages[part] if isinstance(messages, str) else list(_listed(messages)[part])
+            case _:
+                return self._value(given, argument)
 
-    def _filter(self, messages: Any, roles: Any, argument: Any) -> Any:
-        return [message for message in _listed(messages) if _role(message) in roles]
-
-    def _drop(self, messages: Any, roles: Any, argument: Any) -> Any:
-        return [message for message in _listed(messages) if _role(message) not in roles]
-
-    def _replace(self, messages: Any, given: Any, argument: Any) -> Any:
+    def _replaced(self, messages: Any, given: Any, argument: Any) -> Any:
         index = _slot(messages, given["at"])
         found = messages[index]
         own = dict(found) if isinstance(found, Mapping) else {}
         # JavaScript evaluates the fields once, however often the message is in the list.
         replaced = {**own, **self._value(given["with"], argument)}
         return [replaced if i == index else message for i, message in enumerate(messages)]
-
-    def _more(self, messages: Any, given: Any, argument: Any) -> Any:
-        return [*_spread(messages), *self._value(given, argument)]
-
-    def _before(self, messages: Any, given: Any, argument: Any) -> Any:
-        return [*self._value(given, argument), *_spread(messages)]
-
-    def _slice(self, messages: Any, given: Any, argument: Any) -> Any:
-        part = slice(given[0], given[1] if len(given) > 1 else None)
-        return messages[part] if isinstance(messages, str) else list(_listed(messages)[part])
-
-    def _literal(self, messages: Any, given: Any, argument: Any) -> Any:
-        return self._value(given, argument)
-
-
-_STAGES: dict[str, Callable[[Ops, Any, Any, Any], Any]] = {
-    "keepRoles": Ops._filter,
-    "dropRoles": Ops._drop,
-    "replace": Ops._replace,
-    "append": Ops._more,
-    "prepend": Ops._before,
-    "slice": Ops._slice,
-    "literal": Ops._literal,
-}
 
 
 def _listed(messages: Any) -> Any:
