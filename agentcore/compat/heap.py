@@ -59,9 +59,8 @@ class Handle:
 
     __slots__ = ("ref", "store")
 
-    def __init__(self, store: Store, ref: Ref) -> None:
-        self.store = store
-        self.ref = ref
+    ref: Ref
+    store: Store
 
 
 _KEPT: Final = frozenset({str, bool, type(None), Ref, Function})

@@ -1,4 +1,4 @@
-"""Messages of content, prompts of messages, calls of approvals: the rules of ai@6.0.134 on hand-made cells."""
+"""Messages of content, prompts of messages, calls of approvals: rules of ai@6.0.134 on hand-made cells."""
 
 from __future__ import annotations
 

@@ -426,14 +426,15 @@ def test_depth_is_seen_when_it_was_printed_level_by_level() -> None:
         store.plain(store.array([slot]))
 
 
-def test_a_deep_cycle_is_refused_by_name() -> None:
+def test_depth_beside_a_cycle_is_refused_by_name() -> None:
     store = Store()
-    first = slot = store.array([])
-    for _ in range(DEEPEST + 1):
-        slot = store.array([slot])
-    store.push(first, [first])
+    inside_itself = store.array([])
+    store.push(inside_itself, [inside_itself])
+    deep = store.array([])
+    for _ in range(DEEPEST):
+        deep = store.array([deep])
     with pytest.raises(DepthError):
-        store.plain(slot)
+        store.plain(store.array([inside_itself, deep]))
 
 
 @pytest.mark.parametrize("round_", [False, True])
@@ -442,11 +443,13 @@ def test_a_caller_deep_in_its_own_recursion_gets_the_typed_error_and_the_store_s
 ) -> None:
     store = Store()
     levels = 300
-    first = slot = store.array([])
+    slot = store.array([])
     for _ in range(levels):
         slot = store.array([slot])
     if round_:
+        first = store.array([])
         store.push(first, [first])
+        slot = store.array([first, slot])
 
     def below(frames: int) -> Any:
         return below(frames - 1) if frames else store.plain(slot)
