@@ -5,6 +5,7 @@ Functions of values only; the run machine says when.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeVar
 
@@ -48,7 +49,8 @@ def checked(call: ToolCall, settings: Settings, active: tuple[str, ...] | None) 
         return _invalid(
             call, tuple(tool.name for tool in settings.tools or () if tool.name in (active or ()))
         )
-    return attrs.evolve(call, dynamic=True) if tool.dynamic else call
+    dynamic = tool.dynamic or None
+    return call if call.dynamic == dynamic else attrs.evolve(call, dynamic=dynamic)
 
 
 def _invalid(call: ToolCall, available: tuple[str, ...] | None) -> ToolCall:
@@ -159,11 +161,14 @@ def answers(
 
 
 def goes_on(record: StepRecord) -> bool:
-    """Whether the step had calls of ours and each is answered (rule loop.continues)."""
-    answered = {
+    """Whether the step had calls of ours and each has its own answer (rule loop.continues).
+
+    Difference.LOOP_COUNTS_BY_CALL.
+    """
+    calls = Counter(call.tool_call_id for call in record.tool_calls if not call.provider_executed)
+    answered = Counter(
         part.tool_call_id
         for part in record.content
         if isinstance(part, (ToolResult, ToolError)) and not part.provider_executed
-    }
-    calls = [call for call in record.tool_calls if not call.provider_executed]
-    return bool(calls) and all(call.tool_call_id in answered for call in calls)
+    )
+    return bool(calls) and calls <= answered

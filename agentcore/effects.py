@@ -9,7 +9,7 @@ import attrs
 from attrs import field
 
 from agentcore.content import ContentPart, ToolCall
-from agentcore.hooks import PrepareStepArguments, StepRecord, system_prompt, tool_choice
+from agentcore.hooks import PrepareStepArguments, StepRecord, context, system_prompt, tool_choice
 from agentcore.messages import Message, ToolOutput
 from agentcore.prompt import SystemPrompt
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
@@ -39,6 +39,7 @@ __all__ = [
     "ToolOutcomes",
     "ToolSpec",
     "ToolSucceeded",
+    "ToolsFailed",
 ]
 
 DEFAULT_MAX_STEPS: Final = 20
@@ -46,10 +47,6 @@ DEFAULT_MAX_STEPS: Final = 20
 
 def _options(value: Mapping[str, object] | None) -> JsonObject | None:
     return cast("JsonObject | None", freeze(value, "$.provider_options"))
-
-
-def _context(value: object) -> JsonValue:
-    return freeze(value, "$.experimental_context")
 
 
 def _output(value: object) -> JsonValue:
@@ -97,7 +94,7 @@ class Settings:
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
     active_tools: tuple[str, ...] | None = field(default=None, converter=_names)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
-    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
     max_steps: int = field(default=DEFAULT_MAX_STEPS)
 
     @max_steps.validator
@@ -127,7 +124,7 @@ class StepStartEvent:
     active_tools: tuple[str, ...] | None
     steps: Vector[StepRecord]
     provider_options: JsonObject | None = field(converter=_options, eq=strict_key)
-    experimental_context: JsonValue = field(converter=_context, eq=strict_key)
+    experimental_context: JsonValue = field(converter=context, eq=strict_key)
 
 
 @sealed
@@ -184,7 +181,7 @@ class NeedApprovals:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
 
 
 @sealed
@@ -194,7 +191,7 @@ class NeedTools:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
 
 
 @sealed
@@ -313,6 +310,17 @@ class ToolFailed:
     error: JsonValue = field(converter=_error, eq=strict_key)
 
 
+@sealed
+@attrs.frozen
+class ToolsFailed:
+    """A tool did what fails the run and not only its call: it wrote into a value that cannot change.
+
+    Difference.REFUSED_WRITE_FAILS.
+    """
+
+    error: Exception
+
+
 def _outcomes(value: Iterable[ToolSucceeded | ToolFailed]) -> tuple[ToolSucceeded | ToolFailed, ...]:
     return tuple(value)
 
@@ -332,5 +340,12 @@ class Cancelled:
 
 
 Outcome: TypeAlias = (
-    HookResult | HookFailed | ModelAnswer | ModelFailed | ApprovalsNeeded | ToolOutcomes | Cancelled
+    HookResult
+    | HookFailed
+    | ModelAnswer
+    | ModelFailed
+    | ApprovalsNeeded
+    | ToolOutcomes
+    | ToolsFailed
+    | Cancelled
 )

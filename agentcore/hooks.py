@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import attrs
 from attrs import field
@@ -91,6 +91,17 @@ def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         raise InvalidOverrideError("$.active_tools", "use a list of tool names")
     return names
+
+
+class Frozen(NamedTuple):
+    """A JSON value that is known to be frozen: what takes it need not walk it again."""
+
+    value: JsonValue
+
+
+def context(value: object) -> JsonValue:
+    """The `experimental_context`, frozen; a `Frozen` one costs nothing, whatever its size."""
+    return value.value if type(value) is Frozen else freeze(value, "$.experimental_context")
 
 
 def _options(value: Mapping[str, object] | None) -> JsonObject | None:
@@ -194,7 +205,7 @@ class StepRecord:
     messages: Vector[Message]
     finish_reason: str
     override: StepOverride = NO_OVERRIDE
-    experimental_context: JsonValue = field(default=None, converter=freeze, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
     usage: None = None
 
     @property
@@ -217,4 +228,4 @@ class PrepareStepArguments:
     steps: Vector[StepRecord]
     step_number: int
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=freeze, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)

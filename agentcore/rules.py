@@ -380,3 +380,58 @@ class Difference(Enum):
         "Hooks are given finished steps as a value; the package hands out its live array (X6).",
         "No hook can renumber or take away steps.",
     )
+    LOOP_COUNTS_BY_CALL = (
+        "difference.loop-counts-by-call",
+        (
+            "Another step follows when each client call has its own answer; the package compares their "
+            "numbers, so an invalid provider-executed call ends the run."
+        ),
+        "What the provider ran says nothing of whether our calls are answered.",
+    )
+    STEP_NAMES_ITS_MODEL = (
+        "difference.step-names-its-model",
+        "A step is recorded under the model that it called; streamText records the call's own (C55).",
+        "A report that names another model than the one that answered is wrong.",
+    )
+    FAILED_RUN_DOES_NOT_FINISH = (
+        "difference.failed-run-does-not-finish",
+        (
+            "on_finish is told of runs that ended well; streamText also calls it when a run fails after a "
+            "finished step."
+        ),
+        "generateText does not, and a failure has an event of its own.",
+    )
+    REFUSED_WRITE_FAILS = (
+        "difference.refused-write-fails",
+        (
+            "A write into a frozen value fails the run, in a tool as in a hook; in the package a tool that "
+            "is refused a write is a tool error, and observers' errors are swallowed."
+        ),
+        "It is a fault of the program, and a model cannot mend it.",
+    )
+    ERRORS_ARE_TEXT = (
+        "difference.errors-are-text",
+        "The error of a client call is a text in a step's content; the package keeps the exception object.",
+        "An exception is no value: it holds live frames and has no JSON form.",
+    )
+    NOTHING_IS_NULL = (
+        "difference.nothing-is-null",
+        "A tool that returns nothing has the output null; in the package's content it has none.",
+        "JSON has no undefined, and the message made of it says null in the package as well.",
+    )
+    UNKNOWN_FIELDS_REFUSED = (
+        "difference.unknown-fields-refused",
+        (
+            "A message or part with an unknown field is refused where it comes in, an AI_InvalidPromptError "
+            "for the caller's; the package keeps the field in its chains and leaves it out of prompts."
+        ),
+        "A misspelt field does nothing there, and what a message cannot hold cannot be written back.",
+    )
+    SAME_ID_CALLS_KEPT = (
+        "difference.same-id-calls-kept",
+        (
+            "Calls of one answer that share an id stay as the model made them, each with its own answer; "
+            "generateText records the first in the place of each."
+        ),
+        "What is recorded is what was asked for, and what ran.",
+    )

@@ -55,6 +55,7 @@ from agentcore.effects import (
     Settings,
     StepStartEvent,
     ToolOutcomes,
+    ToolsFailed,
     ToolSpec,
 )
 from agentcore.errors import (
@@ -63,15 +64,17 @@ from agentcore.errors import (
     UnexpectedOutcomeError,
 )
 from agentcore.hooks import (
+    Frozen,
     PrepareStepArguments,
     StepOverride,
     StepRecord,
+    context,
     merge_provider_options,
     tool_choice,
 )
 from agentcore.messages import Message, ToolCallPart
 from agentcore.step import StepResults, prompt_of, step
-from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
+from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
 
 __all__ = ["Draft", "Failed", "Run", "give", "need", "start"]
 
@@ -87,7 +90,7 @@ class Draft:
     override: StepOverride
     request: NeedModel
     active_tools: tuple[str, ...] | None
-    experimental_context: JsonValue = field(converter=freeze, eq=strict_key)
+    experimental_context: JsonValue = field(converter=context, eq=strict_key)
     # The model's parts, with its calls checked.
     content: tuple[ContentPart, ...] = ()
     finish_reason: str = ""
@@ -189,6 +192,8 @@ def _give(run: Run, outcome: Outcome) -> Run:  # noqa: C901, PLR0912 - this is t
             return _at(run, Done(run.pending.result))
         case NeedModel(), ModelFailed():
             return _failed(run, outcome.error)
+        case NeedTools(), ToolsFailed():
+            return _failed(run, outcome.error)
         case ((NeedTools() | NeedModel()), _):
             pass
         case _, HookFailed():  # Difference.HOOK_FAILURE_FAILS
@@ -230,7 +235,9 @@ def _need_tools(
 ) -> Run:
     # Rule override.prompt-only: the tools of a step are given its input, whatever its prompt was made of.
     wanted = NeedTools(
-        calls=vector(calls), messages=run.chains.step_input, experimental_context=experimental_context
+        calls=vector(calls),
+        messages=run.chains.step_input,
+        experimental_context=Frozen(experimental_context),
     )
     return _at(run, wanted, current)
 
@@ -259,7 +266,7 @@ def _prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord])
         step_number=len(steps),
         messages=chains.step_input,
         # Of the call, not of the step before (Difference.CONTEXT_LASTS_ITS_STEP).
-        experimental_context=settings.experimental_context,
+        experimental_context=Frozen(settings.experimental_context),
     )
     return NeedPrepareStep(arguments)
 
@@ -282,7 +289,7 @@ def _after_prepare_step(run: Run, override: StepOverride) -> Run:
         override=override,
         request=request,
         active_tools=active,
-        experimental_context=_first(override.experimental_context, settings.experimental_context),
+        experimental_context=Frozen(_first(override.experimental_context, settings.experimental_context)),
     )
     event = _step_start(run, chains, draft)
     return Run(settings=settings, chains=chains, steps=run.steps, pending=NeedStepStart(event), current=draft)
@@ -317,7 +324,7 @@ def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
         active_tools=draft.active_tools,
         steps=run.steps,
         provider_options=draft.request.provider_options,
-        experimental_context=draft.experimental_context,
+        experimental_context=Frozen(draft.experimental_context),
     )
 
 
@@ -331,14 +338,20 @@ def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> Run:
         if isinstance(part, ToolCall)
     )
     reason = answer.finish_reason or ("tool-calls" if calls else "stop")
-    draft = attrs.evolve(draft, content=with_calls(answer.content, calls), calls=calls, finish_reason=reason)
+    draft = attrs.evolve(
+        draft,
+        content=with_calls(answer.content, calls),
+        calls=calls,
+        finish_reason=reason,
+        experimental_context=Frozen(draft.experimental_context),
+    )
     doubtful = [call for call in calls if approval_need(call, run.settings) == "ask"]
     if not doubtful:
         return _after_approval_question(run, draft, frozenset())
     question = NeedApprovals(
         calls=vector(doubtful),
         messages=run.chains.step_input,
-        experimental_context=draft.experimental_context,
+        experimental_context=Frozen(draft.experimental_context),
     )
     return _at(run, question, draft)
 
@@ -353,7 +366,8 @@ def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> 
         if (answer := approval_need(call, run.settings)) is True or (answer and call.tool_call_id in needed)
     )
     if requests:
-        draft = attrs.evolve(draft, requests=requests)
+        kept = Frozen(draft.experimental_context)
+        draft = attrs.evolve(draft, requests=requests, experimental_context=kept)
     waiting = {request.tool_call.tool_call_id for request in requests}
     runnable = [
         call
@@ -386,7 +400,7 @@ def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError
         messages=chains.response,
         finish_reason=draft.finish_reason,
         override=draft.override,
-        experimental_context=draft.experimental_context,
+        experimental_context=Frozen(draft.experimental_context),
     )
     return _between_steps(run, chains, run.steps.append(record), NeedStepFinish(record))
 

@@ -110,6 +110,11 @@ def test_a_dynamic_call_of_the_provider_needs_no_tool() -> None:
     assert drive([[plain]])[0].steps[0].tool_calls[0].invalid
 
 
+def test_whether_a_call_is_dynamic_is_for_its_tool_to_say_if_there_is_one() -> None:
+    run, _ = drive([[call(provider_executed=True, dynamic=True)]])
+    assert run.steps[0].content[0] == call(provider_executed=True)
+
+
 def test_calls_and_results_of_a_dynamic_tool_are_dynamic() -> None:
     settings = Settings(model="m", tools=[ToolSpec("t", dynamic=True)])
     run, _ = drive([[call()], [GeneratedText("b")]], settings=settings)
@@ -120,9 +125,9 @@ def test_calls_and_results_of_a_dynamic_tool_are_dynamic() -> None:
 
 
 def test_results_of_the_provider_are_given_the_input_of_their_call() -> None:
-    made = call(provider_executed=True, dynamic=True)
-    result = ToolResult(tool_call_id="c", tool_name="t", output=1)
-    error = ToolError(tool_call_id="c", tool_name="t", error=1)
+    made = call(tool="x", provider_executed=True, dynamic=True)
+    result = ToolResult(tool_call_id="c", tool_name="x", output=1)
+    error = ToolError(tool_call_id="c", tool_name="x", error=1)
     asked = ToolApprovalRequest("a", attrs.evolve(made, input=None))
     run, _ = drive([[made, result, error, asked]])
     fields: dict[str, Any] = {"input": {"id": "c"}, "provider_executed": True, "dynamic": True}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcore import hooks
 from agentcore.chains import Chains
 from agentcore.content import (
     ContentPart,
@@ -32,9 +34,12 @@ from agentcore.effects import (
     Outcome,
     Settings,
     ToolOutcomes,
+    ToolsFailed,
     ToolSpec,
+    ToolSucceeded,
 )
 from agentcore.errors import (
+    ImmutableWriteError,
     InvalidOverrideError,
     MissingToolResultsError,
     RunCancelledError,
@@ -52,7 +57,7 @@ from agentcore.messages import (
 )
 from agentcore.rules import Difference, Rule
 from agentcore.run import Failed, Run, give, start
-from agentcore.values import thaw, vector
+from agentcore.values import JsonValue, freeze, thaw, vector
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, Hook, call, drive, failed, of, returns, roles, run_tools
 
@@ -113,6 +118,7 @@ def test_a_model_may_say_why_it_stopped() -> None:
         ([call(provider_executed=True)], [TOOL]),
         ([call(), call("d", "manual")], [TOOL, ToolSpec("manual", has_execute=False)]),
         ([call(), call("d", "asks")], [TOOL, ToolSpec("asks", needs_approval=True)]),
+        ([call("c"), call("c", "manual")], [TOOL, ToolSpec("manual", has_execute=False)]),
     ],
 )
 def test_a_step_without_client_calls_or_with_open_ones_is_the_last(
@@ -121,6 +127,20 @@ def test_a_step_without_client_calls_or_with_open_ones_is_the_last(
     run, needs = drive([content], settings=Settings(model="m", tools=tools))
     assert isinstance(run.pending, Done)
     assert of(NeedStop, needs) == []
+
+
+@states(Rule.LOOP_CONTINUES, Difference.LOOP_COUNTS_BY_CALL)
+@pytest.mark.parametrize(
+    "content",
+    [
+        [call("c"), call("c")],
+        [call("c"), call("gone", "x")],
+        [call("c"), call("s", "search", provider_executed=True)],
+    ],
+)
+def test_another_step_follows_if_each_client_call_has_an_answer(content: list[ContentPart]) -> None:
+    run, _ = drive([content, [GeneratedText("b")]])
+    assert len(run.steps) == 2
 
 
 @states(Rule.LOOP_STOPS)
@@ -292,6 +312,38 @@ def test_an_outcome_that_does_not_answer_the_need_changes_nothing(
     with pytest.raises(UnexpectedOutcomeError):
         give(run, outcome)
     assert run == before
+
+
+@states(Difference.REFUSED_WRITE_FAILS)
+def test_a_tool_may_fail_the_run_and_not_only_its_call() -> None:
+    error = ImmutableWriteError("$.a", "return another one")
+    outcomes: Iterator[Outcome] = iter([ToolOutcomes([ToolSucceeded("c", 1)]), ToolsFailed(error)])
+    run, _ = drive([[call("c")], [call("d")]], {NeedTools: lambda _: next(outcomes)})
+    assert failed(run).error is error
+    assert len(failed(run).run.steps) == 1
+
+
+def test_the_context_is_walked_once_however_many_steps_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[object] = []
+
+    def spy(value: object, path: str = "$") -> JsonValue:
+        walked.append(value)
+        return freeze(value, path)
+
+    monkeypatch.setattr(hooks, "freeze", spy)
+    context = freeze({"large": [1, 2]})
+    tools = [TOOL, ToolSpec("asks", needs_approval="ask")]
+    settings = Settings(model="m", tools=tools, experimental_context=context)
+    script: list[list[ContentPart]] = [[call("c"), call("d", "asks")], [call("e", "asks")], []]
+    answers = iter([["x"], ["e"]])
+    run, needs = drive(script, {NeedApprovals: lambda _: ApprovalsNeeded(next(answers))}, settings=settings)
+    assert [value for value in walked if value is context] == [context]
+    shown = [wanted.experimental_context for wanted in of(NeedTools, needs) + of(NeedApprovals, needs)]
+    shown += [wanted.arguments.experimental_context for wanted in of(NeedPrepareStep, needs)]
+    shown += [wanted.event.experimental_context for wanted in of(NeedStepStart, needs)]
+    shown += [record.experimental_context for record in run.steps]
+    assert len(shown) == 9
+    assert all(value is context for value in shown)
 
 
 def test_a_run_that_has_ended_takes_no_outcome() -> None:

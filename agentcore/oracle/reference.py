@@ -12,9 +12,13 @@ from agentcore.compat.loop import AiSdkLoop, Outcome
 from agentcore.compat.profiles import PROFILES, AiSdkProfile
 from agentcore.compat.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.views import Desk, View
+from agentcore.oracle import immutable
 from agentcore.oracle.ops import Ops, ThrownError
 
 _PATHS: Final = {"stream": "ai-sdk-6/stream", "generate": "ai-sdk-6/generate"}
+
+PROFILE_NAMES: Final = ("immutable", *PROFILES)
+"""The profiles that programs can be traced under."""
 
 
 class Recording:
@@ -220,6 +224,8 @@ class Recording:
 
 def trace(program: Mapping[str, Any], profile: str | None = None) -> dict[str, Any]:
     """The trace of a program under a profile (without one: the AI SDK 6 path that the program names)."""
+    if profile == "immutable":
+        return immutable.trace(program)
     return Recording(PROFILES[profile or _PATHS[program["path"]]], program).trace()
 
 
