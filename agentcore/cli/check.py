@@ -7,12 +7,14 @@ import random
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
+import attrs
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from agentcore.cli.terminal import console, say
 from agentcore.oracle import targets
 from agentcore.oracle.check import (
     Agreement,
@@ -24,34 +26,66 @@ from agentcore.oracle.check import (
 )
 from agentcore.oracle.check import check as run_check
 from agentcore.oracle.compare import render
-from agentcore.oracle.driver import Driver
+from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
 from agentcore.oracle.program import program_to_line
 from agentcore.oracle.programs import random_programs
 from agentcore.oracle.reference import PROFILE_NAMES
 from agentcore.oracle.reference import trace as trace_program
 
-_DISAGREEMENT = 1
-_FAILURE = 2
+Json: TypeAlias = dict[str, Any]
+_DISAGREEMENT: Final = 1
+_FAILURE: Final = 2
+_PATHS: Final = ("stream", "generate")
 
 
 @click.command()
-@click.option("--profile", type=click.Choice(PROFILE_NAMES), required=True, help="Whose behaviour is expected.")
-@click.option("--target", type=click.Choice(tuple(targets.TARGETS)), help="A package that agentcore installs and drives.")
-@click.option("-n", "--programs", type=click.IntRange(min=1), default=1000, show_default=True, help="How many programs.")
-@click.option("--seed", type=int, help="The first program's seed; the others follow. Without it, one is drawn and printed.")
+@click.option(
+    "--profile", type=click.Choice(PROFILE_NAMES), required=True, help="Whose behaviour is expected."
+)
+@click.option(
+    "--target",
+    type=click.Choice(tuple(targets.TARGETS)),
+    help="A package that agentcore installs and drives.",
+)
+@click.option(
+    "-n",
+    "--programs",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="How many programs.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    help="The first program's seed; the others follow. Without it, one is drawn and printed.",
+)
 @click.option(
     "--save",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
     default=Path("disagreement.json"),
     show_default=True,
     help="Where the smallest program that shows a disagreement is written.",
 )
-@click.option("--time-limit", type=float, default=20.0, show_default=True, help="Seconds a driver has for one program.")
-@click.option("--shrink-seconds", type=float, default=60.0, show_default=True, help="Seconds to spend on shrinking.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="Seconds a driver has for one program.",
+)
+@click.option(
+    "--shrink-seconds",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="Seconds to spend on shrinking.",
+)
 @click.argument("driver", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def check(  # noqa: PLR0913 - one parameter per option
     context: click.Context,
+    *,
     profile: str,
     target: str | None,
     programs: int,
@@ -61,62 +95,105 @@ def check(  # noqa: PLR0913 - one parameter per option
     shrink_seconds: float,
     driver: tuple[str, ...],
 ) -> None:
-    """Run random programs on DRIVER (`-- node driver.mjs`) or a --target and on the reference, until they disagree.
+    """Run random programs on DRIVER (`-- node driver.mjs`) or a --target, and on the reference.
 
-    A disagreement is shrunk to a small program, which is printed with its first difference and saved.
+    The first disagreement ends it: that is shrunk to a small program, which is printed with its first
+    difference and saved.
 
     Exits with 0 on agreement, 1 on a disagreement, 2 when the driver failed or could not be started.
     """
     if bool(target) == bool(driver):
         raise click.UsageError("name a driver after `--`, or a --target, and not both")
-    console = Console(stderr=True)
+    if not save.absolute().parent.is_dir():
+        raise click.UsageError(f"the folder of --save {save} does not exist")
     try:
         argv = targets.command(target) if target else driver
     except targets.TargetError as error:
-        console.print(str(error), style="red", markup=False)
+        say(console(stderr=True), str(error), "red")
         context.exit(_FAILURE)
     first = random.SystemRandom().randrange(2**32) if seed is None else seed
-    path = profile.rpartition("/")[2]
-    stream = random_programs(range(first, first + programs), path if path in ("stream", "generate") else None)
-    with _progress(console) as bar:
-        task = bar.add_task("programs", total=programs)
-        result = run_check(
-            partial(trace_program, profile=profile),
-            partial(Driver, argv, time_limit=time_limit),
-            stream,
+    result = _run(
+        partial(trace_program, profile=profile),
+        partial(Driver, argv, time_limit=time_limit),
+        range(first, first + programs),
+        profile.rpartition("/")[2],
+        shrink_seconds,
+    )
+    context.exit(_Teller(console(), profile, argv, first, save).tell(result))
+
+
+def _run(reference: Any, make_driver: Any, seeds: range, path: str, shrink_seconds: float) -> CheckResult:
+    with _progress(console(stderr=True)) as bar:
+        task = bar.add_task("programs", total=len(seeds))
+        return run_check(
+            reference,
+            make_driver,
+            random_programs(seeds, path if path in _PATHS else None),
             shrink_seconds=shrink_seconds,
             progress=lambda done: bar.update(task, completed=done),
         )
-    context.exit(_told(result, Console(highlight=False), first, save, argv))
 
 
-def _progress(console: Console) -> Progress:
+def _progress(target: Console) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True)
+    return Progress(*columns, console=target, transient=True, disable=not target.is_terminal)
 
 
-def _told(result: CheckResult, console: Console, seed: int, save: Path, argv: tuple[str, ...]) -> int:
-    """Prints the result; the exit code."""
-    console.print(_summary(result.report, seed), markup=False)
-    match result:
-        case Agreement():
-            console.print("No disagreement.")
-            return 0
-        case Disagreement():
-            _save(save, result.program)
-            console.print(f"Disagreement, at {result.difference.path}:\n", markup=False)
-            console.print(_pretty(result.program), markup=False, soft_wrap=True)
-            console.print("\n" + render(result.difference), markup=False, soft_wrap=True)
-            console.print(f"\nSaved as {save}; run it again with\n  {shlex.join(argv)} < {save}", markup=False, soft_wrap=True)
-            return _DISAGREEMENT
-        case DriverFailure():
-            _save(save, result.program)
-            console.print(f"The driver failed: {result.outcome}\nThe program is in {save}.", markup=False, soft_wrap=True)
-            return _FAILURE
-        case ReferenceFailure():
-            _save(save, result.program)
-            console.print(f"The reference failed:\n{result.traceback}\nThe program is in {save}.", markup=False, soft_wrap=True)
-            return _FAILURE
+@attrs.frozen
+class _Teller:
+    """Prints a result for the one who asked for it."""
+
+    console: Console
+    profile: str
+    argv: tuple[str, ...]
+    seed: int
+    save: Path
+
+    def tell(self, result: CheckResult) -> int:
+        """Prints the result and saves its program; the exit code."""
+        self._say(_summary(result.report, self.seed))
+        match result:
+            case Agreement():
+                self._say("No disagreement.")
+                return 0
+            case Disagreement():
+                self._disagreement(result)
+                return _DISAGREEMENT
+            case DriverFailure():
+                self._say(f"The driver failed: {_what_it_did(result.outcome)}")
+            case ReferenceFailure():
+                self._say(f"The reference failed:\n{result.traceback}")
+        self._saved(result.program)
+        return _FAILURE
+
+    def _say(self, text: str) -> None:
+        say(self.console, text)
+
+    def _disagreement(self, found: Disagreement) -> None:
+        self._say(f"Disagreement, found in {found.original['id']} and made smaller:\n")
+        self._say(json.dumps(found.program, indent=2))
+        self._say(f"\n{render(found.difference)}\n")
+        self._saved(found.program)
+
+    def _saved(self, program: Json) -> None:
+        self.save.write_text(program_to_line(program) + "\n", encoding="utf-8")
+        mine = ("agentcore", "trace", "--profile", self.profile)
+        file = shlex.quote(str(self.save))
+        self._say(f"The program is in {self.save}. What each side makes of it:")
+        for argv in (mine, self.argv):
+            self._say(f"  {shlex.join(argv)} < {file}")
+
+
+def _what_it_did(outcome: Crashed | Hung | Malformed) -> str:
+    match outcome:
+        case Crashed():
+            what = outcome.reason
+        case Hung():
+            what = f"no answer within {outcome.seconds:g} seconds"
+        case Malformed():
+            what = f"{outcome.reason}: {outcome.output}" if outcome.output else outcome.reason
+    said = outcome.stderr.strip()
+    return f"{what}\nIt wrote to standard error:\n{said}" if said else what
 
 
 def _summary(report: Report, seed: int) -> str:
@@ -125,11 +202,3 @@ def _summary(report: Report, seed: int) -> str:
         f"{report.programs} programs{unsupported} from seed {seed} in {report.seconds:.1f} s: "
         f"{report.per_second:.0f} a second, {report.own_share:.0%} of the time in this process."
     )
-
-
-def _save(path: Path, program: dict[str, Any]) -> None:
-    path.write_text(program_to_line(program) + "\n", encoding="utf-8")
-
-
-def _pretty(program: dict[str, Any]) -> str:
-    return json.dumps(program, indent=2)

@@ -13,20 +13,19 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from agentcore.cli.terminal import console as console_of
 from agentcore.compat import Finding, Verdict
 from agentcore.demo import MESSAGES, Column, Version, versions
-
-_PIPED_WIDTH = 120
 
 
 @click.command()
 def demo() -> None:
-    """Show what a model sees when a hook reminds it of something: on the immutable core and as AI SDK 6 does it."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_PIPED_WIDTH, color_system=None)
+    """Show what a model sees when a hook reminds it: on the immutable core, and as AI SDK 6 does it."""
+    console = console_of()
     console.print(f"The caller's messages: {MESSAGES[0]['role']}: {MESSAGES[0]['content']!r}", markup=False)
-    console.print("The model calls a tool twice, then answers; the hook runs before each of the three steps.\n")
+    console.print(
+        "The model calls a tool twice, then answers; the hook runs before each of the three steps.\n"
+    )
     for version in versions():
         _show(console, version)
 
@@ -41,7 +40,8 @@ def _show(console: Console, version: Version) -> None:
 
 
 def _table(console: Console, title: str) -> Table:
-    return Table(title=title, title_justify="left", box=box.ROUNDED if console.is_terminal else box.ASCII, expand=True)
+    lines = box.ROUNDED if console.is_terminal else box.ASCII
+    return Table(title=title, title_justify="left", box=lines, expand=True)
 
 
 def _prompts(console: Console, version: Version) -> Table:
@@ -64,8 +64,10 @@ def _cell(column: Column, step: int) -> Text:
 
 def _line(message: Mapping[str, Any]) -> Text:
     style = {"user": "cyan", "assistant": "green", "tool": "magenta"}.get(message["role"], "")
-    parts = message["content"] if isinstance(message["content"], list) else [{"type": "text", "text": message["content"]}]
-    return Text(message["role"], style=style).append(": " + "; ".join(_part(part) for part in parts), style="default")
+    content = message["content"]
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    said = "; ".join(_part(part) for part in parts)
+    return Text(message["role"], style=style).append(f": {said}", style="default")
 
 
 def _part(part: Mapping[str, Any]) -> str:

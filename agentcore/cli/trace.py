@@ -58,8 +58,4 @@ def trace(profile: str | None, file: BinaryIO) -> None:
 
     A line that is no program gives a trace with the error BadProgram, and the next line is read.
     """
-    try:
-        filter_lines(file, click.get_binary_stream("stdout"), profile)
-    except BrokenPipeError:
-        # Whoever read the traces has enough; Python would complain once more when it flushes at exit.
-        sys.stderr.close()
+    filter_lines(file, sys.stdout.buffer, profile)

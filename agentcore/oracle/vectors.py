@@ -1,6 +1,7 @@
 """Vectors: programs with the traces that a real package gave for them, one file each.
 
-A file holds `{title, claims, program, traces}`: the program without `id` and `path`, and a trace for each path.
+A file holds `{title, claims, program, traces}`: the program without `id` and `path`, and a trace for each
+path.
 """
 
 from __future__ import annotations
@@ -109,7 +110,12 @@ def _answer(driver: Driver, vector: Vector, path: str) -> Any:
 
 def write(vector: Vector) -> None:
     """Writes the file of a vector."""
-    fields = {"title": vector.title, "claims": vector.claims, "program": vector.program, "traces": vector.traces}
+    fields = {
+        "title": vector.title,
+        "claims": vector.claims,
+        "program": vector.program,
+        "traces": vector.traces,
+    }
     vector.file.write_text(_pretty(fields) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Real packages that the oracle knows: each a small driver, and the pinned package it drives, installed on demand."""
+"""Real packages that the oracle knows: each a small driver and the pinned package it drives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TargetError(AgentCoreError):
 
 @frozen
 class Target:
-    """A package that can be driven: `package` is its name and pinned version, `folder` where its driver is."""
+    """A package that can be driven: `package` is its name and version, `folder` where its driver is."""
 
     package: str
     folder: str
@@ -43,7 +43,8 @@ _INSTALL_SECONDS: Final = 300
 def command(name: str) -> tuple[str, ...]:
     """The command line that starts a target's driver; installs the package the first time.
 
-    Installed packages are kept in the folder that the environment variable AGENTCORE_CACHE names, or the user's cache.
+    Installed packages are kept in the folder that the environment variable AGENTCORE_CACHE names, or in the
+    user's cache.
 
     Raises:
         TargetError: for an unknown name, where Node or npm is missing, or when npm fails.

@@ -1,0 +1,22 @@
+"""Where commands write to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.console import Console
+
+_PIPED_WIDTH: Final = 120
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console. What is not a terminal gets no escape codes, and the same width everywhere."""
+    found = Console(stderr=stderr, highlight=False)
+    if found.is_terminal:
+        return found
+    return Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH, color_system=None)
+
+
+def say(target: Console, text: str, style: str | None = None) -> None:
+    """Writes a text as it is: no markup, and lines end where the text says."""
+    target.print(text, style=style, markup=False, soft_wrap=True)
