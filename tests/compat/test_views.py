@@ -45,13 +45,16 @@ SLICES: Final = st.builds(
 ANY_KEY: Final = st.one_of(st.sampled_from(KEYS), INDEXES, SLICES, st.just(()))
 
 
+CONTAINERS: Final = (dict, list, tuple, View)
+
+
 def objects(root: Any) -> list[Any]:
     """All that can be reached, each once, in an order that is the same for equal structures."""
     found: list[Any] = []
     seen: set[object] = set()
     queue = [root]
     for value in queue:
-        if identity(value) in seen or not isinstance(value, dict | list | View):
+        if identity(value) in seen or not isinstance(value, CONTAINERS):
             continue
         seen.add(identity(value))
         found.append(value)
@@ -70,7 +73,7 @@ def shape(root: Any) -> list[Any]:
     number = {identity(value): index for index, value in enumerate(known)}
 
     def slot(value: Any) -> Any:
-        is_object = isinstance(value, dict | list | View)
+        is_object = isinstance(value, CONTAINERS)
         return ("object", number[identity(value)]) if is_object else (type(value), value)
 
     return [
