@@ -1,0 +1,48 @@
+"""Pages of the specification that follow from code. `python tests/pages.py` writes them; a test holds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from agentcore.rules import Difference, Rule
+
+SPEC: Final = Path(__file__).parent.parent / "spec"
+
+_DIFFERENCES: Final = """\
+# Where the core differs from AI SDK 6 on purpose
+
+For programs without in-place writes, a trace under `immutable` equals the one under the AI SDK 6 profile of the program's path,
+but for what this list says. The claims (C.., X..) are about `ai@6.0.134`.
+
+| difference | the core | why |
+|---|---|---|
+"""
+
+_RULES: Final = """\
+# Rules of the core
+
+Each has the same name in code (`agentcore.rules`), in tests and here. The source is a measured claim about `ai@6.0.134`, or the
+package itself.
+
+| rule | statement | source |
+|---|---|---|
+"""
+
+
+def differences_page() -> str:
+    """`spec/differences.md`."""
+    rows = (f"| `{one.value}` | {one.statement} | {one.reason} |\n" for one in Difference)
+    return _DIFFERENCES + "".join(rows)
+
+
+def rules_page() -> str:
+    """`spec/rules.md`."""
+    return _RULES + "".join(f"| `{one.value}` | {one.statement} | {one.source} |\n" for one in Rule)
+
+
+PAGES: Final = {"differences.md": differences_page, "rules.md": rules_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (SPEC / name).write_text(page(), encoding="utf-8")
