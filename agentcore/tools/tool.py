@@ -82,7 +82,8 @@ class Tool(Generic[_P, _R]):
     `needs_approval` is whether calls wait for approval, or a function of the arguments and the context that
     says so. `to_model_output` turns what the tool returned into what the model is shown. `timeout` is in
     seconds, for one call. `read` makes the function's arguments of JSON input, and is given where the schema
-    is not all that is to be checked. `context_parameter` is the name of the parameter for the ToolContext.
+    is not all that is to be checked (with another schema, `attrs.evolve` has to be given another one as
+    well). `context_parameter` is the name of the parameter for the ToolContext.
 
     Raises:
         InvalidToolError: if it cannot work.

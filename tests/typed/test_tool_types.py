@@ -11,7 +11,7 @@ import pytest
 from agentcore.messages import TextOutput
 from agentcore.models.base import ToolDefinition
 from agentcore.tools import Tool, ToolContext, tool, tool_without_execute
-from agentcore.values import JsonObject
+from agentcore.values import JsonObject, vector
 
 
 @tool
@@ -50,7 +50,7 @@ def test_a_tool_with_settings_is_called_as_its_function() -> None:
 
 
 def test_a_generator_stays_one() -> None:
-    context = ToolContext(tool_call_id="c", messages=[], step_number=1)  # type: ignore[arg-type]
+    context = ToolContext(tool_call_id="c", messages=vector(), step_number=1)
     assert_type(count(context, 1), AsyncIterator[int])
 
     async def collected() -> list[int]:
