@@ -1,4 +1,4 @@
-"""Pages of the specification that follow from code. `python tests/pages.py` writes them; a test holds them."""
+"""Pages of the specification that follow from code; `python tests/pages.py` writes them, a test holds them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SPEC: Final = Path(__file__).parent.parent / "spec"
 _DIFFERENCES: Final = """\
 # Where the core differs from AI SDK 6 on purpose
 
-For programs without in-place writes, a trace under `immutable` equals the one under the AI SDK 6 profile of the program's path,
-but for what this list says. The claims (C.., X..) are about `ai@6.0.134`.
+For programs without in-place writes, a trace under `immutable` equals the one under the AI SDK 6 profile of
+the program's path, but for what this list says. The claims (C.., X..) are about `ai@6.0.134`.
 
 | difference | the core | why |
 |---|---|---|
@@ -22,8 +22,8 @@ but for what this list says. The claims (C.., X..) are about `ai@6.0.134`.
 _RULES: Final = """\
 # Rules of the core
 
-Each has the same name in code (`agentcore.rules`), in tests and here. The source is a measured claim about `ai@6.0.134`, or the
-package itself.
+Each has the same name in code (`agentcore.rules`), in tests and here. The source is a measured claim about
+`ai@6.0.134`, or the package itself.
 
 | rule | statement | source |
 |---|---|---|
