@@ -82,12 +82,16 @@ def copied_driver(installed: Path, folder: Path, fault: JsFault | None) -> Path:
     place.mkdir()
     (place / "node_modules").symlink_to(installed.parent / "node_modules")
     shutil.copy(installed.parent / "package.json", place)
+    shutil.copy(installed, place)
     for shared in installed.parent.parent.glob("*.mjs"):
         shutil.copy(shared, folder)
-    text = installed.read_text("utf-8")
     if fault is not None:
-        assert text.count(fault.old) == 1, f"the driver has not this text once: {fault.old}"
-        text = text.replace(fault.old, fault.new)
-    copy = place / installed.name
-    copy.write_text(text, "utf-8")
-    return copy
+        _plant(fault, [*folder.glob("*.mjs"), place / installed.name])
+    return place / installed.name
+
+
+def _plant(fault: JsFault, modules: list[Path]) -> None:
+    texts = {module: module.read_text("utf-8") for module in modules}
+    [place] = (module for module, text in texts.items() if fault.old in text)
+    assert texts[place].count(fault.old) == 1, f"more than one place to plant: {fault.old}"
+    place.write_text(texts[place].replace(fault.old, fault.new), "utf-8")

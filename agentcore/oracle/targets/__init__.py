@@ -31,11 +31,14 @@ class Target:
 
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
-    {"ai-sdk@6.0.134": Target(package="ai@6.0.134", folder="ai_sdk_6")}
+    {
+        "ai-sdk@6.0.134": Target(package="ai@6.0.134", folder="ai_sdk_6"),
+        "ai-sdk@7.0.173": Target(package="ai@7.0.173", folder="ai_sdk_7"),
+    }
 )
 """Targets by the name that `agentcore check --target` takes."""
 
-_SHARED: Final = ("lines.mjs", "ops.mjs")
+_SHARED: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
 _OWN: Final = ("driver.mjs", "package.json", "package-lock.json", ".npmrc")
 _INSTALL_SECONDS: Final = 300
 
