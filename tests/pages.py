@@ -1,4 +1,4 @@
-"""Pages of the specification that follow from code; `python tests/pages.py` writes them, a test holds them."""
+"""Pages of the specification that follow from code; `python tests/pages.py` writes them, a test holds it."""
 
 from __future__ import annotations
 
