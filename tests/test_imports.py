@@ -30,7 +30,7 @@ CORE: Final = (
     "run",
 )
 # Modules of the package that may do all of it.
-SHELL: Final = {"__init__", "__main__", "cli", "demo"}
+SHELL: Final = {"__init__", "__main__", "demo", "agent", "driver", "events", "observe", "output", "stop"}
 
 # What cannot do I/O. `sys` and `json` can by some of their names, which are refused below.
 PURE: Final = {
