@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentcore.cli.check import check
-from agentcore.cli.demo import demo
-from agentcore.cli.trace import trace
-from agentcore.cli.vectors import vectors
+from agentcore.cli import check, demo, trace, vectors
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,5 +13,5 @@ def main() -> None:
     """What an agent loop does with its messages: run it, trace it, check an implementation against it."""
 
 
-for _command in (demo, trace, check, vectors):
+for _command in (demo.demo, trace.trace, check.check, vectors.vectors):
     main.add_command(_command)

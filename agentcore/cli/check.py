@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shlex
 from functools import partial
@@ -31,6 +30,7 @@ from agentcore.oracle.program import program_to_line
 from agentcore.oracle.programs import random_programs
 from agentcore.oracle.reference import PROFILE_NAMES
 from agentcore.oracle.reference import trace as trace_program
+from agentcore.oracle.vectors import pretty
 
 Json: TypeAlias = dict[str, Any]
 _DISAGREEMENT: Final = 1
@@ -171,7 +171,7 @@ class _Teller:
 
     def _disagreement(self, found: Disagreement) -> None:
         self._say(f"Disagreement, found in {found.original['id']} and made smaller:\n")
-        self._say(json.dumps(found.program, indent=2))
+        self._say(pretty(found.program))
         self._say(f"\n{render(found.difference)}\n")
         self._saved(found.program)
 

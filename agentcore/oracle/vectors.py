@@ -116,19 +116,19 @@ def write(vector: Vector) -> None:
         "program": vector.program,
         "traces": vector.traces,
     }
-    vector.file.write_text(_pretty(fields) + "\n", encoding="utf-8")
+    vector.file.write_text(pretty(fields) + "\n", encoding="utf-8")
 
 
 _WIDTH = 120
 
 
-def _pretty(value: Any, indent: str = "") -> str:
+def pretty(value: Any, indent: str = "") -> str:
     """JSON in which what fits on a line is on one: traces stay readable in a diff."""
     flat = json.dumps(value)
     if len(indent) + len(flat) <= _WIDTH or not isinstance(value, dict | list | tuple) or not value:
         return flat
     inner = indent + " "
     if isinstance(value, dict):
-        lines = [f"{inner}{json.dumps(key)}: {_pretty(item, inner)}" for key, item in value.items()]
+        lines = [f"{inner}{json.dumps(key)}: {pretty(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-    return "[\n" + ",\n".join(inner + _pretty(item, inner) for item in value) + f"\n{indent}]"
+    return "[\n" + ",\n".join(inner + pretty(item, inner) for item in value) + f"\n{indent}]"

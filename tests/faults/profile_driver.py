@@ -1,4 +1,4 @@
-"""A driver that runs programs under a profile with a fault, if one is named: `python -m faults.profile_driver`."""
+"""A driver of programs under a profile, with a fault if one is named: `python -m faults.profile_driver`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from agentcore.errors import AgentCoreError
+from agentcore.oracle.vectors import PATHS, Vector, VectorError, load, pretty, record, replay, write
+from oracle.drivers import TESTS, small
+
+FOLDER: Final = TESTS.parent / "spec" / "vectors"
+VECTORS: Final = tuple(load(FOLDER))
+CASES: Final = [(vector, path) for vector in VECTORS for path in vector.traces]
+PROGRAM: Final = {key: value for key, value in small().items() if key not in ("id", "path")}
+REFERENCE: Final = (sys.executable, "-c", "from agentcore.cli import main; main()", "trace")
+
+
+@pytest.mark.parametrize(("vector", "path"), CASES, ids=[f"{vector.name}-{path}" for vector, path in CASES])
+def test_the_reference_gives_the_trace_that_was_recorded(vector: Vector, path: str) -> None:
+    assert dict(replay(vector))[path] is None
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=[vector.name for vector in VECTORS])
+def test_a_vector_has_a_title_cites_claims_and_was_recorded_on_both_paths(vector: Vector) -> None:
+    assert vector.title
+    assert vector.claims
+    assert all(re.fullmatch(r"[CX][1-9]\d*", claim) for claim in vector.claims)
+    assert {*vector.traces} == {*PATHS}
+
+
+def test_vectors_are_many_and_no_two_are_the_same_program() -> None:
+    programs = {json.dumps(vector.program, sort_keys=True) for vector in VECTORS}
+    assert len(programs) == len(VECTORS) > 100
+
+
+def test_a_vector_that_does_not_hold_is_told_with_its_path() -> None:
+    vector = VECTORS[0]
+    wrong = {**vector.traces["stream"], "caller": ["wrong"]}
+    changed = Vector(
+        file=vector.file,
+        title=vector.title,
+        claims=vector.claims,
+        program=vector.program,
+        traces={"stream": wrong, "generate": vector.traces["generate"]},
+    )
+    found = dict(replay(changed))
+    assert found["generate"] is None
+    assert found["stream"] is not None
+    assert found["stream"].observation == "$.caller"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "Expecting property name"),
+        ("[]", "list indices"),
+        ("7", "not subscriptable"),
+        ('{"title": "t", "claims": ["C1"]}', "'program'"),
+        ('{"title": "t", "claims": 7, "program": {}}', "not iterable"),
+        ('{"title": "t", "claims": ["C1"], "program": {"messages": []}}', "has no field script"),
+        ('{"title": "t", "claims": ["C1"], "program": []}', "not a mapping"),
+    ],
+)
+def test_a_file_that_is_no_vector_is_an_error_with_its_name_and_reason(
+    text: str, reason: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(text, "utf-8")
+    with pytest.raises(VectorError, match=re.escape(reason)) as caught:
+        list(load(tmp_path))
+    assert isinstance(caught.value, AgentCoreError)
+    assert str(file) in str(caught.value)
+
+
+def test_a_file_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_bytes(b'"\xff"')
+    with pytest.raises(VectorError):
+        list(load(tmp_path))
+
+
+def test_vectors_are_loaded_in_the_order_of_their_names_from_all_folders_below(tmp_path: Path) -> None:
+    for name in ("b/b.json", "a/z.json", "c.json"):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"title": "t", "claims": ["C1"], "program": PROGRAM}), "utf-8")
+    (tmp_path / "notes.txt").write_text("no vector", "utf-8")
+    assert [vector.name for vector in load(tmp_path)] == ["z", "b", "c"]
+
+
+def test_a_new_vector_is_recorded_on_both_paths_and_then_holds(tmp_path: Path) -> None:
+    vector = Vector(file=tmp_path / "new.json", title="t", claims=("C1",), program=PROGRAM, traces={})
+    [recorded] = record([vector], REFERENCE)
+    assert [path for path, _ in recorded.differences] == ["stream", "generate"]
+    write(recorded.vector)
+    [read] = load(tmp_path)
+    assert read == recorded.vector
+    assert dict(replay(read)) == {"stream": None, "generate": None}
+
+
+def test_a_driver_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
+    vector = Vector(file=tmp_path / "new.json", title="t", claims=("C1",), program=PROGRAM, traces={})
+    with pytest.raises(VectorError, match="new, stream: the driver did not answer"):
+        list(record([vector], (sys.executable, "-c", "")))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *({}, [], 0, None, "\ud800", {"a": {}}, [[]]),
+        [{"key": ["word " * 20, {"more": "word " * 20}]}],
+        {"long": ["x" * 200], "empty": []},
+        ["word"] * 100,
+    ],
+)
+def test_pretty_json_is_the_same_json_on_lines_that_fit(value: Any) -> None:
+    text = pretty(value)
+    assert json.loads(text) == value
+    assert text.isascii()
+    assert all(len(line) <= 120 or line.strip(' ",').isalpha() for line in text.splitlines())
+
+
+def test_pretty_json_breaks_only_what_does_not_fit() -> None:
+    long = "x" * 100
+    assert pretty({"a": [1, 2], "b": [long, {"c": 3}]}) == (
+        f'{{\n "a": [1, 2],\n "b": ["{long}", {{"c": 3}}]\n}}'
+    )
