@@ -7,7 +7,8 @@ from typing import Any
 
 import attrs
 
-from agentcore.compat.loop import AiSdkLoop, Outcome
+from agentcore.compat.loop import AiSdkLoop
+from agentcore.compat.outcome import Outcome
 from agentcore.compat.pollution import Finding, Verdict, findings
 from agentcore.compat.profiles import PROFILES, AiSdkProfile
 from agentcore.compat.settings import Hooks, Model, Settings, Tool

@@ -10,21 +10,13 @@ from collections.abc import Mapping
 
 import attrs
 
+from agentcore.compat.approving import Approving
 from agentcore.compat.calls import Calls, HookError, StepCalls, called, notify, observe
-from agentcore.compat.convert import (
-    Approval,
-    check_messages,
-    check_system,
-    collect_approvals,
-    denied_result,
-    prompt,
-    provider_responses,
-)
+from agentcore.compat.convert import check_messages, check_system, prompt
 from agentcore.compat.heap import (
     UNDEFINED,
     DataCloneError,
     Function,
-    Heap,
     HeapTypeError,
     Ref,
     Slot,
@@ -32,52 +24,16 @@ from agentcore.compat.heap import (
     Store,
     Value,
 )
-from agentcore.compat.js import (
-    PackageError,
-    computed_fields,
-    elements,
-    fields,
-    get,
-    in_object_order,
-    is_array,
-    is_nullish,
-    is_object,
-    or_else,
-)
+from agentcore.compat.js import PackageError, computed_fields, elements, get, is_nullish, or_else
+from agentcore.compat.models import Models
+from agentcore.compat.offered import merged, offered_choice, offered_tools
+from agentcore.compat.outcome import Outcome, Snapshot
 from agentcore.compat.profiles import AiSdkProfile, CopyDepth, Failure, Lifetime, Moment, Report
 from agentcore.compat.record import Recorded, Sent, record
-from agentcore.compat.settings import Model, Settings
+from agentcore.compat.settings import Settings
 from agentcore.compat.views import Desk
 
 _CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
-
-
-@attrs.define
-class Outcome:
-    """How a run ended: `steps` is the result's list of steps, None if the caller gets no result.
-
-    `hung` tells that the real result would never settle.
-    """
-
-    error: BaseException | None = None
-    steps: Ref | None = None
-    finish_reason: Value = UNDEFINED
-    hung: bool = False
-
-
-@attrs.frozen
-class Snapshot:
-    """Who held what at a moment of the run: holders by name, and the heap as it was."""
-
-    moment: str
-    step: int
-    holders: Mapping[str, Value]
-    heap: Heap
-
-    @property
-    def heap_size(self) -> int:
-        """How many cells there were."""
-        return len(self.heap.cells)
 
 
 @attrs.define
@@ -110,7 +66,8 @@ class AiSdkLoop:
         self.caller = self.store.array([self.store.load(message) for message in settings.messages])
         if settings.frozen:
             self.store.seal(self.caller)
-        self.model = self.new_model(settings.model)
+        self.models = Models(self.desk)
+        self.model = self.models.new(settings.model)
         options = {key: self.store.load(value) for key, value in settings.options.items()}
         self.options: Mapping[str, Value] = options
         self.system: Value = UNDEFINED if settings.system is None else self.store.load(settings.system)
@@ -124,44 +81,6 @@ class AiSdkLoop:
         self.step_context = self.context
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
-
-    # ---------------------------------------------------------------- models
-
-    def new_model(self, model: Model) -> Ref:
-        """A model object that hooks can hold and return."""
-        return self.store.object(
-            {
-                "specificationVersion": "v3",
-                "provider": "scripted",
-                "modelId": model.id,
-                "supportedUrls": self.store.object({"*/*": self.store.array([Function(name="/.*/")])}),
-                "doGenerate": Function(name="doGenerate", call=lambda options: self._answer(model, options)),
-            }
-        )
-
-    def _answer(self, model: Model, options: Ref) -> Sent:
-        self.desk.hook = "model"
-        parts = called(model.answer, self.desk.view(options, ("model",)))
-        refs, inputs = [], {}
-        for part in parts:
-            kept = {key: self.store.load(value) for key, value in part.items() if key != "input"}
-            refs.append(self.store.object(kept))
-            inputs[refs[-1].address] = part.get("input")
-        reason = "tool-calls" if any(part["type"] == "tool-call" for part in parts) else "stop"
-        sent = Sent(parts=self.store.array(refs), inputs=inputs, finish_reason=reason)
-        if model.on_parts is not None:
-            model.on_parts(self.desk.view(sent.parts, ("model parts",)))
-        return sent
-
-    def _resolved(self, model: Value) -> Ref:
-        if not is_object(model):
-            raise PackageError("AI_NoSuchModelError", "a model is an object here, not a name of a gateway's")
-        if get(self.store, model, "specificationVersion") not in ("v2", "v3"):
-            raise PackageError("AI_UnsupportedModelVersionError", "Unsupported model version")
-        return model  # type: ignore[return-value]
-
-    def _info(self, model: Ref) -> Ref:
-        return self.store.object({key: get(self.store, model, key) for key in ("provider", "modelId")})
 
     # ---------------------------------------------------------------- the run
 
@@ -204,57 +123,13 @@ class AiSdkLoop:
             return self.store.derive(self.store.array(elements(self.store, messages)), messages)
         return self.store.clone(messages)  # type: ignore[return-value]
 
-    # ---------------------------------------------------------------- approvals
-
     def _approvals(self) -> None:
-        store, profile = self.store, self.profile
-        approved, denied = collect_approvals(store, self.initial)
-        if not approved and not denied:
-            return
         step = StepCalls(
-            step_number=0, model=self._info(self.model), messages=self.initial, context=self.context
+            step_number=0, model=self.models.info(self.model), messages=self.initial, context=self.context
         )
-        local = [approval for approval in approved if not self._by_provider(approval)]
-        results = [self.calls.run(approval.call, step) for approval in local]
-        refused = [a for a in denied if profile.denial_names_approval or not self._by_provider(a)]
-        made = [self._approval_result(result) for result in self._as_ready(results)]
-        made += [
-            denied_result(store, approval, with_approval_id=profile.denial_names_approval)
-            for approval in refused
-        ]
-        messages = []
-        if made or (profile.keeps_empty_results and local):
-            messages.append(store.object({"role": "tool", "content": store.array(made)}))
-        provider = [approval for approval in [*approved, *denied] if self._by_provider(approval)]
-        if provider:
-            messages.insert(
-                0 if profile.provider_answers_first else len(messages), provider_responses(store, provider)
-            )
-        store.push(self.response, messages)
+        messages = Approving(self.profile, self.calls).messages(step)
+        self.store.push(self.response, messages)
         self.reported = tuple(messages)
-
-    def _by_provider(self, approval: Approval) -> bool:
-        return bool(get(self.store, approval.call, "providerExecuted"))
-
-    def _as_ready(self, results: list[Ref | None]) -> list[Ref]:
-        got = [result for result in results if result is not None]
-        if self.profile.schedule is None:
-            return got
-        # All were started at once, and a tool that throws is ready before one that returns.
-        return sorted(got, key=lambda result: get(self.store, result, "type") != "tool-error")
-
-    def _approval_result(self, result: Ref) -> Ref:
-        store = self.store
-        failed = get(store, result, "type") == "tool-error"
-        output = get(store, result, "error" if failed else "output")
-        return store.object(
-            {
-                "type": "tool-result",
-                "toolCallId": get(store, result, "toolCallId"),
-                "toolName": get(store, result, "toolName"),
-                "output": self.calls.conversion.output(result, output, "text" if failed else "none"),
-            }
-        )
 
     # ---------------------------------------------------------------- one step
 
@@ -280,14 +155,15 @@ class AiSdkLoop:
         listed = store.derive(store.array(both), self.initial, self.response)
         step_input = listed if self.profile.chains_to_hooks <= CopyDepth.LIST else store.clone(listed)
         result = self._prepare_step(number, step_input)  # type: ignore[arg-type]
-        model = self._resolved(or_else(self._override(result, "model"), self.model))
+        model = self.models.resolved(or_else(self._override(result, "model"), self.model))
         system = or_else(self._override(result, "system"), self.system)
         messages = or_else(self._override(result, "messages"), step_input)
         model_prompt = prompt(store, system, messages)
         self._snapshot("prompt", stepInput=step_input, override=messages, prompt=model_prompt)
         active = or_else(self._override(result, "activeTools"), self._option("activeTools"))
         choice = or_else(self._override(result, "toolChoice"), self._option("toolChoice"))
-        tools, tool_choice = self._tools_for_model(choice, active)
+        tools = offered_tools(store, self.calls.tools, active)
+        tool_choice = UNDEFINED if tools is UNDEFINED else offered_choice(store, choice)
         step_context = or_else(self._override(result, "experimental_context"), self.context)
         self.step_context = step_context
         if self.profile.context_lives is Lifetime.RUN:
@@ -296,15 +172,15 @@ class AiSdkLoop:
             number=number,
             input=step_input,  # type: ignore[arg-type]
             model=model,
-            model_info=self._info(model),
+            model_info=self.models.info(model),
             system=system,
             messages=messages,
             prompt=model_prompt,
             tools=tools,
             tool_choice=tool_choice,
             active_tools=active,
-            provider_options=self._merged(
-                self._option("providerOptions"), self._override(result, "providerOptions")
+            provider_options=merged(
+                store, self._option("providerOptions"), self._override(result, "providerOptions")
             ),
         )
 
@@ -329,49 +205,6 @@ class AiSdkLoop:
         self.desk.hook = "prepareStep"
         returned = called(self.hooks.prepare_step, self.desk.view(argument, ("prepareStep",)))
         return UNDEFINED if returned is None else self.desk.slot(returned)
-
-    def _tools_for_model(self, choice: Value, active: Value) -> tuple[Value, Value]:
-        store, tools = self.store, self.calls.tools
-        if is_nullish(tools) or not fields(store, tools):
-            return UNDEFINED, UNDEFINED
-        own = fields(store, tools)
-        names = [name for name in in_object_order(own) if is_nullish(active) or self._includes(active, name)]
-        listed = [
-            store.object(
-                {"type": "function", "name": name, "inputSchema": get(store, own[name], "inputSchema")}
-            )
-            for name in names
-        ]
-        if is_nullish(choice):
-            chosen: Mapping[str, Value] = {"type": "auto"}
-        elif isinstance(choice, str):
-            chosen = {"type": choice}
-        else:
-            chosen = {"type": "tool", "toolName": get(store, choice, "toolName")}
-        return store.array(listed), store.object(chosen)
-
-    def _includes(self, active: Value, name: str) -> bool:
-        if isinstance(active, str):
-            return name in active
-        return name in elements(self.store, active, "includes")
-
-    def _merged(self, base: Value, override: Value) -> Value:
-        """Provider options merge deeply (claim C60); untouched branches stay the caller's own objects."""
-        if base is UNDEFINED or override is UNDEFINED:
-            return override if base is UNDEFINED else base
-        store = self.store
-        merged: dict[str, Slot] = fields(store, base)
-        own = dict(merged)
-        added = fields(store, override)
-        if added and not is_object(base):
-            raise HeapTypeError("Cannot use 'in' operator to search for a key in a value that is no object")
-        for key, value in added.items():
-            both = key in own and self._mergeable(value) and self._mergeable(own[key])
-            merged[key] = self._merged(own[key], value) if both else value  # type: ignore[assignment]
-        return store.derive(store.object(merged), base, override)
-
-    def _mergeable(self, value: Value) -> bool:
-        return is_object(value) and not is_array(self.store, value)
 
     def _step_started(self, step: _Step) -> None:
         if self.hooks.on_step_start is None:
@@ -400,10 +233,7 @@ class AiSdkLoop:
                 "providerOptions": step.provider_options,
             }
         )
-        answer = get(self.store, step.model, "doGenerate")
-        if not isinstance(answer, Function) or answer.call is None:
-            raise HeapTypeError("stepModel.doGenerate is not a function")
-        return answer.call(options)  # type: ignore[no-any-return]
+        return self.models.answered(step.model, options)
 
     # ---------------------------------------------------------------- recording it
 
@@ -432,7 +262,7 @@ class AiSdkLoop:
 
     def _step_result(self, step: _Step, content: Ref, report: Ref) -> Ref:
         store = self.store
-        model = step.model_info if self.profile.records_step_model else self._info(self.model)
+        model = step.model_info if self.profile.records_step_model else self.models.info(self.model)
         response = store.object({"modelId": get(store, model, "modelId"), "messages": report})
         return store.object(
             {

@@ -16,7 +16,8 @@ from typing import Final
 import attrs
 
 from agentcore.compat.heap import Value
-from agentcore.compat.loop import AiSdkLoop, Snapshot
+from agentcore.compat.loop import AiSdkLoop
+from agentcore.compat.outcome import Snapshot
 from agentcore.compat.views import Key, Write
 
 _HOLDERS: Final = {

@@ -8,7 +8,8 @@ from typing import Any, Final
 from agentcore.compat.calls import HookError
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Value
 from agentcore.compat.js import described, elements, get
-from agentcore.compat.loop import AiSdkLoop, Outcome
+from agentcore.compat.loop import AiSdkLoop
+from agentcore.compat.outcome import Outcome
 from agentcore.compat.profiles import PROFILES, AiSdkProfile
 from agentcore.compat.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.views import Desk, View
@@ -75,7 +76,7 @@ class Recording:
 
     def model(self, model_id: str) -> Any:
         """A second model that answers from the same script."""
-        return self.desk.view(self.loop.new_model(self._model(model_id)))
+        return self.desk.view(self.loop.models.new(self._model(model_id)))
 
     def freeze(self, live: Any) -> None:
         """Freezes an object deeply."""

@@ -117,7 +117,7 @@ def with_other_model(path: str, seen: list[str]) -> Scene:
 
     def prepare(given: Any) -> Any:
         seen.append(given["model"]["modelId"])
-        other = scene.desk.view(scene.loop.new_model(scene.model("other")))
+        other = scene.desk.view(scene.loop.models.new(scene.model("other")))
         return {"model": other} if given["stepNumber"] == 1 else None
 
     scene = Scene(path, tools=TWO_TOOLS, prepare_step=prepare)
