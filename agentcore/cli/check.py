@@ -152,17 +152,13 @@ class _Teller:
     def tell(self, result: CheckResult) -> int:
         """Prints the result and saves its program; the exit code."""
         self._say(_summary(result.report, self.seed))
-        match result:
-            case Agreement():
-                self._say("No disagreement.")
-                return 0
-            case Disagreement():
-                self._disagreement(result)
-                return _DISAGREEMENT
-            case DriverFailure():
-                self._say(f"The driver failed: {_what_it_did(result.outcome)}")
-            case ReferenceFailure():
-                self._say(f"The reference failed:\n{result.traceback}")
+        if isinstance(result, Agreement):
+            self._say("No disagreement.")
+            return 0
+        if isinstance(result, Disagreement):
+            self._disagreement(result)
+            return _DISAGREEMENT
+        self._say(_failure(result))
         self._saved(result.program)
         return _FAILURE
 
@@ -184,16 +180,20 @@ class _Teller:
             self._say(f"  {shlex.join(argv)} < {file}")
 
 
+def _failure(result: DriverFailure | ReferenceFailure) -> str:
+    if isinstance(result, ReferenceFailure):
+        return f"The reference failed:\n{result.traceback}"
+    said = result.outcome.stderr.strip()
+    wrote = f"\nIt wrote to standard error:\n{said}" if said else ""
+    return f"The driver failed: {_what_it_did(result.outcome)}{wrote}"
+
+
 def _what_it_did(outcome: Crashed | Hung | Malformed) -> str:
-    match outcome:
-        case Crashed():
-            what = outcome.reason
-        case Hung():
-            what = f"no answer within {outcome.seconds:g} seconds"
-        case Malformed():
-            what = f"{outcome.reason}: {outcome.output}" if outcome.output else outcome.reason
-    said = outcome.stderr.strip()
-    return f"{what}\nIt wrote to standard error:\n{said}" if said else what
+    if isinstance(outcome, Hung):
+        return f"no answer within {outcome.seconds:g} seconds"
+    if isinstance(outcome, Malformed) and outcome.output:
+        return f"{outcome.reason}: {outcome.output}"
+    return outcome.reason
 
 
 def _summary(report: Report, seed: int) -> str:

@@ -12,7 +12,7 @@ import click
 from agentcore.cli.terminal import console, say
 from agentcore.oracle import targets
 from agentcore.oracle.compare import render
-from agentcore.oracle.vectors import VectorError, load, record, replay, write
+from agentcore.oracle.vectors import Vector, VectorError, load, record, replay, write
 
 _DIFFERENT: Final = 1
 _FAILURE: Final = 2
@@ -35,15 +35,16 @@ def replay_command(context: click.Context, folder: Path) -> None:
     Exits with 1 if one differs, 2 if a file there is no vector.
     """
     target = console()
-    count = different = 0
+    traces = different = 0
     with _failures(context):
-        for vector in load(folder):
+        found = _loaded(folder)
+        for vector in found:
             for path, difference in replay(vector):
-                count += 1
+                traces += 1
                 if difference is not None:
                     different += 1
                     say(target, f"{vector.name}, {path}:\n{render(difference)}")
-    say(target, f"{count} vectors, {different} different")
+    say(target, f"{len(found)} vectors with {traces} traces, {different} different")
     context.exit(_DIFFERENT if different else 0)
 
 
@@ -62,7 +63,7 @@ def record_command(context: click.Context, *, target: str, check: bool, folder: 
     output = console()
     different = 0
     with _failures(context):
-        for recorded in record(load(folder), targets.command(target)):
+        for recorded in record(_loaded(folder), targets.command(target)):
             for path, difference in recorded.differences:
                 different += 1
                 say(output, f"{recorded.vector.name}, {path}:\n{render(difference)}")
@@ -70,6 +71,13 @@ def record_command(context: click.Context, *, target: str, check: bool, folder: 
                 write(recorded.vector)
     say(output, f"{different} different")
     context.exit(_DIFFERENT if different else 0)
+
+
+def _loaded(folder: Path) -> tuple[Vector, ...]:
+    found = tuple(load(folder))
+    if not found:
+        raise VectorError(f"there are no vectors below {folder}")
+    return found
 
 
 @contextmanager

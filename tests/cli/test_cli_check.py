@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,7 +91,7 @@ def test_shrinking_can_be_given_no_time(saved: Path) -> None:
     ("kind", "says"),
     [
         ("hangs", "no answer within 0.5 seconds"),
-        ("crashes_at_start", "ended with exit code"),
+        ("crashes_at_start", "the process ended with exit code"),
         ("prints_junk", "a line that is not JSON: "),
         ("prints_no_trace", "an object that is no trace: "),
     ],
@@ -99,13 +100,12 @@ def test_a_driver_that_fails_is_told_and_the_exit_code_is_2(kind: str, says: str
     limit = ("--time-limit", "0.5") if kind == "hangs" else ()
     result = check(saved, "--seed", "0", *limit, "--", *driver("liars.liar", kind))
     assert result.exit_code == 2
-    assert f"The driver failed: {says}" in result.stdout or says in result.stdout
+    assert f"The driver failed: {says}" in result.stdout
     assert parse_program(saved.read_text("utf-8"))["path"] == "stream"
 
 
 def test_what_a_failing_driver_wrote_to_standard_error_is_printed(saved: Path) -> None:
-    complains = ("python3", "-c", "import sys; sys.exit('no licence found')")
-    result = check(saved, "--", *complains)
+    result = check(saved, "--", sys.executable, "-c", "import sys; sys.exit('no licence found')")
     assert result.exit_code == 2
     assert "It wrote to standard error:\nno licence found\n" in result.stdout
 
@@ -122,7 +122,7 @@ def test_a_driver_whose_answer_changes_has_failed(saved: Path, tmp_path: Path) -
         "    mark.touch()\n"
         "    print(json.dumps(answer), flush=True)\n"
     )
-    result = check(saved, "--seed", "0", "--", *driver("x")[:1], "-c", code)
+    result = check(saved, "--seed", "0", "--", sys.executable, "-c", code)
     assert result.exit_code == 2
     assert "The driver failed: the answer changed when the program was run a second time\n" in result.stdout
 

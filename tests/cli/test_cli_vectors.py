@@ -44,7 +44,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 def test_replaying_vectors_that_hold_counts_a_trace_for_each_path(folder: Path) -> None:
     result = run("vectors", "replay", str(folder))
-    assert (result.exit_code, result.stdout) == (0, "6 vectors, 0 different\n")
+    assert (result.exit_code, result.stdout) == (0, "3 vectors with 6 traces, 0 different\n")
 
 
 def test_replaying_shows_what_differs_and_exits_with_1(folder: Path) -> None:
@@ -52,7 +52,7 @@ def test_replaying_shows_what_differs_and_exits_with_1(folder: Path) -> None:
     result = run("vectors", "replay", str(folder))
     assert result.exit_code == 1
     assert result.stdout.startswith("push-in-place, generate:\nfirst difference: $.caller")
-    assert result.stdout.endswith("6 vectors, 1 different\n")
+    assert result.stdout.endswith("3 vectors with 6 traces, 1 different\n")
 
 
 @pytest.mark.usefixtures("reference_as_target")
@@ -108,3 +108,11 @@ def test_a_target_that_cannot_be_set_up_is_told_and_the_exit_code_is_2(
     result = run("vectors", "record", str(folder))
     assert result.exit_code == 2
     assert "node is not on the PATH" in result.stderr
+
+
+@pytest.mark.usefixtures("reference_as_target")
+@pytest.mark.parametrize("command", ["replay", "record"])
+def test_a_folder_without_vectors_is_told_and_the_exit_code_is_2(command: str, tmp_path: Path) -> None:
+    result = run("vectors", command, str(tmp_path))
+    assert result.exit_code == 2
+    assert result.stderr == f"there are no vectors below {tmp_path}\n"
