@@ -9,9 +9,20 @@ import attrs
 from attrs import field
 
 from agentcore.content import ContentPart, ToolCall
-from agentcore.hooks import PrepareStepArguments, StepRecord, context, system_prompt, tool_choice
+from agentcore.hooks import (
+    NO_USAGE,
+    PrepareStepArguments,
+    StepRecord,
+    context,
+    metadata,
+    system_prompt,
+    tool_choice,
+    total_usage,
+    warnings,
+)
 from agentcore.messages import Message, ToolOutput
 from agentcore.prompt import SystemPrompt
+from agentcore.usage import Usage
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
 
 __all__ = [
@@ -94,7 +105,7 @@ class Settings:
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
     active_tools: tuple[str, ...] | None = field(default=None, converter=_names)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     max_steps: int = field(default=DEFAULT_MAX_STEPS)
 
     @max_steps.validator
@@ -124,7 +135,7 @@ class StepStartEvent:
     active_tools: tuple[str, ...] | None
     steps: Vector[StepRecord]
     provider_options: JsonObject | None = field(converter=_options, eq=strict_key)
-    experimental_context: JsonValue = field(converter=context, eq=strict_key)
+    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
 
 
 @sealed
@@ -144,6 +155,11 @@ class RunResult:
     def finish_reason(self) -> str:
         """Why the model stopped in the last step."""
         return self.steps[-1].finish_reason
+
+    @property
+    def usage(self) -> Usage:
+        """What all steps used together."""
+        return total_usage(self.steps)
 
 
 @sealed
@@ -181,7 +197,7 @@ class NeedApprovals:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
 
 
 @sealed
@@ -191,7 +207,7 @@ class NeedTools:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
 
 
 @sealed
@@ -265,10 +281,20 @@ def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
 @sealed
 @attrs.frozen
 class ModelAnswer:
-    """What the model produced; without a reason it is `tool-calls` or `stop`, by whether there are calls."""
+    """What the model produced; without a reason it is `tool-calls` or `stop`, by whether there are calls.
+
+    The rest is what the provider said besides, and is kept on the step's record.
+    """
 
     content: Vector[ContentPart] = field(converter=_parts)
     finish_reason: str | None = None
+    usage: Usage = field(default=NO_USAGE, kw_only=True)
+    model_id: str | None = field(default=None, kw_only=True)
+    response_id: str | None = field(default=None, kw_only=True)
+    provider_metadata: JsonObject | None = field(
+        default=None, converter=metadata, kw_only=True, eq=strict_key
+    )
+    warnings: tuple[str, ...] = field(default=(), converter=warnings, kw_only=True)
 
 
 @sealed

@@ -14,6 +14,7 @@ from agentcore.content import ContentPart, GeneratedText, ToolCall
 from agentcore.errors import InvalidJsonError, InvalidOverrideError, InvalidPromptError
 from agentcore.messages import Message, SystemMessage
 from agentcore.prompt import SystemPrompt, system_messages
+from agentcore.usage import Usage
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key
 
 __all__ = [
@@ -104,6 +105,16 @@ def context(value: object) -> JsonValue:
     return value.value if type(value) is Frozen else freeze(value, "$.experimental_context")
 
 
+def metadata(value: Mapping[str, object] | None) -> JsonObject | None:
+    """What a provider said of an answer, frozen."""
+    return None if value is None else cast("JsonObject", freeze(value, "$.provider_metadata"))
+
+
+def warnings(value: Iterable[str]) -> tuple[str, ...]:
+    """Warnings as a tuple."""
+    return tuple(value)
+
+
 def _options(value: Mapping[str, object] | None) -> JsonObject | None:
     if value is not None and not isinstance(value, Mapping):
         raise InvalidOverrideError("$.provider_options", "use an object of options by provider")
@@ -140,7 +151,7 @@ class StepOverride:
     active_tools: tuple[str, ...] | None = field(default=None, converter=_names)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
-    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key, repr=False)
 
     @classmethod
     def from_result(cls, value: object) -> StepOverride:
@@ -165,6 +176,7 @@ class StepOverride:
 
 _FIELDS: Final = tuple(attribute.name for attribute in attrs.fields(StepOverride))
 NO_OVERRIDE: Final = StepOverride()
+NO_USAGE: Final = Usage()
 
 
 def merge_provider_options(base: JsonObject | None, override: JsonObject | None) -> JsonObject | None:
@@ -196,6 +208,7 @@ class StepRecord:
 
     `messages` is the report: the whole response chain so far, sharing structure with the loop's own
     (Difference.REPORT_IS_THE_LOOPS_OWN). `model`, `prompt` and `experimental_context` are those of this step.
+    `response_model` and `response_id` are what the provider called the model that answered, and its answer.
     """
 
     step_number: int
@@ -205,8 +218,12 @@ class StepRecord:
     messages: Vector[Message]
     finish_reason: str
     override: StepOverride = NO_OVERRIDE
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
-    usage: None = None
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    usage: Usage = NO_USAGE
+    response_model: str | None = None
+    response_id: str | None = None
+    provider_metadata: JsonObject | None = field(default=None, converter=metadata, eq=strict_key)
+    warnings: tuple[str, ...] = field(default=(), converter=warnings)
 
     @property
     def text(self) -> str:
@@ -219,6 +236,11 @@ class StepRecord:
         return tuple(part for part in self.content if isinstance(part, ToolCall))
 
 
+def total_usage(records: Iterable[StepRecord]) -> Usage:
+    """What the steps used together."""
+    return sum((record.usage for record in records), NO_USAGE)
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class PrepareStepArguments:
@@ -228,4 +250,4 @@ class PrepareStepArguments:
     steps: Vector[StepRecord]
     step_number: int
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)

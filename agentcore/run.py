@@ -71,15 +71,18 @@ from agentcore.hooks import (
     context,
     merge_provider_options,
     tool_choice,
+    total_usage,
 )
 from agentcore.messages import Message, ToolCallPart
 from agentcore.step import StepResults, prompt_of, step
+from agentcore.usage import Usage
 from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
 
 __all__ = ["Draft", "Failed", "Run", "give", "need", "start"]
 
 _T = TypeVar("_T")
 _AUTO: Final = tool_choice("auto")
+NO_ANSWER: Final = ModelAnswer(())
 
 
 @sealed
@@ -90,7 +93,8 @@ class Draft:
     override: StepOverride
     request: NeedModel
     active_tools: tuple[str, ...] | None
-    experimental_context: JsonValue = field(converter=context, eq=strict_key)
+    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
+    answer: ModelAnswer = NO_ANSWER
     # The model's parts, with its calls checked.
     content: tuple[ContentPart, ...] = ()
     finish_reason: str = ""
@@ -114,6 +118,11 @@ class Run:
     def step_number(self) -> int:
         """The number of the step that is going on, from 0, which is the count of finished steps."""
         return len(self.steps)
+
+    @property
+    def usage(self) -> Usage:
+        """What the finished steps used together."""
+        return total_usage(self.steps)
 
 
 @sealed
@@ -338,12 +347,15 @@ def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> Run:
         if isinstance(part, ToolCall)
     )
     reason = answer.finish_reason or ("tool-calls" if calls else "stop")
-    draft = attrs.evolve(
-        draft,
-        content=with_calls(answer.content, calls),
-        calls=calls,
-        finish_reason=reason,
+    draft = Draft(
+        override=draft.override,
+        request=draft.request,
+        active_tools=draft.active_tools,
         experimental_context=Frozen(draft.experimental_context),
+        answer=answer,
+        content=with_calls(answer.content, calls),
+        finish_reason=reason,
+        calls=calls,
     )
     doubtful = [call for call in calls if approval_need(call, run.settings) == "ask"]
     if not doubtful:
@@ -392,7 +404,13 @@ def _after_tools(run: Run, outputs: Iterable[ToolResult | ToolError]) -> Run:
 def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> Run:
     content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
     chains = step(run.chains, StepResults(draft.override, content))
-    record = StepRecord(
+    record = _record(run, draft, content, chains)
+    return _between_steps(run, chains, run.steps.append(record), NeedStepFinish(record))
+
+
+def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains) -> StepRecord:
+    answer = draft.answer
+    return StepRecord(
         step_number=run.step_number,
         model=draft.request.model,
         prompt=draft.request.prompt,
@@ -401,8 +419,12 @@ def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError
         finish_reason=draft.finish_reason,
         override=draft.override,
         experimental_context=Frozen(draft.experimental_context),
+        usage=answer.usage,
+        response_model=answer.model_id,
+        response_id=answer.response_id,
+        provider_metadata=answer.provider_metadata,
+        warnings=answer.warnings,
     )
-    return _between_steps(run, chains, run.steps.append(record), NeedStepFinish(record))
 
 
 def _after_stop(run: Run, *, stop: bool) -> Run:

@@ -16,6 +16,7 @@ PACKAGE: Final = Path(agentcore.__file__).parent
 CORE: Final = (
     "errors",
     "values",
+    "usage",
     "messages",
     "wire",
     "rules",

@@ -57,6 +57,7 @@ from agentcore.messages import (
 )
 from agentcore.rules import Difference, Rule
 from agentcore.run import Failed, Run, give, start
+from agentcore.usage import Usage
 from agentcore.values import JsonValue, freeze, thaw, vector
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, Hook, call, drive, failed, of, returns, roles, run_tools
@@ -105,6 +106,41 @@ def test_the_report_holds_the_very_messages_of_later_prompts() -> None:
 def test_a_model_may_say_why_it_stopped() -> None:
     run, _ = drive([], {NeedModel: lambda _: ModelAnswer([GeneratedText("a")], "length")})
     assert run.steps[0].finish_reason == "length"
+
+
+def test_a_step_keeps_what_the_provider_said_besides_its_parts_and_a_run_adds_up_the_tokens() -> None:
+    answers = iter(
+        [
+            ModelAnswer(
+                [call()],
+                usage=Usage(10, 2, cached_input_tokens=4, reasoning_tokens=1),
+                model_id="m-2026",
+                response_id="r1",
+                provider_metadata={"p": {"a": [1]}},
+                warnings=["top_k is not known"],
+            ),
+            ModelAnswer([GeneratedText("b")], usage=Usage(20, 3)),
+        ]
+    )
+    run, _ = drive([], {NeedModel: lambda _: next(answers)})
+    first, second = run.steps
+    assert (first.model, first.response_model, first.response_id) == ("m", "m-2026", "r1")
+    assert first.provider_metadata == freeze({"p": {"a": [1]}})
+    assert first.warnings == ("top_k is not known",)
+    assert (second.usage, second.response_model, second.provider_metadata) == (Usage(20, 3), None, None)
+    assert isinstance(run.pending, Done)
+    assert run.usage == run.pending.result.usage
+    assert run.usage == Usage(30, 5, cached_input_tokens=4, reasoning_tokens=1)
+    assert run.usage.total_tokens == 35
+    assert start(SETTINGS, [USER]).usage == Usage()
+
+
+def test_no_representation_of_a_value_shows_the_context() -> None:
+    settings = Settings(model="m", tools=[TOOL], experimental_context={"key": "secret"})
+    run, needs = drive(
+        [[call()], []], {NeedPrepareStep: returns({"experimental_context": "secret"})}, settings
+    )
+    assert "secret" not in repr((run, needs, run.steps, settings))
 
 
 # ---------------------------------------------------------------- whether another step follows

@@ -21,6 +21,7 @@ from agentcore.messages import AssistantMessage, Message, SystemMessage, TextPar
 from agentcore.prompt import to_prompt
 from agentcore.rules import Rule
 from agentcore.step import StepResults, prompt_of, step
+from agentcore.usage import Usage
 from agentcore.values import Vector, vector
 from rulebook import states
 
@@ -108,4 +109,4 @@ def test_a_record_has_the_text_and_the_calls_of_its_content() -> None:
     )
     assert record.text == "ab"
     assert record.tool_calls == (CALL,)
-    assert record.usage is None
+    assert record.usage == Usage()
