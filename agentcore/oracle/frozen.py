@@ -7,7 +7,7 @@ be read, not written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from immutabledict import immutabledict
 
@@ -28,11 +28,12 @@ from agentcore.hooks import PrepareStepArguments, StepRecord
 from agentcore.messages import Message, SystemMessage
 from agentcore.oracle.ops import Ops
 from agentcore.prompt import SystemPrompt
-from agentcore.values import JsonObject, JsonValue, freeze, json_path, thaw
+from agentcore.values import JsonObject, JsonValue, Vector, freeze, json_path, thaw
 from agentcore.wire import message_to_wire
 
 __all__ = ["Frames", "FrozenObjects", "FrozenOps", "Shown", "StepFrame", "model_frame", "part_frame"]
 
+_T = TypeVar("_T")
 _SCHEMA: Final[JsonObject] = immutabledict({"type": "object"})
 _TOKENS: Final[JsonObject] = immutabledict(
     {
@@ -332,7 +333,7 @@ def _tool(tool: ToolSpec) -> JsonObject:
 
 
 class Shown:
-    """Plain JSON of messages and parts for a trace, each made once.
+    """Plain JSON of messages and parts for a trace, each made once, and each list of them too.
 
     Ids that the run made up are left out, as of any implementation that draws them: `drawn` holds them.
     """
@@ -342,23 +343,44 @@ class Shown:
         # By identity, and with the value, whose identity is then its own for as long as this lives.
         self._known: dict[int, tuple[object, Any]] = {}
 
-    def messages(self, messages: Iterable[Message]) -> list[Any]:
+    def messages(self, messages: Vector[Message]) -> list[Any]:
         """Messages."""
-        return [self._shown(message, message_to_wire) for message in messages]
+        return self._list(messages, message_to_wire)
 
-    def content(self, parts: Iterable[ContentPart]) -> list[Any]:
+    def content(self, parts: Vector[ContentPart]) -> list[Any]:
         """The parts of a step's content."""
-        return [self._shown(part, part_frame) for part in parts]
+        return self._list(parts, part_frame)
 
     def json(self, value: JsonValue) -> Any:
         """Any frozen JSON."""
-        return _without_drawn(thaw(value), self.drawn) if self.drawn else thaw(value)
+        try:
+            plain = _plain(value)
+        except RecursionError:
+            plain = thaw(value)
+        return _without_drawn(plain, self.drawn) if self.drawn else plain
 
-    def _shown(self, value: Any, to_json: Callable[[Any], JsonObject]) -> Any:
-        known = self._known.get(id(value))
-        if known is None:
-            known = self._known[id(value)] = (value, self.json(to_json(value)))
-        return known[1]
+    def _list(self, values: Vector[_T], to_json: Callable[[_T], JsonObject]) -> list[Any]:
+        known = self._known
+        found = known.get(id(values))
+        if found is not None:
+            return cast("list[Any]", found[1])
+        shown = []
+        for value in values:
+            one = known.get(id(value))
+            if one is None:
+                one = known[id(value)] = (value, self.json(to_json(value)))
+            shown.append(one[1])
+        known[id(values)] = (values, shown)
+        return shown
+
+
+def _plain(value: Any) -> Any:
+    # Recursion is twice as fast as the walk that `thaw` makes, and traces are made of little else.
+    if type(value) is tuple:
+        return [_plain(item) for item in value]
+    if type(value) is immutabledict:
+        return {key: item if type(item) is str else _plain(item) for key, item in value.items()}
+    return value
 
 
 def _without_drawn(plain: Any, drawn: set[str]) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 import jsonschema_rs
 
@@ -113,15 +113,6 @@ class _Recording:
         self.approvals: list[dict[str, Any]] = []
         self.model_calls = 0
         self.outputs = {name: freeze(spec.get("output")) for name, spec in (self.tools or {}).items()}
-        self.answers: dict[type, Callable[[Any], Outcome]] = {
-            NeedPrepareStep: self._prepare_step,
-            NeedStepStart: self._step_start,
-            NeedModel: self._model,
-            NeedTools: self._run_tools,
-            NeedStepFinish: self._step_finish,
-            NeedStop: self._stop,
-            NeedFinish: self._finish,
-        }
 
     # ---------------------------------------------------------------- the call
 
@@ -273,6 +264,17 @@ class _Recording:
             raise ThrownError(spec["error"])
         return own.get("output")  # Difference.NOTHING_IS_NULL
 
+    # Functions and not methods of this recording, which would be in a cycle then, and outlive its run.
+    _answers: ClassVar[Mapping[type, Callable[[_Recording, Any], Outcome]]] = {
+        NeedPrepareStep: _prepare_step,
+        NeedStepStart: _step_start,
+        NeedModel: _model,
+        NeedTools: _run_tools,
+        NeedStepFinish: _step_finish,
+        NeedStop: _stop,
+        NeedFinish: _finish,
+    }
+
     # ---------------------------------------------------------------- the trace
 
     def trace(self) -> dict[str, Any]:
@@ -282,7 +284,7 @@ class _Recording:
         except AgentCoreError as error:
             return self._written(error, None)
         while not isinstance(wanted := need(run), (Done, Failed)):
-            run = give(run, self.answers[type(wanted)](wanted))
+            run = give(run, self._answers[type(wanted)](self, wanted))
         if isinstance(wanted, Done):
             return self._written(None, self._final(wanted.result.steps, wanted.result.finish_reason))
         return self._written(wanted.error, self._final(wanted.run.steps, "other"))
@@ -327,12 +329,11 @@ def _described(error: Exception) -> dict[str, str]:
 
 def _caller_messages(messages: Sequence[Any]) -> Vector[Message]:
     """The caller's messages. Raises InvalidPromptError, or WireError with the place of the fault."""
+    decoded = messages_from_wire(messages, "$.messages")
     if not _is_valid(messages):
-        decoded = messages_from_wire(messages, "$.messages")
-        raise InvalidPromptError(
-            f"there are {len(decoded)} messages, but an output has items of no known kind", "$.messages"
-        )
-    return messages_from_wire(messages, "$.messages")
+        reason = "ai@6.0.134 takes other content items, provider options or image data only"
+        raise InvalidPromptError(reason, "$.messages")
+    return decoded
 
 
 def _is_valid(messages: Sequence[Any]) -> bool:

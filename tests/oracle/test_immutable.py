@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import json
 from importlib.resources import files
@@ -102,6 +103,14 @@ def test_every_program_gives_a_trace_and_is_left_as_it_was() -> None:
         assert given == before
         assert made["caller"] == before["messages"]
         assert made == immutable.trace(given)
+
+
+def test_a_run_leaves_nothing_for_the_garbage_collector() -> None:
+    given = program(hooks=at_step(1, "prepareStep", append(USER)))
+    immutable.trace(given)
+    gc.collect()
+    immutable.trace(given)
+    assert gc.collect() == 0
 
 
 # ---------------------------------------------------------------- programs without writes
@@ -361,6 +370,7 @@ def test_a_program_with_writes_runs_as_without_them_until_the_first() -> None:
         [{"role": "odd", "content": "x"}],
         [{"role": "user"}],
         [{**USER, "unknown": 1}],
+        [{**USER, "providerOptions": {"p": 1}}],
         [{"role": "user", "content": [{**TEXT, "unknown": 1}]}],
         [
             USER,
@@ -402,7 +412,7 @@ def test_other_options_are_for_the_model() -> None:
 
 
 def test_a_key_that_is_a_lone_surrogate_is_kept() -> None:
-    message = {**USER, "providerOptions": {"p": {"\ud800": 1}}}
+    message = {**USER, "providerOptions": {"\ud800": {"\ud800": 1}}}
     made = immutable.trace(program(messages=[message]))
     assert made["error"] is None
     assert made["steps"][0]["prepareStep"]["messages"] == [message]
