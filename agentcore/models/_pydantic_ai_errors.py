@@ -6,9 +6,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic_ai import exceptions as theirs
@@ -16,6 +15,8 @@ from pydantic_ai import exceptions as theirs
 from agentcore.models.base import ModelError
 
 __all__ = ["Reporter"]
+
+_T = TypeVar("_T")
 
 _REASON_CHARACTERS: Final = 500
 _HIDDEN: Final = "***"
@@ -49,19 +50,28 @@ class Reporter:
         self._model_id = model_id
         self._hide = tuple(hide)
 
-    @contextmanager
-    def reports(self) -> Iterator[None]:
-        """Raises a ModelError for whatever is raised inside, but for warnings that were made errors."""
-        failed = None
+    # Not context managers: what is raised while one handles an error has that error as its context, and with
+    # it the request, its headers and its key. Here it is raised when nothing is being handled any more.
+
+    def attempt(self, work: Callable[[], _T]) -> _T:
+        """What the work returns. Raises a ModelError for whatever it raises, but for warnings made errors."""
         try:
-            yield
+            return work()
         except (ModelError, Warning):
             raise
         except Exception as error:  # noqa: BLE001 - a library's own mistakes are failures of the model too
             failed = self.report(error)
-        # Not in the handler: an error has no context then, and so no request, header or key to be printed.
-        if failed is not None:
-            raise failed
+        raise failed
+
+    async def awaited(self, work: Awaitable[_T]) -> _T:
+        """What the work comes to. Raises as `attempt` does."""
+        try:
+            return await work
+        except (ModelError, Warning):
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            failed = self.report(error)
+        raise failed
 
     def report(self, error: Exception) -> ModelError:
         """The error as ours; of a group, that of the model that was tried last."""

@@ -7,8 +7,8 @@ Why that library. What was compared, for reaching the providers people use throu
 - any-llm (1.40) is one function for many providers, whose answers all have the shape of OpenAI's chat
   message: one text, one reasoning with one signature, then calls. Several parts in an order of their own, a
   signature for each, do not fit, and it holds the Anthropic client below 1.0.
-- pydantic-ai's models (OpenAI, Anthropic, Google, Bedrock, Mistral, Groq, Cohere, OpenRouter, Ollama, ...) sit
-  on the official clients, are typed, speak nearly every part of our messages in their order, classify errors
+- pydantic-ai's models (OpenAI, Anthropic, Google, Bedrock, Mistral, Groq, OpenRouter, Ollama and more) sit on
+  the official clients, are typed, speak nearly every part of our messages in their order, classify errors
   and read `retry-after`, and the `direct` functions send one request without an agent around it: our loop
   stays ours.
 
@@ -60,8 +60,8 @@ class PydanticAIModel:
     def __init__(self, model: str | Model, *, require_finish_reason: bool = True) -> None:
         if isinstance(model, str):
             provider, _, name = model.partition(":")
-            with Reporter(None, provider, name).reports():
-                model = infer_model(model)
+            wanted = model
+            model = Reporter(None, provider, name).attempt(lambda: infer_model(wanted))
         self._model = model
         self._require_finish_reason = require_finish_reason
 
@@ -90,36 +90,34 @@ class PydanticAIModel:
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """The answer to the request. Raises ModelError."""
         call, reporter = self._call(request)
-        with reporter.reports():
-            answer = await model_request(
+        answer = await reporter.awaited(
+            model_request(
                 self._model,
                 call.messages,
                 model_settings=call.settings,
                 model_request_parameters=call.parameters,
                 instrument=False,
             )
-            return to_response(answer, self.provider, call.warnings)
+        )
+        return reporter.attempt(lambda: to_response(answer, self.provider, call.warnings))
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
         """The answer as it comes; parts are told once the whole answer is there. Raises ModelError."""
         call, reporter = self._call(request)
         async with AsyncExitStack() as stack:
-            with reporter.reports():
-                streamed = await stack.enter_async_context(
-                    model_request_stream(
-                        self._model,
-                        call.messages,
-                        model_settings=call.settings,
-                        model_request_parameters=call.parameters,
-                        instrument=False,
-                    )
-                )
+            opening = model_request_stream(
+                self._model,
+                call.messages,
+                model_settings=call.settings,
+                model_request_parameters=call.parameters,
+                instrument=False,
+            )
+            streamed = await reporter.awaited(stack.enter_async_context(opening))
             yield await stack.enter_async_context(aclosing(self._events(streamed, call, reporter)))
 
     def _call(self, request: ModelRequest) -> tuple[Call, Reporter]:
-        with self._reporter(request.settings).reports():
-            call = to_call(request, self._model)
+        call = self._reporter(request.settings).attempt(lambda: to_call(request, self._model))
         return call, self._reporter(call.settings)
 
     def _reporter(self, settings: Any) -> Reporter:
@@ -131,8 +129,7 @@ class PydanticAIModel:
         deltas = Deltas()
         async with aclosing(cast("AsyncGenerator[object, None]", aiter(streamed))) as source:
             while True:
-                with reporter.reports():
-                    event = await anext(source, None)
+                event = await reporter.awaited(anext(source, None))
                 if event is None:
                     break
                 for delta in deltas.of(event):
@@ -140,8 +137,7 @@ class PydanticAIModel:
         answer = streamed.get()
         if self._require_finish_reason and _is_cut(answer):
             raise reporter.error("the stream ended without saying why the model stopped", retryable=True)
-        with reporter.reports():
-            response = to_response(answer, self.provider, call.warnings)
+        response = reporter.attempt(lambda: to_response(answer, self.provider, call.warnings))
         for part in response.content:
             yield PartDone(part)
         yield ResponseDone(response)

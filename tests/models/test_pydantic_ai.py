@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any, Final
 
 import pytest
 
 from agentcore.content import GeneratedReasoning, GeneratedText, ToolCall, to_response_messages
-from agentcore.messages import JsonOutput, ToolMessage, ToolResultPart, UserMessage
+from agentcore.messages import JsonOutput, Message, ToolMessage, ToolResultPart, UserMessage
 from agentcore.models import (
     ModelError,
     ModelRequest,
@@ -113,7 +112,7 @@ async def test_reasons_have_one_name_for_all_providers(protocol: str, told: str,
 
 async def test_the_next_step_sends_the_calls_and_their_results(protocol: str) -> None:
     async with talking(protocol, FULL, Answer([Text("sunny")])) as (model, provider):
-        prompt = [UserMessage("weather?")]
+        prompt: list[Message] = [UserMessage("weather?")]
         first = await model.generate(ModelRequest(prompt=prompt, tools=[WEATHER]))
         results = ToolMessage(
             [
@@ -217,15 +216,18 @@ async def test_a_stream_left_early_ends_and_the_next_call_works(protocol: str) -
         async with model.stream(asking()) as events:
             assert await anext(events) == TextDelta("0", "xxxxx")
         assert (await model.generate(asking())).content[0] == GeneratedText("next")
-    gc.collect()
 
 
 async def test_what_the_reader_of_a_stream_raises_is_not_the_models(protocol: str) -> None:
     async with talking(protocol, FULL) as (model, _):
-        with pytest.raises(KeyError, match="mine"):
+
+        async def read() -> None:
             async with model.stream(asking()) as events:
                 async for _event in events:
                     raise KeyError("mine")
+
+        with pytest.raises(KeyError, match="mine"):
+            await read()
 
 
 async def test_a_model_says_who_it_is_but_not_its_key(protocol: str) -> None:
