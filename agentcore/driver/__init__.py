@@ -1,0 +1,29 @@
+"""What answers the needs of a run: one loop for `generate` and `stream`, on asyncio and trio."""
+
+from __future__ import annotations
+
+from agentcore.driver.call import AgentResult, AgentStream, Call, streaming
+from agentcore.driver.errors import (
+    AgentError,
+    NoObjectError,
+    ResumeError,
+    UnfinishedStreamError,
+    UnknownModelError,
+)
+from agentcore.driver.loop import Driver
+from agentcore.driver.parts import Emit, Parts
+
+__all__ = [
+    "AgentError",
+    "AgentResult",
+    "AgentStream",
+    "Call",
+    "Driver",
+    "Emit",
+    "NoObjectError",
+    "Parts",
+    "ResumeError",
+    "UnfinishedStreamError",
+    "UnknownModelError",
+    "streaming",
+]

@@ -1,0 +1,87 @@
+"""What a call of an agent raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agentcore.errors import AgentCoreError
+from agentcore.run import Failed, Run
+
+__all__ = [
+    "AgentError",
+    "ChunkHookError",
+    "NoObjectError",
+    "ResumeError",
+    "UnfinishedStreamError",
+    "UnknownModelError",
+    "resumable",
+]
+
+
+def resumable(run: Run) -> Run:
+    """The run that can go on: itself, or what it was before it failed."""
+    return run.pending.run if isinstance(run.pending, Failed) else run
+
+
+class AgentError(AgentCoreError):
+    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong."""
+
+    wire_name = "AgentError"
+
+    def __init__(self, run: Run, cause: Exception) -> None:
+        # The text alone: the arguments of an error are printed, and a run has everything that was said.
+        super().__init__(f"step {run.step_number}: {type(cause).__name__}: {cause}")
+        self.run = resumable(run)
+        self.__cause__ = cause
+        self.path = cause.path if isinstance(cause, AgentCoreError) else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.run, self.__cause__)
+
+
+class UnknownModelError(AgentCoreError):
+    """A step is to call a model that the agent was not given."""
+
+    wire_name = "UnknownModelError"
+
+    def __init__(self, model_id: str, known: Iterable[str]) -> None:
+        super().__init__(model_id, tuple(known))
+        self.model_id = model_id
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        known = ", ".join(self.known)
+        return f"no model {self.model_id!r} among {known}; give it as `model` or in `models`"
+
+
+class NoObjectError(AgentCoreError):
+    """The object of a run was asked for that ended before its model had given it."""
+
+    wire_name = "AI_NoOutputGeneratedError"
+
+    def __str__(self) -> str:
+        return "the run has no object: it ended with tool calls, by a stop condition or with calls that wait"
+
+
+class ResumeError(AgentCoreError, ValueError):
+    """A run was to go on with an agent that is not for it; the text says what to give."""
+
+    wire_name = "ResumeError"
+
+
+class UnfinishedStreamError(AgentCoreError):
+    """The result of a stream was asked for that has not ended, or was left before its end."""
+
+    wire_name = "UnfinishedStreamError"
+
+    def __str__(self) -> str:
+        return "the stream has no result: iterate over it to its end, or resume its `run`"
+
+
+class ChunkHookError(Exception):
+    """What `on_chunk` raised, told apart from what models and tools raise."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error

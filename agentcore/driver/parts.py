@@ -1,0 +1,71 @@
+"""What a driver is given besides a run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+import attrs
+from attrs import field
+
+from agentcore.effects import RunResult, StepStartEvent
+from agentcore.events import AgentEvent, ChunkEvent
+from agentcore.hooks import PrepareStepArguments, StepOverride, StepRecord
+from agentcore.models.base import LanguageModel
+from agentcore.run import Run
+from agentcore.stop import StopCondition
+from agentcore.tools import Tool
+from agentcore.values import JsonObject, sealed
+
+__all__ = [
+    "Checkpoint",
+    "Emit",
+    "OnChunk",
+    "OnFinish",
+    "OnStepFinish",
+    "OnStepStart",
+    "Parts",
+    "PrepareStep",
+    "awaited",
+]
+
+_T = TypeVar("_T")
+
+PrepareStep: TypeAlias = Callable[
+    [PrepareStepArguments],
+    StepOverride | Mapping[str, Any] | Awaitable[StepOverride | Mapping[str, Any] | None] | None,
+]
+"""Returns what the step uses in place of the call's own values; a `model` may be a model or its id."""
+
+OnStepStart: TypeAlias = Callable[[StepStartEvent], object]
+OnStepFinish: TypeAlias = Callable[[StepRecord], object]
+OnFinish: TypeAlias = Callable[[RunResult], object]
+OnChunk: TypeAlias = Callable[[ChunkEvent], object]
+Checkpoint: TypeAlias = Callable[[Run], object]
+Emit: TypeAlias = Callable[[AgentEvent], Awaitable[None]]
+
+
+async def awaited(value: Awaitable[_T] | _T) -> _T:
+    """The value, or what it comes to."""
+    return await value if isinstance(value, Awaitable) else value
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Parts:
+    """The models, tools, hooks and limits that answer a run's needs; values, so runs share nothing."""
+
+    model: LanguageModel
+    models: tuple[LanguageModel, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    prepare_step: PrepareStep | None = None
+    stop_when: tuple[StopCondition, ...] = ()
+    on_step_start: OnStepStart | None = None
+    on_step_finish: OnStepFinish | None = None
+    on_finish: OnFinish | None = None
+    on_chunk: OnChunk | None = None
+    checkpoint: Checkpoint | None = None
+    settings: JsonObject = field(factory=JsonObject)
+    response_format: JsonObject | None = None
+    max_retries: int = 2
+    tool_concurrency: int = 8

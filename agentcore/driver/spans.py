@@ -1,0 +1,157 @@
+"""Traces for OpenTelemetry, by its semantic conventions for generative AI, through its API only.
+
+Spans hold no text of messages, no tool input or output, and of errors the type only: texts of errors may
+quote any of it. Imported only where there is a tracer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+
+from agentcore.content import ToolCall
+from agentcore.driver.errors import AgentError
+from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, Usage
+from agentcore.tools import Tool
+from agentcore.values import JsonObject
+
+__all__ = ["OpenTelemetrySpans"]
+
+# Model settings that have an attribute, by their names here.
+_REQUEST: Final = {
+    "max_output_tokens": "gen_ai.request.max_tokens",
+    "temperature": "gen_ai.request.temperature",
+    "top_p": "gen_ai.request.top_p",
+    "top_k": "gen_ai.request.top_k",
+    "frequency_penalty": "gen_ai.request.frequency_penalty",
+    "presence_penalty": "gen_ai.request.presence_penalty",
+    "seed": "gen_ai.request.seed",
+    "stop_sequences": "gen_ai.request.stop_sequences",
+}
+
+
+class OpenTelemetrySpans:
+    """Spans `invoke_agent`, `chat` and `execute_tool` of one tracer."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    @contextmanager
+    def run(self, name: str | None, model: LanguageModel) -> Iterator[_AgentSpan]:
+        """A call of an agent."""
+        attributes = {
+            "gen_ai.agent.name": name,
+            "gen_ai.provider.name": model.provider,
+            "gen_ai.request.model": model.model_id,
+        }
+        with self._span("invoke_agent", name, SpanKind.INTERNAL, attributes) as span:
+            yield _AgentSpan(span)
+
+    @contextmanager
+    def model(self, model: LanguageModel, request: ModelRequest, *, stream: bool) -> Iterator[_ChatSpan]:
+        """One attempt of a model call."""
+        attributes = {
+            "gen_ai.provider.name": model.provider,
+            "gen_ai.request.model": model.model_id,
+            "gen_ai.request.stream": stream or None,
+            "gen_ai.output.type": "text" if request.response_format is None else "json",
+            **_settings(request.settings),
+        }
+        with self._span("chat", model.model_id, SpanKind.CLIENT, attributes) as span:
+            yield _ChatSpan(span)
+
+    @contextmanager
+    def tool(self, call: ToolCall, tool: Tool) -> Iterator[_ToolSpan]:
+        """A call of a tool."""
+        attributes = {
+            "gen_ai.tool.name": tool.name,
+            "gen_ai.tool.call.id": call.tool_call_id,
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.description": tool.description,
+        }
+        with self._span("execute_tool", tool.name, SpanKind.INTERNAL, attributes) as span:
+            yield _ToolSpan(span)
+
+    @contextmanager
+    def _span(
+        self, operation: str, name: str | None, kind: SpanKind, attributes: Mapping[str, Any]
+    ) -> Iterator[Span]:
+        with self._tracer.start_as_current_span(
+            f"{operation} {name}" if name else operation,
+            kind=kind,
+            attributes={"gen_ai.operation.name": operation, **_without_nothing(attributes)},
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                yield span
+            except BaseException as error:  # cancellation too
+                _mark(span, _error_type(error))
+                raise
+
+
+class _AgentSpan:
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def ended(self, finish_reason: str | None, usage: Usage) -> None:
+        reasons = [] if finish_reason is None else [finish_reason]
+        self._span.set_attributes({"gen_ai.response.finish_reasons": reasons, **_usage(usage)})
+
+
+class _ChatSpan:
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def answered(self, response: ModelResponse) -> None:
+        attributes = {
+            "gen_ai.response.model": response.model_id,
+            "gen_ai.response.id": response.response_id,
+            "gen_ai.response.finish_reasons": [response.finish_reason],
+            **_usage(response.usage),
+        }
+        self._span.set_attributes(_without_nothing(attributes))
+
+
+class _ToolSpan:
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def failed(self, error: Exception | str) -> None:
+        _mark(self._span, error if isinstance(error, str) else _error_type(error))
+
+
+def _mark(span: Span, error_type: str) -> None:
+    span.set_attribute("error.type", error_type)
+    span.set_status(Status(StatusCode.ERROR))
+
+
+def _error_type(error: BaseException) -> str:
+    if isinstance(error, AgentError) and error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, ModelError) and error.status is not None:
+        return str(error.status)
+    return type(error).__qualname__
+
+
+def _settings(settings: JsonObject) -> dict[str, Any]:
+    return {attribute: settings.get(name) for name, attribute in _REQUEST.items()}
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    spent = {
+        "gen_ai.usage.input_tokens": usage.input_tokens,
+        "gen_ai.usage.output_tokens": usage.output_tokens,
+    }
+    parts = {
+        "gen_ai.usage.cache_read.input_tokens": usage.cached_input_tokens,
+        "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+    }
+    return spent | {name: count for name, count in parts.items() if count}
+
+
+def _without_nothing(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -1,0 +1,109 @@
+"""What a stream of an agent tells, event by event."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+import attrs
+from attrs import field
+
+from agentcore.content import ToolCall
+from agentcore.effects import RunResult, StepStartEvent, ToolFailed, ToolSucceeded
+from agentcore.hooks import StepRecord
+from agentcore.models.base import PartDone, ReasoningDelta, TextDelta, ToolInputDelta
+from agentcore.values import JsonValue, sealed, strict_key
+
+__all__ = [
+    "AgentEvent",
+    "ChunkEvent",
+    "ModelRetry",
+    "PartDone",
+    "ReasoningDelta",
+    "RunFinished",
+    "StepFinished",
+    "StepStarted",
+    "TextDelta",
+    "ToolFinished",
+    "ToolInputDelta",
+    "ToolProgress",
+    "ToolStarted",
+]
+
+
+@sealed
+@attrs.frozen
+class StepStarted:
+    """The hooks of a step have run, and its model is called next; `step` is the step as they made it."""
+
+    type: ClassVar[Literal["step-started"]] = "step-started"
+    step: StepStartEvent
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class ModelRetry:
+    """A call of the model failed before its first event and is made again after `delay` seconds.
+
+    `attempt` is the number of the attempt that failed, from 1.
+    """
+
+    type: ClassVar[Literal["model-retry"]] = "model-retry"
+    step_number: int
+    attempt: int
+    delay: float
+    error: Exception
+
+
+@sealed
+@attrs.frozen
+class ToolStarted:
+    """A call is run."""
+
+    type: ClassVar[Literal["tool-started"]] = "tool-started"
+    call: ToolCall
+
+
+@sealed
+@attrs.frozen
+class ToolProgress:
+    """A preliminary result of a call that is running; the last one is the result."""
+
+    type: ClassVar[Literal["tool-progress"]] = "tool-progress"
+    call: ToolCall
+    output: JsonValue = field(eq=strict_key)
+
+
+@sealed
+@attrs.frozen
+class ToolFinished:
+    """A call has run. Events of a step's calls come as they finish; its record has them in their order."""
+
+    type: ClassVar[Literal["tool-finished"]] = "tool-finished"
+    call: ToolCall
+    outcome: ToolSucceeded | ToolFailed
+
+
+@sealed
+@attrs.frozen
+class StepFinished:
+    """A step is part of the run; `on_step_finish` is told next."""
+
+    type: ClassVar[Literal["step-finished"]] = "step-finished"
+    record: StepRecord
+
+
+@sealed
+@attrs.frozen
+class RunFinished:
+    """The last event of a stream that ended well."""
+
+    type: ClassVar[Literal["run-finished"]] = "run-finished"
+    result: RunResult
+
+
+ChunkEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | ToolInputDelta | PartDone | ToolStarted | ToolProgress | ToolFinished
+)
+"""What `on_chunk` is told as well: what comes of models and tools while a step is going on."""
+
+AgentEvent: TypeAlias = ChunkEvent | StepStarted | ModelRetry | StepFinished | RunFinished

@@ -1,0 +1,213 @@
+"""How long hooks, model calls and tools took, and where traces of them go."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final, Literal, Protocol
+
+import attrs
+from attrs import field
+
+from agentcore.content import ToolCall
+from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
+from agentcore.tools import Tool
+from agentcore.values import sealed
+
+__all__ = ["NO_SPANS", "Kind", "Observer", "Spans", "Timing", "Timings"]
+
+_LOG: Final = logging.getLogger("agentcore")
+_SLOW: Final = "%s took %.0f ms at step %d, which is above %.0f ms; a run waits for its hooks"
+
+Kind = Literal["hook", "model", "tool"]
+
+
+# ---------------------------------------------------------------- times
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Timing:
+    """How long one thing took that a run waited for.
+
+    `name` is the hook's, the model's id or the tool's. A model call that was made again has a timing for each
+    attempt. `step_number` is -1 for `prepare_call` and `on_start`, which come before step 0.
+    """
+
+    kind: Kind
+    name: str
+    step_number: int
+    seconds: float
+    failed: bool = False
+
+
+def _all(value: Iterable[Timing]) -> tuple[Timing, ...]:
+    return tuple(value)
+
+
+@sealed
+@attrs.frozen
+class Timings:
+    """The times of one call of an agent, in the order in which things ended.
+
+    They are of this process and no part of the run: a run that was saved and resumed has those since then.
+    """
+
+    entries: tuple[Timing, ...] = field(default=(), converter=_all)
+
+    def of(self, kind: Kind | None = None, *, step_number: int | None = None) -> tuple[Timing, ...]:
+        """Those of one kind, of one step, or both."""
+        return tuple(
+            entry
+            for entry in self.entries
+            if kind in (None, entry.kind) and step_number in (None, entry.step_number)
+        )
+
+    def seconds(self, kind: Kind | None = None, *, step_number: int | None = None) -> float:
+        """The sum of those; tools that ran at the same time count each in full."""
+        return sum(entry.seconds for entry in self.of(kind, step_number=step_number))
+
+
+NO_TIMINGS: Final = Timings()
+
+
+# ---------------------------------------------------------------- traces
+
+
+class ModelSpan(Protocol):
+    """A span of a model call that is open."""
+
+    def answered(self, response: ModelResponse) -> None:
+        """The call had this answer."""
+
+
+class RunSpan(Protocol):
+    """A span of a whole call of an agent that is open."""
+
+    def ended(self, finish_reason: str | None, usage: Usage) -> None:
+        """What it came to so far."""
+
+
+class ToolSpan(Protocol):
+    """A span of a tool call that is open."""
+
+    def failed(self, error: Exception | str) -> None:
+        """The call came to an error: the exception, or the name of what went wrong."""
+
+
+class Spans(Protocol):
+    """Where traces go. What raises through one of these is marked as failed by its type, never its text."""
+
+    def run(self, name: str | None, model: LanguageModel) -> AbstractContextManager[RunSpan]:
+        """A call of an agent."""
+
+    def model(
+        self, model: LanguageModel, request: ModelRequest, *, stream: bool
+    ) -> AbstractContextManager[ModelSpan]:
+        """One attempt of a model call."""
+
+    def tool(self, call: ToolCall, tool: Tool) -> AbstractContextManager[ToolSpan]:
+        """A call of a tool."""
+
+
+class _NoSpan:
+    def answered(self, response: ModelResponse) -> None:
+        """Nothing."""
+
+    def ended(self, finish_reason: str | None, usage: Usage) -> None:
+        """Nothing."""
+
+    def failed(self, error: Exception | str) -> None:
+        """Nothing."""
+
+
+_NO_SPAN: Final = nullcontext(_NoSpan())
+
+
+class _NoSpans:
+    def run(self, name: str | None, model: LanguageModel) -> AbstractContextManager[RunSpan]:
+        del name, model
+        return _NO_SPAN
+
+    def model(
+        self, model: LanguageModel, request: ModelRequest, *, stream: bool
+    ) -> AbstractContextManager[ModelSpan]:
+        del model, request, stream
+        return _NO_SPAN
+
+    def tool(self, call: ToolCall, tool: Tool) -> AbstractContextManager[ToolSpan]:
+        del call, tool
+        return _NO_SPAN
+
+
+NO_SPANS: Final[Spans] = _NoSpans()
+"""Traces that nobody wants."""
+
+
+# ---------------------------------------------------------------- one call's observer
+
+
+class Observer:
+    """Takes the times of one call of an agent, and warns of slow hooks."""
+
+    def __init__(
+        self, slow_hook_seconds: float, spans: Spans = NO_SPANS, earlier: Timings = NO_TIMINGS
+    ) -> None:
+        self.spans = spans
+        self._slow_hook_seconds = slow_hook_seconds
+        self._entries = [*earlier.entries]
+        # Of `on_chunk` the sum by step: there may be thousands of chunks.
+        self._chunks: dict[int, float] = {}
+
+    @property
+    def timings(self) -> Timings:
+        """The times so far."""
+        chunks = [_hook_timing("on_chunk", step, seconds) for step, seconds in self._chunks.items()]
+        return Timings([*self._entries, *chunks])
+
+    @contextmanager
+    def timed(self, kind: Kind, name: str, step_number: int) -> Iterator[None]:
+        """Take the time of what happens inside, whatever comes of it."""
+        begun = time.perf_counter()
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            self._entries.append(
+                Timing(
+                    kind=kind,
+                    name=name,
+                    step_number=step_number,
+                    seconds=time.perf_counter() - begun,
+                    failed=failed,
+                )
+            )
+
+    @contextmanager
+    def hook(self, name: str, step_number: int) -> Iterator[None]:
+        """Take the time of a hook, and log a warning if it is too long: every step waits for its hooks."""
+        begun = time.perf_counter()
+        with self.timed("hook", name, step_number):
+            yield
+        self._warn(name, step_number, time.perf_counter() - begun)
+
+    @contextmanager
+    def chunk(self, step_number: int) -> Iterator[None]:
+        """Take the time of `on_chunk`."""
+        begun = time.perf_counter()
+        yield
+        took = time.perf_counter() - begun
+        self._chunks[step_number] = self._chunks.get(step_number, 0.0) + took
+        self._warn("on_chunk", step_number, took)
+
+    def _warn(self, name: str, step_number: int, took: float) -> None:
+        if took > self._slow_hook_seconds:
+            limit = 1000 * self._slow_hook_seconds
+            _LOG.warning(_SLOW, name, 1000 * took, step_number, limit)
+
+
+def _hook_timing(name: str, step_number: int, seconds: float) -> Timing:
+    return Timing(kind="hook", name=name, step_number=step_number, seconds=seconds)
