@@ -119,7 +119,7 @@ def _reason(error: Exception) -> str:
         return f"the provider's answer is malformed: {error.message}"
     if isinstance(error, theirs.ModelAPIError | theirs.UserError):
         return str(error)
-    return f"{type(error).__name__}: {error}"
+    return f"pydantic-ai failed with {type(error).__name__}: {error}"
 
 
 def _message(body: object) -> str | None:

@@ -18,7 +18,6 @@ from agentcore.messages import (
     ContentOutput,
     ErrorJsonOutput,
     ErrorTextOutput,
-    ExecutionDeniedOutput,
     FilePart,
     ImagePart,
     JsonOutput,
@@ -80,7 +79,9 @@ class PromptWriter:
 
     # ------------------------------------------------------------ what the model is told
 
-    def _request_parts(self, message: Message) -> Iterator[theirs.ModelRequestPart]:
+    def _request_parts(
+        self, message: SystemMessage | UserMessage | ToolMessage
+    ) -> Iterator[theirs.ModelRequestPart]:
         match message:
             case SystemMessage():
                 if _fields(message.provider_options, self.provider):
@@ -88,7 +89,7 @@ class PromptWriter:
                 yield theirs.SystemPromptPart(message.content)
             case UserMessage():
                 yield theirs.UserPromptPart(self._user_content(message))
-            case ToolMessage():
+            case _:
                 for part in message.content:
                     yield from self._tool_part(part)
 
@@ -107,7 +108,7 @@ class PromptWriter:
             case ImagePart():
                 media_type = part.media_type or _ANY_IMAGE
                 yield self._file(part.image, media_type, options=part.provider_options)
-            case FilePart():
+            case _:
                 yield self._file(part.data, part.media_type, part.filename, part.provider_options)
         yield from self._cache_point(part.provider_options)
 
@@ -159,7 +160,7 @@ class PromptWriter:
                 return output.value, "failed"
             case ErrorJsonOutput():
                 return _json_text(output.value), "failed"
-            case ExecutionDeniedOutput():
+            case _:
                 return output.reason or _DENIED, "denied"
 
     def _item(self, item: JsonValue) -> Iterator[Any]:

@@ -14,6 +14,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.messages import ModelResponse as TheirResponse
+from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -64,35 +65,38 @@ BOTH_WAYS: Final = pytest.mark.parametrize("stream", [False, True], ids=["genera
 BOTH_PROTOCOLS: Final = pytest.mark.parametrize("protocol", BOTH)
 
 
+RETRYABLE: Final = {
+    **dict.fromkeys((400, 401, 403, 404, 413, 422), False),
+    **dict.fromkeys((408, 409, 429, 500, 502, 503, 529), True),
+}
+NAMES: Final = {OPENAI: "gpt-4o", ANTHROPIC: "claude-test"}
+
+
 @BOTH_PROTOCOLS
 @BOTH_WAYS
-@pytest.mark.parametrize(
-    ("status", "retryable"),
-    [(status, False) for status in (400, 401, 403, 404, 413, 422)]
-    + [(status, True) for status in (408, 409, 429, 500, 502, 503, 529)],
-)
-async def test_a_status_says_whether_to_try_again(
-    protocol: str, stream: bool, status: int, retryable: bool
-) -> None:
-    error = await failed(protocol, refusal(status, "not today"), stream=stream)
-    assert (error.status, error.retryable, error.retry_after) == (status, retryable, None)
-    assert error.reason == "not today"
-    assert (error.provider, error.model_id) == (
-        protocol,
-        {OPENAI: "gpt-4o", ANTHROPIC: "claude-test"}[protocol],
-    )
-    assert error.body is not None
-    assert "not today" in error.body
+async def test_a_status_says_whether_to_try_again(protocol: str, stream: bool) -> None:
+    script = [refusal(status, "not today") for status in RETRYABLE]
+    async with talking(protocol, *script) as (model, provider):
+        for asked, (status, retryable) in enumerate(RETRYABLE.items(), start=1):
+            error = await failure(model, stream=stream)
+            assert (error.status, error.retryable, error.retry_after) == (status, retryable, None)
+            assert error.reason == "not today"
+            assert (error.provider, error.model_id) == (protocol, NAMES[protocol])
+            assert error.body is not None
+            assert "not today" in error.body
+            # The client tried once: to try again is the agent's business.
+            assert len(provider.requests) == asked
+
+
+AFTER: Final = {"7": 7.0, "0": 0.0, "1.5": 1.5, "soon": None, "-3": None, "inf": None, "nan": None}
 
 
 @BOTH_PROTOCOLS
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [("7", 7.0), ("0", 0.0), ("1.5", 1.5), ("soon", None), ("-3", None), ("inf", None), ("nan", None)],
-)
-async def test_the_provider_says_when_to_try_again(protocol: str, header: str, seconds: float | None) -> None:
-    error = await failed(protocol, refusal(429, retry_after=header))
-    assert (error.status, error.retryable, error.retry_after) == (429, True, seconds)
+async def test_the_provider_says_when_to_try_again(protocol: str) -> None:
+    async with talking(protocol, *(refusal(429, retry_after=header) for header in AFTER)) as (model, _):
+        for seconds in AFTER.values():
+            error = await failure(model, stream=False)
+            assert (error.status, error.retryable, error.retry_after) == (429, True, seconds)
 
 
 @BOTH_PROTOCOLS
@@ -182,11 +186,15 @@ async def test_an_answer_that_is_a_page_is_an_error(protocol: str) -> None:
     assert error.retryable
 
 
+SHAPES: Final[tuple[Any, ...]] = ({}, {"choices": []}, {"content": "x", "usage": 1}, [1], None)
+
+
 @BOTH_PROTOCOLS
-@pytest.mark.parametrize("body", [{}, {"choices": []}, {"content": "x", "usage": 1}, [1], None])
-async def test_an_answer_of_another_shape_is_an_error(protocol: str, body: Any) -> None:
-    error = await failed(protocol, Failure(200, body))
-    assert error.status is None
+async def test_an_answer_of_another_shape_is_an_error(protocol: str) -> None:
+    async with talking(protocol, *(Failure(200, body) for body in SHAPES)) as (model, _):
+        for _body in SHAPES:
+            error = await failure(model, stream=False)
+            assert error.status is None
 
 
 @BOTH_PROTOCOLS
@@ -229,12 +237,19 @@ async def test_a_request_that_no_provider_could_read_is_an_error() -> None:
         assert provider.requests == []
 
 
-async def test_warnings_made_errors_stay_what_they_are() -> None:
+async def test_warnings_made_errors_stay_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     def warns(_messages: list[ModelMessage], _info: AgentInfo) -> TheirResponse:
         raise DeprecationWarning("old")
 
     with pytest.raises(DeprecationWarning, match="old"):
         await PydanticAIModel(FunctionModel(warns)).generate(asking())
+
+    def named(_name: str) -> Model:
+        raise DeprecationWarning("old name")
+
+    monkeypatch.setattr("agentcore.models.pydantic_ai.infer_model", named)
+    with pytest.raises(DeprecationWarning, match="old name"):
+        PydanticAIModel("openai:gpt-0")
 
 
 async def test_a_mistake_of_the_library_is_an_error_of_the_model() -> None:
@@ -242,7 +257,7 @@ async def test_a_mistake_of_the_library_is_an_error_of_the_model() -> None:
         raise ZeroDivisionError("oh")
 
     error = await failure(PydanticAIModel(FunctionModel(fails)), stream=False)
-    assert error.reason == "ZeroDivisionError: oh"
+    assert error.reason == "pydantic-ai failed with ZeroDivisionError: oh"
     assert not error.retryable
 
 

@@ -255,6 +255,9 @@ async def test_a_thought_of_somebody_else_goes_back_as_text() -> None:
 async def test_a_plain_answer_goes_back() -> None:
     prompt = (UserMessage("hi"), AssistantMessage("hello"), UserMessage("y"))
     assert (await messages_of(OPENAI, *prompt))[1] == {"role": "assistant", "content": "hello"}
+    twice = (AssistantMessage("a"), AssistantMessage("b"), UserMessage("y"))
+    roles = [message["role"] for message in await messages_of(OPENAI, *twice)]
+    assert roles == ["assistant", "assistant", "user"]
 
 
 async def test_what_has_no_place_is_left_out_and_named() -> None:
