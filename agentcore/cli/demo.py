@@ -81,33 +81,35 @@ def _part(part: Mapping[str, Any]) -> str:
 
 
 def _pollution(console: Console, version: Version) -> Table | Text:
-    found = [(column.mode, finding) for column in version.columns for finding in column.pollution]
-    if not found:
+    modes: dict[tuple[str, str, str, str], list[str]] = {}
+    for column in version.columns:
+        for finding in column.pollution:
+            row = (_who(finding), _what(finding), finding.verdict.value, _seen(finding))
+            modes.setdefault(row, []).append(column.mode)
+    if not modes:
         return Text("Nothing was written in place: no pollution in any mode.", style="green")
     table = _table(console, "Written in place")
     for name in ("mode", "who", "what", "lasts", "seen by"):
-        table.add_column(name, ratio=3 if name in ("what", "seen by") else None, overflow="fold")
-    for mode, finding in found:
-        table.add_row(mode, _who(finding), _what(finding), _lasts(finding), _seen(finding))
+        table.add_column(name, ratio=1 if name in ("what", "seen by") else None, overflow="fold")
+    for (who, what, lasts, seen), written_in in modes.items():
+        style = "red" if lasts == Verdict.POLLUTING.value else "green"
+        table.add_row("\n".join(written_in), who, Text(what), Text(lasts, style=style), Text(seen))
     return table
 
 
 def _who(finding: Finding) -> str:
-    return f"{finding.write.hook}, step {finding.write.step}"
+    return f"{finding.write.hook}\nstep {finding.write.step}"
 
 
-def _what(finding: Finding) -> Text:
+def _what(finding: Finding) -> str:
     write = finding.write
     keys = write.handle if write.key is None else (*write.handle, write.key)
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
-    return Text(f"{write.operation} {path}\n{write.before!r} -> {write.after!r}")
-
-
-def _lasts(finding: Finding) -> Text:
-    return Text(finding.verdict.value, style="red" if finding.verdict is Verdict.POLLUTING else "green")
+    changed = repr(write.after) if write.before is None else f"{write.before!r} -> {write.after!r}"
+    return f"{write.operation} {path}\n{changed}"
 
 
 def _seen(finding: Finding) -> str:
-    prompts = ", ".join(map(str, finding.prompts)) or "none"
-    where = "; ".join(finding.paths.values()) or "nothing that outlives the step"
-    return f"prompts of steps {prompts}\n{where}"
+    prompts = ", ".join(f"prompt {step}" for step in finding.prompts) or "no prompt"
+    where = ", ".join(finding.paths.values()) or "nothing that outlives the step"
+    return f"{prompts}\n{where}"
