@@ -44,7 +44,8 @@ JS_FAULTS: Final[Mapping[str, JsFault]] = MappingProxyType(
         "prepareStep gets messages copied one level": JsFault(
             "stream",
             _PREPARE,
-            "return this.hook('prepareStep', { ...argument, messages: messages.map((m) => ({ ...m })) });",
+            "messages.forEach((message, i) => { messages[i] = { ...message }; });"
+            " return this.hook('prepareStep', argument);",
         ),
         "an override persists": JsFault(
             "stream",

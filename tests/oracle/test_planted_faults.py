@@ -30,8 +30,9 @@ Json = dict[str, Any]
 _PROGRAMS: Final = 2_000
 _HI: Final = [{"role": "user", "content": ""}]
 
-# For each fault the seed at which the check of 2,000 programs from seed 0 comes upon it, and the observation
-# in which the smallest program shows it first.
+# For each fault a seed where the check comes upon it, so it does within 2,000 programs from seed 0, and the
+# observation in which the smallest program shows it first. Programs that are small to begin with are chosen,
+# so that the tests are quick.
 _IN_PROFILE: Final = {
     "report of the chain": (0, "$.steps[0].onStepFinish"),
     "report of the content": (0, "$.steps[1].onStepFinish"),
@@ -39,24 +40,24 @@ _IN_PROFILE: Final = {
     "response made too late": (0, "$.steps[0].onStepFinish"),
     "context for one step": (241, "$.opErrors"),
     "caller's array copied": (5, "$.steps[1].prepareStep"),
-    "caller's messages copied": (1, "$.caller"),
-    "hooks get deep copies": (0, "$.caller"),
+    "caller's messages copied": (46, "$.caller"),
+    "hooks get deep copies": (46, "$.caller"),
     "results in call order": (0, "$.steps[0].onStepFinish"),
     "empty results dropped": (16, "$.steps[0].prepareStep"),
     "empty results kept": (16, "$.steps[0].prepareStep"),
     "finished steps lost": (17, "$.final"),
 }
 _IN_DRIVER: Final = {
-    "prepareStep gets clones": (0, "$.steps[0].model"),
-    "prepareStep gets messages copied one level": (1, "$.steps[0].prompt"),
-    "an override persists": (5, "$.steps[1].prompt"),
-    "a tool gets its input cloned": (1, "$.steps[0].onStepFinish"),
-    "a tool gets its messages cloned": (11, "$.steps[1].prepareStep"),
-    "a tool's output is cloned": (26, "$.steps[1].onStepFinish"),
-    "onStepFinish gets its content cloned": (5, "$.final"),
-    "onStepFinish gets its report cloned": (7, "$.final"),
-    "the prompt is cloned": (17, "$.caller"),
-    "the caller's messages are cloned": (1, "$.caller"),
+    "prepareStep gets clones": (46, "$.steps[0].model"),
+    "prepareStep gets messages copied one level": (1, "$.caller"),
+    "an override persists": (6, "$.steps[1].prompt"),
+    "a tool gets its input cloned": (15, "$.steps[0].onStepFinish"),
+    "a tool gets its messages cloned": (78, "$.steps[1].prepareStep"),
+    "a tool's output is cloned": (122, "$.steps[0].onStepFinish"),
+    "onStepFinish gets its content cloned": (114, "$.final"),
+    "onStepFinish gets its report cloned": (114, "$.final"),
+    "the prompt is cloned": (119, "$.steps[1].onStepFinish"),
+    "the caller's messages are cloned": (46, "$.caller"),
 }
 
 
@@ -93,30 +94,34 @@ _SMALLEST: Final[dict[str, Json]] = {
     },
     "an override persists": {
         "messages": _HI,
-        "script": [[_call("save", "c1", 0)]],
+        "script": [[_call("save", "c0", 0)]],
         "hooks": {"prepareStep": [[{"return": {"messages": []}}]]},
     },
     "a tool gets its input cloned": {
         "messages": _HI,
-        "tools": {"save": {"output": 0}},
-        "script": [[_call("save", "c1", {})]],
-        "hooks": {"execute": [[{"set": ["input", ""], "to": 0}]]},
+        "tools": {"look": {"output": 0, "mutate": [{"set": ["input", ""], "to": ""}]}},
+        "script": [[_call("look", "c2", {})]],
     },
-    "a tool gets its messages cloned": {
+    "a tool's output is cloned": {
         "messages": _HI,
-        "tools": {"look": {"output": 0}},
-        "script": [[_call("look", "c2", 0)]],
-        "hooks": {"execute": [[{"set": ["messages", 0, ""], "to": ""}]]},
+        "tools": {"save": {"output": {"a": ""}, "returns": "shared"}},
+        "script": [[_call("save", "c0", 0), _call("save", "c1", 0)]],
+        "hooks": {"execute": [[{"append": ["output", "a"], "with": "x"}]]},
     },
-    "onStepFinish gets its content cloned": {
+    "onStepFinish gets its report cloned": {
         "messages": _HI,
-        "script": [[{"type": "text", "text": ""}]],
-        "hooks": {"onStepFinish": [[{"set": ["content", 0], "to": ""}]]},
+        "script": [],
+        "hooks": {"onStepFinish": [[{"append": ["response", "messages"], "with": 0}]]},
+    },
+    "the prompt is cloned": {
+        "messages": _HI,
+        "script": [[_call("look", "c0", 0)]],
+        "hooks": {"model": [None, [{"set": ["prompt", 2, "content", 0, "output", ""], "to": None}]]},
     },
     "the caller's messages are cloned": {
         "messages": _HI,
         "script": [],
-        "hooks": {"prepareStep": [[{"append": ["messages", 0, "content"], "with": "x"}]]},
+        "hooks": {"prepareStep": [[{"set": ["messages", 0, ""], "to": 0}]]},
     },
 }
 
