@@ -5,7 +5,6 @@ Functions of values only; the run machine says when.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeVar
 
@@ -165,10 +164,14 @@ def goes_on(record: StepRecord) -> bool:
 
     Difference.LOOP_COUNTS_BY_CALL.
     """
-    calls = Counter(call.tool_call_id for call in record.tool_calls if not call.provider_executed)
-    answered = Counter(
+    calls = [call.tool_call_id for call in record.tool_calls if not call.provider_executed]
+    answered = [
         part.tool_call_id
         for part in record.content
         if isinstance(part, (ToolResult, ToolError)) and not part.provider_executed
-    )
-    return bool(calls) and calls <= answered
+    ]
+    for call in calls:
+        if call not in answered:
+            return False
+        answered.remove(call)
+    return bool(calls)
