@@ -6,6 +6,7 @@ so keeping every step's chains costs memory for what is new only.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ _RESPONSES: Final = frozenset({AssistantMessage, ToolMessage})
 def checked_messages(messages: Iterable[Message], path: str = "$.messages") -> Vector[Message]:
     """The messages as a vector. Raises InvalidPromptError with the path of the first that is none."""
     checked = vector(messages)
+    if _MESSAGES.issuperset(map(type, checked)):
+        return checked
     for index, message in enumerate(checked):
         if type(message) not in _MESSAGES:
             reason = f"expected a message, got {type(message).__name__}; JSON is read by message_from_wire"
@@ -38,19 +41,23 @@ def checked_messages(messages: Iterable[Message], path: str = "$.messages") -> V
 class Chains:
     """Initial chain, response chain, step input and the override of the step that is going on.
 
-    Made by `start`; `with_override` and `appended` give others. `step_input` and `folded` follow from the
-    rest and are kept because they cost the history's length to make again.
+    Made by `start`; the other methods give others. The step input is both chains, or, after a lasting edit,
+    `lasting` and the responses from `since` on; the chains themselves stay what they are. `step_input` and
+    `folded` follow from the rest and are kept because they cost the history's length to make again.
     """
 
     initial: Vector[Message]
     response: Vector[Message]
     override: Vector[Message] | None = None
+    lasting: Vector[Message] | None = None
+    since: int = 0
     step_input: Vector[Message] = field(eq=False, repr=False)
     folded: PromptState = field(eq=False, repr=False)
 
     @step_input.validator
     def _is_both_chains(self, _: attrs.Attribute[Any], value: Vector[Message]) -> None:
-        if len(value) != len(self.initial) + len(self.response):
+        before = self.initial if self.lasting is None else self.lasting
+        if len(value) != len(before) + len(self.response) - self.since:
             raise ValueError("the step input is the initial chain followed by the response chain")
 
     @classmethod
@@ -71,6 +78,41 @@ class Chains:
             return self
         return attrs.evolve(self, override=None if messages is None else checked_messages(messages))
 
+    def with_lasting(self, messages: Iterable[Message]) -> Chains:
+        """The same chains, the step input from now on being these messages and the responses to come.
+
+        Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new.
+        """
+        lasting = self.sharing(checked_messages(messages))
+        folded = self.folded_of(lasting)
+        return attrs.evolve(
+            self, lasting=lasting, since=len(self.response), step_input=lasting, folded=folded
+        )
+
+    def sharing(self, messages: Vector[Message]) -> Vector[Message]:
+        """The same messages; if they begin with the whole step input, a vector that shares its structure."""
+        if not self._begins(messages):
+            return messages
+        return self.step_input.extend(messages.tolist()[len(self.step_input) :])
+
+    def folded_of(self, messages: Vector[Message], system: SystemPrompt | None = None) -> PromptState:
+        """The prompt state of other messages; if they begin with the step input, made of what is new only.
+
+        `system` replaces the run's, if there is one.
+        """
+        if not self._begins(messages):
+            return fold(PromptState.start(self.folded.system if system is None else system), messages)
+        folded = self.folded if system is None else self.folded.with_system(system)
+        return fold(folded, messages.tolist()[len(self.step_input) :])
+
+    def _begins(self, messages: Vector[Message]) -> bool:
+        kept = self.step_input
+        return len(messages) >= len(kept) and all(map(operator.is_, kept, messages))
+
+    def with_system(self, system: SystemPrompt | None) -> Chains:
+        """The same chains under other instructions."""
+        return attrs.evolve(self, folded=self.folded.with_system(system))
+
     def appended(self, messages: Iterable[Message]) -> Chains:
         """The chains with more in the response chain and without an override, as the next step finds them.
 
@@ -87,6 +129,8 @@ class Chains:
         return Chains(
             initial=self.initial,
             response=self.response.extend(new),
+            lasting=self.lasting,
+            since=self.since,
             step_input=self.step_input.extend(new),
             folded=fold(self.folded, new),
         )

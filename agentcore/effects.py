@@ -29,8 +29,10 @@ __all__ = [
     "ApprovalsNeeded",
     "Cancelled",
     "Done",
+    "Forked",
     "HookFailed",
     "HookResult",
+    "Logged",
     "ModelAnswer",
     "ModelFailed",
     "Need",
@@ -365,6 +367,15 @@ class Cancelled:
     """Somebody cancelled the run, whatever it was waiting for."""
 
 
+@sealed
+@attrs.frozen
+class Forked:
+    """No outcome, but among them in what a run keeps: from here on other settings, and messages, hold."""
+
+    settings: Settings
+    messages: Vector[Message] | None = None
+
+
 Outcome: TypeAlias = (
     HookResult
     | HookFailed
@@ -375,3 +386,4 @@ Outcome: TypeAlias = (
     | ToolsFailed
     | Cancelled
 )
+Logged: TypeAlias = Outcome | Forked

@@ -23,6 +23,7 @@ __all__ = [
     "RunCancelledError",
     "ToolCallNotFoundForApprovalError",
     "UnexpectedOutcomeError",
+    "UnknownStepError",
     "UnknownToolCallError",
     "WireError",
 ]
@@ -206,6 +207,21 @@ class UnexpectedOutcomeError(AgentCoreError):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class UnknownStepError(AgentCoreError, LookupError):
+    """A step was asked for that the run does not have."""
+
+    wire_name = "UnknownStepError"
+
+    def __init__(self, step_number: int, known: int) -> None:
+        super().__init__(step_number, known)
+        self.step_number = step_number
+        self.known = known
+
+    def __str__(self) -> str:
+        steps = f"steps 0 to {self.known - 1}" if self.known else "no step"
+        return f"step {self.step_number} is not there; the run has {steps} of that kind"
 
 
 class RunCancelledError(AgentCoreError):

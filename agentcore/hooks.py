@@ -15,7 +15,7 @@ from agentcore.errors import InvalidJsonError, InvalidOverrideError, InvalidProm
 from agentcore.messages import Message, SystemMessage
 from agentcore.prompt import SystemPrompt, system_messages
 from agentcore.usage import Usage
-from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key
+from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
 
 __all__ = [
     "PrepareStepArguments",
@@ -73,12 +73,20 @@ def _system(value: str | SystemMessage | Iterable[SystemMessage] | None) -> Syst
 
 
 def _messages(value: Iterable[Message] | None) -> Vector[Message] | None:
+    return _message_list(value, "$.messages")
+
+
+def _lasting(value: Iterable[Message] | None) -> Vector[Message] | None:
+    return _message_list(value, "$.lasting_messages")
+
+
+def _message_list(value: Iterable[Message] | None, path: str) -> Vector[Message] | None:
     if value is None:
         return None
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise InvalidOverrideError("$.messages", f"use a list of messages, not {type(value).__name__}")
+        raise InvalidOverrideError(path, f"use a list of messages, not {type(value).__name__}")
     try:
-        return checked_messages(value)
+        return checked_messages(value, path)
     except InvalidPromptError as error:
         raise InvalidOverrideError(cast("str", error.path), error.reason) from None
 
@@ -142,6 +150,10 @@ def _is_name(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
 class StepOverride:
     """What one step uses in place of the call's own values; a field that is None is absent (claims C53, C54).
 
+    The seven fields of the package hold for the step. `lasting_messages` hold from this step on: its step
+    input, and that of later steps with the responses since (Difference.LASTING_MESSAGES); `messages` beside
+    them are what this step's own prompt is made of.
+
     Raises InvalidOverrideError, with the path of the field, for a wrong kind of value.
     """
 
@@ -152,10 +164,11 @@ class StepOverride:
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
     experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key, repr=False)
+    lasting_messages: Vector[Message] | None = field(default=None, converter=_lasting)
 
     @classmethod
     def from_result(cls, value: object) -> StepOverride:
-        """What a hook returned, as an override: None, a mapping of some of the seven fields, or an override.
+        """What a hook returned, as an override: None, a mapping of some of its fields, or an override.
 
         Raises InvalidOverrideError for anything else (Difference.OVERRIDES_CHECKED).
         """
@@ -169,7 +182,7 @@ class StepOverride:
             )
         for name in value:
             if name not in _FIELDS:
-                reason = f"no field of an override; the seven are {', '.join(_FIELDS)}"
+                reason = f"no field of an override; the fields are {', '.join(_FIELDS)}"
                 raise InvalidOverrideError(f"$.{name}", reason)
         return cls(**value)
 
@@ -209,6 +222,8 @@ class StepRecord:
     `messages` is the report: the whole response chain so far, sharing structure with the loop's own
     (Difference.REPORT_IS_THE_LOOPS_OWN). `model`, `prompt` and `experimental_context` are those of this step.
     `response_model` and `response_id` are what the provider called the model that answered, and its answer.
+    `step_input` is what hooks were shown, `initial_messages` what the run was given, and `response_start` how
+    many messages the response chain had before the step; `agentcore.account` reads an account of them.
     """
 
     step_number: int
@@ -224,6 +239,14 @@ class StepRecord:
     response_id: str | None = None
     provider_metadata: JsonObject | None = field(default=None, converter=metadata, eq=strict_key)
     warnings: tuple[str, ...] = field(default=(), converter=warnings)
+    initial_messages: Vector[Message] = field(factory=vector, repr=False)
+    step_input: Vector[Message] = field(factory=vector, repr=False)
+    response_start: int = 0
+
+    @property
+    def new_messages(self) -> Vector[Message]:
+        """The messages that this step added to the response chain."""
+        return self.messages[self.response_start :]
 
     @property
     def text(self) -> str:
@@ -244,10 +267,16 @@ def total_usage(records: Iterable[StepRecord]) -> Usage:
 @sealed
 @attrs.frozen(kw_only=True)
 class PrepareStepArguments:
-    """What `prepare_step` is called with (claim C43); all of it is values, so nothing can be written."""
+    """What `prepare_step` is called with (claim C43); all of it is values, so nothing can be written.
+
+    `messages` is the step input; the chains that it is made of are there by themselves as well, complete
+    whatever lasting edits there were.
+    """
 
     model: str
     steps: Vector[StepRecord]
     step_number: int
     messages: Vector[Message]
+    initial_messages: Vector[Message]
+    response_messages: Vector[Message]
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)

@@ -264,7 +264,7 @@ class PromptState:
     broken: tuple[int, Message] | None = None
 
     @classmethod
-    def start(cls, system: SystemPrompt | None = None) -> PromptState:
+    def start(cls, system: SystemPrompt | Iterable[SystemMessage] | None = None) -> PromptState:
         """The state before any message (rule prompt.system-first)."""
         first = system_messages(system)
         return cls(closed=cast("Vector[Message]", first), system_count=len(first))
@@ -274,7 +274,7 @@ class PromptState:
         """The instructions that the prompt begins with."""
         return cast("Vector[SystemMessage]", self.closed[: self.system_count])
 
-    def with_system(self, system: SystemPrompt) -> PromptState:
+    def with_system(self, system: SystemPrompt | Iterable[SystemMessage] | None) -> PromptState:
         """The same messages under other instructions; if as many as before, whatever the history's length."""
         first = system_messages(system)
         if len(first) != self.system_count:

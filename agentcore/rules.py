@@ -227,7 +227,10 @@ class Rule(Enum):
     )
     STEP_INPUT = (
         "step.input",
-        "The step input is the initial chain followed by the response chain.",
+        (
+            "The step input is the initial chain followed by the response chain; after a lasting edit, its "
+            "messages followed by the responses since."
+        ),
         "C9",
     )
     STEP_INITIAL_FIXED = ("step.initial-fixed", "The initial chain never changes during a run.", "C3")
@@ -238,7 +241,7 @@ class Rule(Enum):
     )
     STEP_OVERRIDE_DROPPED = (
         "step.override-dropped",
-        "Everything a step hook returned is gone at the next step.",
+        "Everything a step hook returned is gone at the next step, but for messages that are named lasting.",
         "C13, C14, C57",
     )
     OVERRIDE_ABSENT = (
@@ -426,6 +429,18 @@ class Difference(Enum):
             "for the caller's; the package keeps the field in its chains and leaves it out of prompts."
         ),
         "A misspelt field does nothing there, and what a message cannot hold cannot be written back.",
+    )
+    LASTING_MESSAGES = (
+        "difference.lasting-messages",
+        (
+            "A step hook may also return lasting_messages: this step and later ones are built on them and "
+            "the responses since, while initial and response chain stay complete; the package has no such "
+            "field (C13, C57)."
+        ),
+        (
+            "What lasts is named as such; compaction needs no writes in place, and nothing that was done is "
+            "lost."
+        ),
     )
     SAME_ID_CALLS_KEPT = (
         "difference.same-id-calls-kept",

@@ -2,16 +2,16 @@
 
 Two rules. Everything that changes a run's state is here. Nothing here does input or output, reads a clock,
 draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of it is
-given as one (`give`). Every `Run` is a value, so it can be kept, forked and played again.
+given as one (`give`). Every `Run` is a value, so it can be kept, forked and played again
+(`agentcore.history`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import attrs
-from attrs import field
 
 from agentcore.calls import (
     answers,
@@ -26,7 +26,6 @@ from agentcore.chains import Chains
 from agentcore.content import (
     Approvals,
     ContentPart,
-    ToolApprovalRequest,
     ToolCall,
     ToolError,
     ToolResult,
@@ -37,8 +36,10 @@ from agentcore.effects import (
     ApprovalsNeeded,
     Cancelled,
     Done,
+    Forked,
     HookFailed,
     HookResult,
+    Logged,
     ModelAnswer,
     ModelFailed,
     Need,
@@ -68,73 +69,29 @@ from agentcore.hooks import (
     PrepareStepArguments,
     StepOverride,
     StepRecord,
-    context,
     merge_provider_options,
     tool_choice,
-    total_usage,
 )
 from agentcore.messages import Message, ToolCallPart
+from agentcore.state import Draft, Failed, Run
 from agentcore.step import StepResults, prompt_of, step
-from agentcore.usage import Usage
-from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
+from agentcore.values import JsonObject, JsonValue, Vector, vector
 
-__all__ = ["Draft", "Failed", "Run", "give", "need", "start"]
+__all__ = ["Draft", "Failed", "Run", "forked", "give", "need", "start"]
 
 _T = TypeVar("_T")
 _AUTO: Final = tool_choice("auto")
-NO_ANSWER: Final = ModelAnswer(())
+# Runs with these needs stay in the history: before and after each step.
+_KEPT: Final = frozenset({NeedPrepareStep, NeedStepFinish})
 
 
-@sealed
-@attrs.frozen(kw_only=True)
-class Draft:
-    """The step that is going on, as far as it has come."""
+class _Next(NamedTuple):
+    """What a move makes of a run; the rest of it follows from the run before."""
 
-    override: StepOverride
-    request: NeedModel
-    active_tools: tuple[str, ...] | None
-    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
-    answer: ModelAnswer = NO_ANSWER
-    # The model's parts, with its calls checked.
-    content: tuple[ContentPart, ...] = ()
-    finish_reason: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    requests: tuple[ToolApprovalRequest, ...] = ()
-
-
-@sealed
-@attrs.frozen(kw_only=True)
-class Run:
-    """A run at one moment: its chains, its finished steps, and what it needs next."""
-
-    settings: Settings
     chains: Chains
-    steps: Vector[StepRecord] = field(factory=vector)
+    steps: Vector[StepRecord]
     pending: Need | Failed
-    # What is going on: the approvals before step 0, a step, or nothing that has begun.
     current: Approvals | Draft | None = None
-
-    @property
-    def step_number(self) -> int:
-        """The number of the step that is going on, from 0, which is the count of finished steps."""
-        return len(self.steps)
-
-    @property
-    def usage(self) -> Usage:
-        """What the finished steps used together."""
-        return total_usage(self.steps)
-
-
-@sealed
-@attrs.frozen
-class Failed:
-    """The run ended by an error; `run` is what it was just before, finished steps included.
-
-    Difference.FAILURE_KEEPS_STEPS.
-    """
-
-    error: Exception
-    run: Run
 
 
 # ---------------------------------------------------------------- the machine
@@ -146,14 +103,21 @@ def start(settings: Settings, messages: Iterable[Message]) -> Run:
     Raises InvalidPromptError if there are none, or something else among them: then there is no run yet.
     """
     chains = Chains.start(messages, settings.system)
-    run = Run(settings=settings, chains=chains, pending=_prepare_step(settings, chains, vector()))
+    pending = _prepare_step(settings, chains, vector())
+    run = Run(settings=settings, chains=chains, pending=pending, started_with=settings)
     try:
-        approvals = collect_approvals(chains.initial)
+        begun = _begun(run, collect_approvals(chains.initial))
     except AgentCoreError as error:
-        return _failed(run, error)
-    runnable = [_approved_call(part) for part in approvals.to_run if _can_run(settings.tool(part.tool_name))]
+        begun = _failed(run, error)
+    return _moved(run, begun, run.history, run.outcomes)
+
+
+def _begun(run: Run, approvals: Approvals) -> _Next:
+    runnable = [
+        _approved_call(part) for part in approvals.to_run if _can_run(run.settings.tool(part.tool_name))
+    ]
     if runnable:
-        return _need_tools(run, approvals, runnable, settings.experimental_context)
+        return _need_tools(run, approvals, runnable, run.settings.experimental_context)
     return _after_approvals(run, approvals, ())
 
 
@@ -168,15 +132,70 @@ def give(run: Run, outcome: Outcome) -> Run:
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
     that does not answer the need; the run is as it was.
     """
+    outcome = _as_value(run, outcome)
     try:
-        return _give(run, outcome)
+        after = _give(run, outcome)
     except UnexpectedOutcomeError:
         raise
     except AgentCoreError as error:
-        return _failed(run, error)
+        after = _failed(run, error)
+    history = run.history.append(run) if type(run.pending) in _KEPT else run.history
+    return _moved(run, after, history, run.outcomes.append(outcome))
 
 
-def _give(run: Run, outcome: Outcome) -> Run:  # noqa: C901, PLR0912 - this is the specification, in one table
+def _as_value(run: Run, outcome: Outcome) -> Outcome:
+    """The outcome with no more of a hook's result than the run takes from it, so that it can be kept."""
+    if type(outcome) is not HookResult or outcome.value is None:
+        return outcome
+    if isinstance(run.pending, NeedStop):
+        return HookResult(bool(outcome.value))
+    if not isinstance(run.pending, NeedPrepareStep):
+        return HookResult()
+    try:
+        return HookResult(_sharing(StepOverride.from_result(outcome.value), run.chains))
+    except AgentCoreError as error:
+        return HookFailed(error)
+
+
+def _sharing(override: StepOverride, chains: Chains) -> StepOverride:
+    # What hooks return is kept, and it is mostly the step input with something after it.
+    messages, lasting = override.messages, override.lasting_messages
+    if messages is None and lasting is None:
+        return override
+    return attrs.evolve(
+        override,
+        messages=None if messages is None else chains.sharing(messages),
+        lasting_messages=None if lasting is None else chains.sharing(lasting),
+    )
+
+
+def _moved(run: Run, after: _Next, history: Vector[Run], outcomes: Vector[Logged]) -> Run:
+    return Run(
+        settings=run.settings,
+        chains=after.chains,
+        steps=after.steps,
+        pending=after.pending,
+        current=after.current,
+        history=history,
+        outcomes=outcomes,
+        started_with=run.started_with,
+    )
+
+
+def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
+    """The run about to prepare its next step with other settings and chains, kept among its outcomes."""
+    return Run(
+        settings=settings,
+        chains=chains,
+        steps=run.steps,
+        pending=_prepare_step(settings, chains, run.steps),
+        history=run.history,
+        outcomes=run.outcomes.append(logged),
+        started_with=run.started_with,
+    )
+
+
+def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is the specification, in one table
     """The whole order of events: what follows which need."""
     match run.pending, outcome:
         case ((Done() | Failed()), _):
@@ -211,22 +230,11 @@ def _give(run: Run, outcome: Outcome) -> Run:  # noqa: C901, PLR0912 - this is t
     raise UnexpectedOutcomeError(f"the run has a {type(run.pending).__name__}, which {given} does not answer")
 
 
-def _at(run: Run, pending: Need | Failed, current: Approvals | Draft | None = None) -> Run:
-    # Said in full here and below, because attrs.evolve costs as much as the rest of such a move.
-    return Run(
-        settings=run.settings,
-        chains=run.chains,
-        steps=run.steps,
-        pending=pending,
-        current=run.current if current is None else current,
-    )
+def _at(run: Run, pending: Need | Failed, current: Approvals | Draft | None = None) -> _Next:
+    return _Next(run.chains, run.steps, pending, run.current if current is None else current)
 
 
-def _between_steps(run: Run, chains: Chains, steps: Vector[StepRecord], pending: Need) -> Run:
-    return Run(settings=run.settings, chains=chains, steps=steps, pending=pending)
-
-
-def _failed(run: Run, error: Exception) -> Run:
+def _failed(run: Run, error: Exception) -> _Next:
     return _at(run, Failed(error, run))
 
 
@@ -241,7 +249,7 @@ def _draft(run: Run) -> Draft:
 
 def _need_tools(
     run: Run, current: Approvals | Draft, calls: Sequence[ToolCall], experimental_context: JsonValue
-) -> Run:
+) -> _Next:
     # Rule override.prompt-only: the tools of a step are given its input, whatever its prompt was made of.
     wanted = NeedTools(
         calls=vector(calls),
@@ -259,13 +267,13 @@ def _can_run(tool: ToolSpec | None) -> bool:
     return tool is not None and tool.has_execute
 
 
-def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> Run:
+def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> _Next:
     chains = run.chains.appended(approval_messages(approvals, outputs))
-    return _between_steps(run, chains, run.steps, _prepare_step(run.settings, chains, run.steps))
+    return _Next(chains, run.steps, _prepare_step(run.settings, chains, run.steps))
 
 
-def _next_step(run: Run) -> Run:
-    return _between_steps(run, run.chains, run.steps, _prepare_step(run.settings, run.chains, run.steps))
+def _next_step(run: Run) -> _Next:
+    return _Next(run.chains, run.steps, _prepare_step(run.settings, run.chains, run.steps))
 
 
 def _prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord]) -> NeedPrepareStep:
@@ -274,6 +282,8 @@ def _prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord])
         steps=steps,
         step_number=len(steps),
         messages=chains.step_input,
+        initial_messages=chains.initial,
+        response_messages=chains.response,
         # Of the call, not of the step before (Difference.CONTEXT_LASTS_ITS_STEP).
         experimental_context=Frozen(settings.experimental_context),
     )
@@ -283,9 +293,12 @@ def _prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord])
 # ---------------------------------------------------------------- the model's call
 
 
-def _after_prepare_step(run: Run, override: StepOverride) -> Run:
+def _after_prepare_step(run: Run, override: StepOverride) -> _Next:
     settings = run.settings
-    chains = run.chains.with_override(override.messages)
+    chains = run.chains
+    if override.lasting_messages is not None:
+        chains = chains.with_lasting(override.lasting_messages)
+    chains = chains.with_override(override.messages)
     active = _first(override.active_tools, settings.active_tools)
     request = NeedModel(
         model=settings.model if override.model is None else override.model,
@@ -295,13 +308,14 @@ def _after_prepare_step(run: Run, override: StepOverride) -> Run:
         provider_options=merge_provider_options(settings.provider_options, override.provider_options),
     )
     draft = Draft(
+        step_input=run.chains.step_input,
         override=override,
         request=request,
         active_tools=active,
         experimental_context=Frozen(_first(override.experimental_context, settings.experimental_context)),
     )
     event = _step_start(run, chains, draft)
-    return Run(settings=settings, chains=chains, steps=run.steps, pending=NeedStepStart(event), current=draft)
+    return _Next(chains, run.steps, NeedStepStart(event), draft)
 
 
 def _first(override: _T, default: _T) -> _T:
@@ -340,7 +354,7 @@ def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
 # ---------------------------------------------------------------- the model's answer
 
 
-def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> Run:
+def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
     calls = tuple(
         checked(part, run.settings, draft.active_tools)
         for part in answer.content
@@ -348,6 +362,7 @@ def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> Run:
     )
     reason = answer.finish_reason or ("tool-calls" if calls else "stop")
     draft = Draft(
+        step_input=draft.step_input,
         override=draft.override,
         request=draft.request,
         active_tools=draft.active_tools,
@@ -371,7 +386,7 @@ def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> Run:
 # ---------------------------------------------------------------- the tools
 
 
-def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> Run:
+def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> _Next:
     requests = tuple(
         approval_request(call)
         for call in draft.calls
@@ -395,17 +410,17 @@ def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> 
 # ---------------------------------------------------------------- the end of a step
 
 
-def _after_tools(run: Run, outputs: Iterable[ToolResult | ToolError]) -> Run:
+def _after_tools(run: Run, outputs: Iterable[ToolResult | ToolError]) -> _Next:
     if isinstance(run.current, Approvals):
         return _after_approvals(run, run.current, outputs)
     return _after_step(run, _draft(run), outputs)
 
 
-def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> Run:
+def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> _Next:
     content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
     chains = step(run.chains, StepResults(draft.override, content))
     record = _record(run, draft, content, chains)
-    return _between_steps(run, chains, run.steps.append(record), NeedStepFinish(record))
+    return _Next(chains, run.steps.append(record), NeedStepFinish(record))
 
 
 def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains) -> StepRecord:
@@ -424,14 +439,17 @@ def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains
         response_id=answer.response_id,
         provider_metadata=answer.provider_metadata,
         warnings=answer.warnings,
+        initial_messages=chains.initial,
+        step_input=draft.step_input,
+        response_start=len(run.chains.response),
     )
 
 
-def _after_stop(run: Run, *, stop: bool) -> Run:
+def _after_stop(run: Run, *, stop: bool) -> _Next:
     if stop or run.step_number >= run.settings.max_steps:  # loop.stops
         return _finish(run)
     return _next_step(run)
 
 
-def _finish(run: Run) -> Run:
+def _finish(run: Run) -> _Next:
     return _at(run, NeedFinish(RunResult(steps=run.steps, messages=run.chains.response)))

@@ -11,7 +11,7 @@ from agentcore.chains import Chains
 from agentcore.content import ContentPart, to_response_messages
 from agentcore.hooks import NO_OVERRIDE, StepOverride, StepRecord
 from agentcore.messages import Message
-from agentcore.prompt import PromptState, SystemPrompt, fold
+from agentcore.prompt import SystemPrompt
 from agentcore.values import Vector, sealed, vector
 
 __all__ = ["StepRecord", "StepResults", "prompt_of", "step"]
@@ -33,12 +33,11 @@ class StepResults:
 def prompt_of(chains: Chains, system: SystemPrompt | None = None) -> Vector[Message]:
     """The prompt of a step: of its override if there is one, else of the step input.
 
-    `system` replaces the run's. Without an override it costs what is new since the last step, whatever the
-    history's length. Raises as `to_prompt` does.
+    `system` replaces the run's. Without an override, or with one that begins with the step input, folding
+    costs what is new, whatever the history's length. Raises as `to_prompt` does.
     """
     if chains.override is not None:
-        start = PromptState.start(chains.folded.system if system is None else system)
-        return fold(start, chains.override).prompt()
+        return chains.folded_of(chains.override, system).prompt()
     folded = chains.folded if system is None else chains.folded.with_system(system)
     return folded.prompt()
 

@@ -22,6 +22,7 @@ from agentcore.errors import (
     RunCancelledError,
     ToolCallNotFoundForApprovalError,
     UnexpectedOutcomeError,
+    UnknownStepError,
     UnknownToolCallError,
     WireError,
 )
@@ -52,6 +53,7 @@ EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
     (NoSuchToolError("t", ("u", "v")), "AI_NoSuchToolError", None, "Available tools: u, v."),
     (UnknownToolCallError("c"), "UnknownToolCallError", None, "tool call c"),
     (UnexpectedOutcomeError("r"), "UnexpectedOutcomeError", None, "r"),
+    (UnknownStepError(3, 2), "UnknownStepError", None, "step 3 is not there; the run has steps 0 to 1"),
     (RunCancelledError(), "RunCancelledError", None, "cancelled"),
 ]
 

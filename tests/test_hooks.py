@@ -171,5 +171,12 @@ def test_merging_is_its_recursive_definition(base: dict[str, Any], override: dic
     assert freeze(base) == frozen_base
 
 
-def test_an_override_has_exactly_seven_fields() -> None:
-    assert [name for name in dir(NO_OVERRIDE) if not name.startswith("_")] == sorted([*SEVEN, "from_result"])
+def test_an_override_has_exactly_seven_fields_and_one_of_our_own() -> None:
+    fields = [*SEVEN, "lasting_messages"]
+    assert [name for name in dir(NO_OVERRIDE) if not name.startswith("_")] == sorted([*fields, "from_result"])
+
+
+def test_lasting_messages_are_checked_as_messages_are() -> None:
+    with pytest.raises(InvalidOverrideError) as caught:
+        StepOverride.from_result({"lasting_messages": [UserMessage("u"), "x"]})
+    assert caught.value.path == "$.lasting_messages[1]"

@@ -27,8 +27,10 @@ CORE: Final = (
     "hooks",
     "step",
     "effects",
+    "state",
     "calls",
     "run",
+    "history",
 )
 # Modules of the package that may do all of it.
 SHELL: Final = {"__init__", "__main__", "demo", "agent", "driver", "events", "observe", "output", "stop"}

@@ -13,6 +13,7 @@ import pytest
 from immutabledict import immutabledict
 from pyrsistent._pvector import PythonPVector
 
+from agentcore.effects import HookResult, Settings
 from agentcore.messages import (
     Message,
     TextOutput,
@@ -22,6 +23,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
+from agentcore.run import give, start
 from agentcore.values import frozen, vector
 from agentcore.wire import message_from_wire, message_to_wire
 from test_imports import CORE
@@ -65,6 +67,7 @@ NARROW: Final[dict[str, Any]] = {"tool_choice": {"type": "tool", "toolName": "t"
 
 # Of classes whose fields depend on each other.
 EXAMPLES: Final[dict[str, Callable[[], Any]]] = {
+    "Run": lambda: give(start(Settings(model="m"), [UserMessage("x")]), HookResult()),
     "Chains": lambda: CLASSES["Chains"].start([UserMessage("x")]).with_override([UserMessage("y")]),
 }
 

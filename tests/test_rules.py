@@ -19,6 +19,7 @@ TESTS = (
     "test_step",
     "test_run",
     "test_calls",
+    "test_history",
     "oracle.test_immutable",
 )
 SOURCES = "\n".join(path.read_text("utf-8") for path in Path(agentcore.__file__).parent.glob("*.py"))

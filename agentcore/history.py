@@ -1,0 +1,97 @@
+"""What a run was: its states before and after each step, forks of them, and the run played again.
+
+A run keeps the very runs that it was, which share structure with it, so a state costs what its step added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agentcore.effects import Forked, Logged, NeedPrepareStep, NeedStepFinish, Settings
+from agentcore.errors import UnknownStepError
+from agentcore.messages import Message
+from agentcore.run import Failed, Run, forked, give, start
+
+__all__ = ["after", "before", "fork", "replay"]
+
+
+def before(run: Run, step_number: int) -> Run:
+    """The run as it was when it was about to prepare this step.
+
+    Raises UnknownStepError if it has not come to it.
+    """
+    return _moment(run, 2 * step_number, NeedPrepareStep, step_number)
+
+
+def after(run: Run, step_number: int) -> Run:
+    """The run as it was when this step had finished, before `on_step_finish`.
+
+    Raises UnknownStepError if it has not finished.
+    """
+    return _moment(run, 2 * step_number + 1, NeedStepFinish, step_number)
+
+
+def _moment(run: Run, index: int, kind: type, step_number: int) -> Run:
+    # The history has the state before step 0, the one after it, the one before step 1, and so on.
+    current = _unfailed(run)
+    if 0 <= index < len(current.history):
+        return current.history[index]
+    if index == len(current.history) and isinstance(current.pending, kind):
+        return current
+    reached = len(current.history) + isinstance(current.pending, kind)
+    raise UnknownStepError(step_number, (reached + (kind is NeedPrepareStep)) // 2)
+
+
+def _unfailed(run: Run) -> Run:
+    # A run that failed by its messages, before any outcome, has come to no step.
+    if isinstance(run.pending, Failed) and run.outcomes:
+        return run.pending.run
+    return run
+
+
+def fork(
+    run: Run,
+    step_number: int,
+    *,
+    settings: Settings | None = None,
+    messages: Iterable[Message] | None = None,
+) -> Run:
+    """A run that is about to prepare this step of that run, from there on with other settings.
+
+    `messages` are what this step and later ones are built on, in place of the step input, as with a lasting
+    edit (Difference.LASTING_MESSAGES). The step may be the one after the last, too, also of a run
+    that has ended.
+
+    Raises UnknownStepError if the run has not come to that step.
+    """
+    base = _base(run, step_number)
+    if settings is None and messages is None and isinstance(base.pending, NeedPrepareStep):
+        return base
+    chains = base.chains if messages is None else base.chains.with_lasting(messages)
+    used = base.settings if settings is None else settings
+    if used.system != base.settings.system:
+        chains = chains.with_system(used.system)
+    return forked(base, used, chains, Forked(used, None if messages is None else chains.lasting))
+
+
+def _base(run: Run, step_number: int) -> Run:
+    current = _unfailed(run)
+    between_steps = current.current is None and not isinstance(current.pending, Failed)
+    if between_steps and step_number == len(current.steps):
+        return current
+    return before(current, step_number)
+
+
+def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[Logged]) -> Run:
+    """The run that these outcomes make, as `Run.outcomes` keeps them; nothing is called, hooks neither.
+
+    Equal, with equal history, to the run that kept them, if it was started with these settings and messages.
+    Raises UnexpectedOutcomeError for outcomes that make no run, and what `start` does.
+    """
+    run = start(settings, messages)
+    for outcome in outcomes:
+        if isinstance(outcome, Forked):
+            run = fork(run, run.step_number, settings=outcome.settings, messages=outcome.messages)
+        else:
+            run = give(run, outcome)
+    return run

@@ -1,0 +1,81 @@
+"""A run at one moment, as a value."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+from attrs import field
+
+from agentcore.chains import Chains
+from agentcore.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall
+from agentcore.effects import Logged, ModelAnswer, Need, NeedModel, Settings
+from agentcore.hooks import StepOverride, StepRecord, context, total_usage
+from agentcore.messages import Message
+from agentcore.usage import Usage
+from agentcore.values import JsonValue, Vector, sealed, strict_key, vector
+
+__all__ = ["Draft", "Failed", "Run"]
+
+NO_ANSWER: Final = ModelAnswer(())
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Draft:
+    """The step that is going on, as far as it has come."""
+
+    step_input: Vector[Message]
+    override: StepOverride
+    request: NeedModel
+    active_tools: tuple[str, ...] | None
+    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
+    answer: ModelAnswer = NO_ANSWER
+    # The model's parts, with its calls checked.
+    content: tuple[ContentPart, ...] = ()
+    finish_reason: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    requests: tuple[ToolApprovalRequest, ...] = ()
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Run:
+    """A run at one moment: its chains, its finished steps, and what it needs next.
+
+    Two runs are equal if they go on alike, wherever they came from: `history` holds the runs that this one
+    was when a step was about to be prepared or had just finished, `outcomes` all that it was given, and
+    `started_with` the settings of its start, which a fork may have replaced.
+    """
+
+    settings: Settings
+    chains: Chains
+    steps: Vector[StepRecord] = field(factory=vector)
+    pending: Need | Failed
+    # What is going on: the approvals before step 0, a step, or nothing that has begun.
+    current: Approvals | Draft | None = None
+    history: Vector[Run] = field(factory=vector, eq=False, repr=False)
+    outcomes: Vector[Logged] = field(factory=vector, eq=False, repr=False)
+    started_with: Settings = field(eq=False, repr=False)
+
+    @property
+    def step_number(self) -> int:
+        """The number of the step that is going on, from 0, which is the count of finished steps."""
+        return len(self.steps)
+
+    @property
+    def usage(self) -> Usage:
+        """What the finished steps used together."""
+        return total_usage(self.steps)
+
+
+@sealed
+@attrs.frozen
+class Failed:
+    """The run ended by an error; `run` is what it was just before, finished steps included.
+
+    Difference.FAILURE_KEEPS_STEPS.
+    """
+
+    error: Exception
+    run: Run

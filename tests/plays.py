@@ -1,0 +1,267 @@
+"""Random runs, for tests of what is kept of a run: every need is answered by what a play says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import attrs
+from hypothesis import strategies as st
+from pyrsistent._pvector import PythonPVector
+
+from agentcore.content import (
+    ContentPart,
+    GeneratedFile,
+    GeneratedReasoning,
+    GeneratedText,
+    Source,
+    ToolApprovalRequest,
+    ToolError,
+    ToolResult,
+)
+from agentcore.effects import (
+    ApprovalsNeeded,
+    Cancelled,
+    Done,
+    HookFailed,
+    HookResult,
+    ModelAnswer,
+    ModelFailed,
+    NeedApprovals,
+    NeedModel,
+    NeedPrepareStep,
+    NeedStop,
+    NeedTools,
+    Outcome,
+    Settings,
+    ToolFailed,
+    ToolOutcomes,
+    ToolsFailed,
+    ToolSpec,
+    ToolSucceeded,
+)
+from agentcore.hooks import PrepareStepArguments
+from agentcore.messages import (
+    AssistantMessage,
+    ImagePart,
+    JsonOutput,
+    Message,
+    SystemMessage,
+    TextPart,
+    ToolApprovalRequestPart,
+    ToolApprovalResponsePart,
+    ToolCallPart,
+    ToolMessage,
+    UserMessage,
+)
+from agentcore.run import give, start
+from agentcore.state import Failed, Run
+from agentcore.usage import Usage
+from scripted import USER, call
+
+REMINDER: Final = UserMessage([TextPart("remember")])
+SUMMARY: Final = UserMessage([TextPart("what was before")])
+
+HISTORIES: Final[dict[str, list[Message]]] = {
+    "one": [USER],
+    "texts": [SystemMessage("s"), UserMessage("u"), AssistantMessage("a"), UserMessage([ImagePart(b"\1")])],
+    "approved": [
+        USER,
+        AssistantMessage([ToolCallPart("c0", "t", input={}), ToolApprovalRequestPart("a0", "c0")]),
+        ToolMessage([ToolApprovalResponsePart("a0", approved=True)]),
+    ],
+    "denied": [
+        USER,
+        AssistantMessage([ToolCallPart("c0", "t", input={}), ToolApprovalRequestPart("a0", "c0")]),
+        ToolMessage([ToolApprovalResponsePart("a0", approved=False, reason="no")]),
+    ],
+    "unknown approval": [USER, ToolMessage([ToolApprovalResponsePart("lost", approved=True)])],
+}
+
+SETTINGS: Final[dict[str, Settings]] = {
+    "plain": Settings(model="m", tools=[ToolSpec("t"), ToolSpec("asks", needs_approval="ask")]),
+    "full": Settings(
+        model="m",
+        system=[SystemMessage("a"), SystemMessage("b", {"p": {}})],
+        tools=[
+            ToolSpec("t", dynamic=True),
+            ToolSpec("yes", needs_approval=True),
+            ToolSpec("m", has_execute=False),
+        ],
+        tool_choice={"type": "tool", "toolName": "t"},
+        active_tools=["t", "yes"],
+        provider_options={"p": {"a": 1.5}},
+        experimental_context={"k": [1, None]},
+        max_steps=3,
+    ),
+    "toolless": Settings(model="m", system=SystemMessage("s")),
+}
+
+
+def hooked(name: str, shown: PrepareStepArguments) -> object:
+    """What a prepare_step of that name returns."""
+    messages = list(shown.messages)
+    results: dict[str, object] = {
+        "nothing": None,
+        "remind": {"messages": [*messages, REMINDER]},
+        "first": {"messages": [REMINDER, *messages]},
+        "forget": {"messages": [SUMMARY]},
+        "stay": {"lasting_messages": [*messages, REMINDER]},
+        "compact": {"lasting_messages": [SUMMARY]},
+        "both": {"lasting_messages": [SUMMARY], "messages": [*messages, REMINDER, REMINDER]},
+        "system": {"system": "other"},
+        "systems": {"system": [SystemMessage("x"), SystemMessage("y")], "messages": [*messages, REMINDER]},
+        "options": {
+            "model": "n",
+            "tool_choice": "none",
+            "active_tools": [],
+            "provider_options": {"p": {"b": []}},
+        },
+        "context": {"experimental_context": {"k": 2}},
+        "wrong": {"temperature": object()},
+    }
+    return results[name]
+
+
+HOOKS: Final = st.sampled_from(
+    [
+        "nothing",
+        "remind",
+        "first",
+        "forget",
+        "stay",
+        "compact",
+        "both",
+        "system",
+        "systems",
+        "options",
+        "context",
+    ]
+)
+
+parts: Final[st.SearchStrategy[ContentPart]] = st.one_of(
+    st.builds(call, st.sampled_from(["c", "d"]), st.sampled_from(["t", "x", "asks", "yes", "m"])),
+    st.builds(GeneratedText, st.sampled_from(["", "a", "\ud800"]), st.sampled_from([None, {"p": {"s": 1}}])),
+    st.just(GeneratedReasoning("r", {"p": {}})),
+    st.just(GeneratedFile("AQ==", "image/png")),
+    st.just(Source({"sourceType": "url", "id": "1"})),
+    st.just(call("s", "search", provider_executed=True, dynamic=True, title="S")),
+)
+SEARCH: Final = call("s", "search", provider_executed=True, dynamic=True)
+# Answers whose parts belong together, and one whose do not.
+WHOLE: Final[list[list[ContentPart]]] = [
+    [SEARCH, ToolResult(tool_call_id="s", tool_name="search", output={"a": [1]})],
+    [SEARCH, ToolError(tool_call_id="s", tool_name="search", error={"a": 1}), call("c")],
+    [SEARCH, ToolApprovalRequest("p", SEARCH)],
+    [ToolResult(tool_call_id="lost", tool_name="search", output=1)],
+    [call("c", "t", invalid=True, error="no JSON")],
+]
+contents: Final = st.one_of(
+    st.lists(parts, max_size=3), st.sampled_from(WHOLE[:3]), st.just([call("c")]), st.sampled_from(WHOLE)
+)
+
+
+@attrs.frozen(kw_only=True)
+class Play:
+    """What a run is made of, and at which of its needs something ends it."""
+
+    settings: Settings = SETTINGS["plain"]
+    messages: list[Message] = attrs.field(factory=lambda: [USER])
+    script: list[list[ContentPart]] = attrs.field(factory=list)
+    hooks: list[str] = attrs.field(factory=list)
+    ends: int | None = None
+    cancelled: bool = False
+
+    def outcome(self, run: Run, count: int) -> Outcome:
+        """The answer to what the run needs, which is its `count`-th need."""
+        wanted = run.pending
+        if count == self.ends:
+            return Cancelled() if self.cancelled else _failure(wanted)
+        match wanted:
+            case NeedPrepareStep():
+                name = self.hooks[run.step_number] if run.step_number < len(self.hooks) else "nothing"
+                return HookResult(hooked(name, wanted.arguments))
+            case NeedModel():
+                return self._answer(run.step_number)
+            case NeedTools():
+                return ToolOutcomes([_ran(one) for one in reversed(wanted.calls)])
+            case NeedApprovals():
+                return ApprovalsNeeded(one.tool_call_id for one in wanted.calls if one.tool_call_id == "d")
+            case NeedStop():
+                return HookResult([] if run.step_number < 4 else "enough")
+            case _:
+                return HookResult(object())
+
+    def _answer(self, number: int) -> ModelAnswer:
+        if number >= len(self.script):
+            return ModelAnswer([GeneratedText("end")])
+        return ModelAnswer(
+            self.script[number],
+            "tool-calls" if number else None,
+            usage=Usage(10, number, cached_input_tokens=1, reasoning_tokens=number),
+            model_id="m-1",
+            response_id=f"r{number}",
+            provider_metadata={"p": {"n": number}},
+            warnings=["w"] * number,
+        )
+
+
+def _ran(one: Any) -> ToolSucceeded | ToolFailed:
+    if one.tool_call_id == "d":
+        return ToolFailed("d", "broke")
+    return ToolSucceeded(one.tool_call_id, [1, {"a": None}], model_output=JsonOutput({"shown": True}))
+
+
+def _failure(wanted: object) -> Outcome:
+    error = RuntimeError("broke \ud800")
+    if isinstance(wanted, NeedModel):
+        return ModelFailed(error)
+    return ToolsFailed(error) if isinstance(wanted, NeedTools) else HookFailed(error)
+
+
+plays: Final = st.builds(
+    Play,
+    settings=st.sampled_from(list(SETTINGS.values())),
+    messages=st.sampled_from([*HISTORIES.values()]),
+    script=st.lists(contents, max_size=4),
+    hooks=st.lists(HOOKS, max_size=4) | st.lists(HOOKS | st.just("wrong"), max_size=4),
+    ends=st.none() | st.integers(0, 25),
+    cancelled=st.booleans(),
+)
+
+
+def on(run: Run, play: Play, count: int = 0) -> Iterator[Run]:
+    """The run and all that it comes to, as the play goes."""
+    yield run
+    while not isinstance(run.pending, (Done, Failed)):
+        run = give(run, play.outcome(run, count))
+        count += 1
+        yield run
+
+
+def played(play: Play) -> list[Run]:
+    """All the runs from the start of a play to its end."""
+    return list(on(start(play.settings, play.messages), play))
+
+
+def differences(one: Any, other: Any) -> Iterator[str]:
+    """Paths at which two runs differ, also in what their equality leaves out; errors count by text."""
+    done: set[tuple[int, int]] = set()
+    pending: list[tuple[str, Any, Any]] = [("$", one, other)]
+    while pending:
+        path, left, right = pending.pop()
+        if left is right or (id(left), id(right)) in done:
+            continue
+        done.add((id(left), id(right)))
+        if isinstance(left, Exception):
+            if str(left) != str(right):
+                yield path
+        elif type(left) is not type(right):
+            yield path
+        elif attrs.has(type(left)):
+            names = [a.name for a in attrs.fields(type(left)) if a.init]
+            pending += [(f"{path}.{name}", getattr(left, name), getattr(right, name)) for name in names]
+        elif isinstance(left, (tuple, PythonPVector)) and len(left) == len(right):
+            pending += [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(left, right, strict=True))]
+        elif left != right:
+            yield path
