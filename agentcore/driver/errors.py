@@ -46,9 +46,10 @@ class UnknownModelError(AgentCoreError):
     wire_name = "UnknownModelError"
 
     def __init__(self, model_id: str, known: Iterable[str]) -> None:
-        super().__init__(model_id, tuple(known))
+        known = tuple(known)
+        super().__init__(model_id, known)
         self.model_id = model_id
-        self.known = tuple(known)
+        self.known = known
 
     def __str__(self) -> str:
         known = ", ".join(self.known)

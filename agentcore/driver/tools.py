@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -57,11 +56,14 @@ class ToolCalls:
         self._tell = tell
 
     async def outcomes(self, concurrency: int) -> ToolOutcomes | ToolsFailed:
-        """What came of each call, in their order; of a call that fails the run, that it does."""
+        """What came of each call, in their order, or of one that it fails the run.
+
+        With a concurrency of 1 they run in their order, else they begin in any.
+        """
         calls = self._wanted.calls
         try:
-            if len(calls) == 1:
-                return ToolOutcomes([await self._run(calls[0])])
+            if len(calls) == 1 or concurrency == 1:
+                return ToolOutcomes([await self._run(call) for call in calls])
             return ToolOutcomes(await self._run_together(calls, concurrency))
         except ChunkHookError as error:
             return ToolsFailed(error.error)
@@ -126,8 +128,10 @@ class ToolCalls:
             value = await tool.call(arguments, context)
         else:
             # A thread cannot be stopped: it is left behind where a time limit says so, else waited for.
-            function = partial(tool.call, arguments, context)
-            value = await awaited(await run_sync(function, abandon_on_cancel=tool.timeout is not None))
+            # In a tuple, because trio refuses a thread's result that is a coroutine.
+            left_behind = tool.timeout is not None
+            (value,) = await run_sync(lambda: (tool.call(arguments, context),), abandon_on_cancel=left_behind)
+            value = await awaited(value)
         return tool.succeeded(call.tool_call_id, value)
 
     async def _last(self, tool: Tool, call: ToolCall, generator: Any) -> ToolSucceeded:
