@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import TypeAlias
 
 from agentcore.errors import InvalidDataContentError
 
 _ANY = None
 
-IMAGE_SIGNATURES: tuple[tuple[str, tuple[int | None, ...]], ...] = (
+Signatures: TypeAlias = tuple[tuple[str, tuple[int | None, ...]], ...]
+
+IMAGE_SIGNATURES: Signatures = (
     ("image/gif", (0x47, 0x49, 0x46)),
     ("image/png", (0x89, 0x50, 0x4E, 0x47)),
     ("image/jpeg", (0xFF, 0xD8)),
@@ -35,13 +38,13 @@ _EDGES = "".join(map(chr, range(0x21)))
 _REMOVED = str.maketrans("", "", "\t\n\r")
 
 
-def detect_image_media_type(data: str | bytes) -> str | None:
+def detect_image_media_type(data: str | bytes, signatures: Signatures = IMAGE_SIGNATURES) -> str | None:
     """The media type that the first bytes of an image (raw or base64 text) tell, or None.
 
     Raises InvalidDataContentError for text that is not base64.
     """
     head = _head(data)
-    for media_type, signature in IMAGE_SIGNATURES:
+    for media_type, signature in signatures:
         if _begins_with(head, signature):
             return media_type
     return None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from agentcore.compat.calls import Calls, StepCalls
-from agentcore.compat.convert import Approval, collect_approvals, denied_result, provider_responses
 from agentcore.compat.heap import Ref
-from agentcore.compat.js import get
+from agentcore.compat.history import Approval, collect_approvals, denied_result, provider_responses
+from agentcore.compat.js import fields, get
 from agentcore.compat.profiles import AiSdkProfile
+
+# Of a call in the history; what the tools say now counts instead.
+_TOLD_ANEW: Final = frozenset({"toolMetadata", "dynamic"})
 
 
 class Approving:
@@ -24,10 +29,10 @@ class Approving:
             PackageError: for an answer to no request, or a request about no call.
         """
         store, profile = self.store, self.profile
-        approved, denied = collect_approvals(store, step.messages)
+        approved, denied = collect_approvals(store, step.messages, once=profile.approvals_settled_once)
         if not approved and not denied:
             return []
-        local = [approval for approval in approved if not self._by_provider(approval)]
+        local = [self._asked_again(each, step) for each in approved if not self._by_provider(each)]
         results = [self.calls.run(approval.call, step) for approval in local]
         refused = [a for a in denied if profile.denial_names_approval or not self._by_provider(a)]
         made = [self._result(result) for result in self._as_ready(results)]
@@ -39,18 +44,27 @@ class Approving:
         if made or (profile.keeps_empty_results and local):
             messages.append(store.object({"role": "tool", "content": store.array(made)}))
         provider = [approval for approval in [*approved, *denied] if self._by_provider(approval)]
-        if provider:
+        if provider and profile.provider_answers:
             messages.insert(
                 0 if profile.provider_answers_first else len(messages), provider_responses(store, provider)
             )
         return messages
+
+    def _asked_again(self, approval: Approval, step: StepCalls) -> Approval:
+        """The approval as it is carried out: of a copy of the call, for which the tool is asked again."""
+        if not self.profile.approvals_asked_again:
+            return approval
+        own = {key: slot for key, slot in fields(self.store, approval.call).items() if key not in _TOLD_ANEW}
+        call = self.store.derive(self.store.object(own), approval.call)
+        self.calls.approval_request(call, step)
+        return Approval(response=approval.response, call=call)
 
     def _by_provider(self, approval: Approval) -> bool:
         return bool(get(self.store, approval.call, "providerExecuted"))
 
     def _as_ready(self, results: list[Ref | None]) -> list[Ref]:
         got = [result for result in results if result is not None]
-        if self.profile.schedule is None:
+        if self.profile.schedule is None and not self.profile.results_as_ready:
             return got
         # All were started at once, and a tool that throws is ready before one that returns.
         return sorted(got, key=lambda result: get(self.store, result, "type") != "tool-error")

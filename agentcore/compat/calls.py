@@ -1,4 +1,4 @@
-"""Tool calls in compat: from what the model sent to what is recorded, as ai@6.0.134 does it."""
+"""Tool calls in compat: from what the model sent to what is recorded."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import attrs
 from agentcore.compat.convert import Conversion
 from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, Ref, Slot, Value
 from agentcore.compat.js import fields, get, in_object_order, is_nullish
+from agentcore.compat.profiles import AiSdkProfile
 from agentcore.compat.settings import Hooks, Tool
 from agentcore.compat.views import Desk, View
 
@@ -59,24 +60,41 @@ def error_cell(desk: Desk, error: BaseException) -> Ref:
 
 @attrs.frozen(kw_only=True)
 class StepCalls:
-    """What the calls of one step share: the step's own array of messages, and the context."""
+    """What the calls of one step share: its array of messages, its tools, and the contexts by their names.
+
+    `known` are the tools that the model was told of, `tools` those that may run; `choice` is the tool choice.
+    """
 
     step_number: int
     model: Ref
-    messages: Ref
-    context: Value
+    messages: Value
+    contexts: Mapping[str, Value]
+    known: Value
+    tools: Value
+    choice: Value = UNDEFINED
 
 
 class Calls:
     """The tools of a run, and what happens to calls of them."""
 
-    def __init__(self, desk: Desk, tools: Mapping[str, Tool] | None, hooks: Hooks) -> None:
+    def __init__(
+        self, profile: AiSdkProfile, desk: Desk, tools: Mapping[str, Tool] | None, hooks: Hooks
+    ) -> None:
+        self.profile = profile
         self.desk = desk
         self.store = desk.store
         self.hooks = hooks
         self.by_function: dict[str, Tool] = {}
         self.tools: Value = UNDEFINED if tools is None else self._tools(tools)
-        self.conversion = Conversion(store=self.store, to_model_output=self._to_model_output)
+        self.conversion = Conversion(
+            store=self.store,
+            to_model_output=self._to_model_output,
+            errors_named=profile.errors_named,
+            outputs_through_json=profile.outputs_through_json,
+            results_in_call_order=profile.results_in_call_order,
+            annotated_empty_text_kept=profile.annotated_empty_text_kept,
+            invalid_input_emptied=profile.invalid_input_emptied,
+        )
 
     def _tools(self, tools: Mapping[str, Tool]) -> Ref:
         return self.store.object({name: self._tool(name, tool) for name, tool in tools.items()})
@@ -96,19 +114,15 @@ class Calls:
             own["onInputAvailable"] = Function(name=f"{name}.onInputAvailable", call=tool.on_input_available)
         return self.store.object(own)
 
-    def tool(self, name: Value) -> Value:
-        """The tool of a name in the tools of the call, which are read live."""
-        return (
-            UNDEFINED
-            if is_nullish(self.tools) or not isinstance(name, str)
-            else get(self.store, self.tools, name)
-        )
+    def tool(self, tools: Value, name: Value) -> Value:
+        """The tool of a name in a set of tools, which is read live."""
+        return UNDEFINED if is_nullish(tools) or not isinstance(name, str) else get(self.store, tools, name)
 
     def _field(self, tool: Value, key: str) -> Value:
         return UNDEFINED if is_nullish(tool) else get(self.store, tool, key)
 
     def _to_model_output(self, name: Value, call_id: Value, input: Value, output: Value) -> Slot | None:  # noqa: A002
-        function = self._field(self.tool(name), "toModelOutput")
+        function = self._field(self.tool(self.tools, name), "toModelOutput")
         if not isinstance(function, Function) or function.call is None:
             return None
         argument = self.store.object({"toolCallId": call_id, "input": input, "output": output})
@@ -117,8 +131,10 @@ class Calls:
 
     # ---------------------------------------------------------------- parsing
 
-    def parse(self, part: Ref, sent: Any) -> Ref:
+    def parse(self, part: Ref, sent: Any, known: Value) -> Ref:
         """The call that is recorded for what the model sent; `sent` is the input as plain JSON, made anew.
+
+        `known` are the tools that the model could call.
 
         An unknown tool gives an invalid call that carries its error; a call of the provider's own dynamic
         tool is none.
@@ -129,31 +145,29 @@ class Calls:
             for key in ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
         }
         call: dict[str, Value] = {"type": "tool-call", **own, "input": store.load(sent)}
-        if not is_nullish(self.tool(own["toolName"])):
+        if not is_nullish(self.tool(known, own["toolName"])):
             return store.object(call)
         if own["providerExecuted"] and get(store, part, "dynamic"):
             return store.object({**call, "providerExecuted": True, "dynamic": True})
-        error = {"name": "AI_NoSuchToolError", "message": self._no_such_tool(own["toolName"])}
+        error = {"name": "AI_NoSuchToolError", "message": self._no_such_tool(known, own["toolName"])}
         return store.object(
             {**call, "dynamic": True, "invalid": True, "error": store.object(error, ErrorCell)}
         )
 
-    def _no_such_tool(self, name: Value) -> str:
-        known = in_object_order(fields(self.store, self.tools))
-        tools = (
-            "No tools are available." if is_nullish(self.tools) else f"Available tools: {', '.join(known)}."
-        )
+    def _no_such_tool(self, known: Value, name: Value) -> str:
+        names = in_object_order(fields(self.store, known))
+        tools = "No tools are available." if is_nullish(known) else f"Available tools: {', '.join(names)}."
         return f"Model tried to call unavailable tool '{name}'. {tools}"
 
     def invalid_result(self, call: Ref) -> Ref:
         """The tool error that an invalid call is answered with."""
         read = {key: get(self.store, call, key) for key in ("toolCallId", "toolName", "input")}
-        message = get(self.store, get(self.store, call, "error"), "message")
+        message = self.conversion.error_text(get(self.store, call, "error"))
         return self.store.object({"type": "tool-error", **read, "error": message, "dynamic": True})
 
     def input_available(self, call: Ref, step: StepCalls) -> None:
         """Tells the tool that its input is complete."""
-        function = self._field(self.tool(get(self.store, call, "toolName")), "onInputAvailable")
+        function = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "onInputAvailable")
         if isinstance(function, Function) and function.call is not None:
             options = {"input": get(self.store, call, "input"), **self._options(call, step)}
             self.desk.hook = "onInputAvailable"
@@ -161,7 +175,7 @@ class Calls:
 
     def approval_request(self, call: Ref, step: StepCalls) -> Ref | None:
         """The request for a human's approval, if the tool wants one; its drawn id is left out."""
-        needs = self._field(self.tool(get(self.store, call, "toolName")), "needsApproval")
+        needs = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
         if isinstance(needs, Function) and needs.call is not None:
             self.desk.hook = "needsApproval"
             options = self.desk.view(self.store.object(self._options(call, step)), ("needsApproval",))
@@ -178,44 +192,55 @@ class Calls:
         return {
             "toolCallId": get(self.store, call, "toolCallId"),
             "messages": step.messages,
-            "experimental_context": step.context,
+            self.profile.contexts.in_options: self._context(call, step),
         }
+
+    def _context(self, call: Ref, step: StepCalls) -> Value:
+        contexts = self.profile.contexts
+        context = step.contexts.get(contexts.for_tools, UNDEFINED)
+        return self.tool(context, get(self.store, call, "toolName")) if contexts.by_tool else context
 
     # ---------------------------------------------------------------- running
 
     def run(self, call: Ref, step: StepCalls) -> Ref | None:
         """Runs a call: its result or error as recorded; None for a tool without execute."""
         store = self.store
-        tool = self.tool(get(store, call, "toolName"))
+        tool = self.tool(step.tools, get(store, call, "toolName"))
         execute = self._field(tool, "execute")
-        if is_nullish(execute):
+        if is_nullish(execute) or (self.profile.runs_only_functions and not isinstance(execute, Function)):
             return None
-        event: dict[str, Value] = {
-            "stepNumber": step.step_number,
-            "model": step.model,
-            "toolCall": call,
-            "messages": step.messages,
-            "experimental_context": step.context,
-        }
         read: dict[str, Value] = {key: get(store, call, key) for key in ("toolCallId", "toolName", "input")}
         metadata = get(store, call, "providerMetadata")
         rest: dict[str, Value] = {
             "dynamic": self._field(tool, "type") == "dynamic",
             "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
         }
-        notify(self.desk, "onToolCallStart", self.hooks.on_tool_call_start, lambda: store.object(event))
+        event = self._event(call, step)
+        notify(self.desk, "onToolCallStart", self.hooks.on_tool_call_start, lambda: self._told(event))
         try:
             output = self._execute(execute, read["input"], step, call)
         except HookError as error:
             thrown = error_cell(self.desk, error.original)
-            failed = {**event, "success": False, "error": thrown}
-            notify(
-                self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: store.object(failed)
-            )
-            return store.object({"type": "tool-error", **read, "error": thrown, **rest})
-        done = {**event, "success": True, "output": output}
-        notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: store.object(done))
-        return store.object({"type": "tool-result", **read, "output": output, **rest})
+            result = store.object({"type": "tool-error", **read, "error": thrown, **rest})
+            ended = {**event, "success": False, "error": thrown, "toolOutput": result}
+        else:
+            result = store.object({"type": "tool-result", **read, "output": output, **rest})
+            ended = {**event, "success": True, "output": output, "toolOutput": result}
+        notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: self._told(ended))
+        return result
+
+    def _event(self, call: Ref, step: StepCalls) -> dict[str, Value]:
+        return {
+            "stepNumber": step.step_number,
+            "model": step.model,
+            "toolCall": call,
+            "messages": step.messages,
+            "toolContext": self._context(call, step),
+            **step.contexts,
+        }
+
+    def _told(self, values: Mapping[str, Value]) -> Ref:
+        return self.store.object({name: values.get(name, UNDEFINED) for name in self.profile.tool_events})
 
     def _execute(self, execute: Value, input: Value, step: StepCalls, call: Ref) -> Value:  # noqa: A002
         if not isinstance(execute, Function) or execute.call is None:

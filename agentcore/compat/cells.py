@@ -109,6 +109,12 @@ class StepCell(ObjectCell):
     __slots__ = ()
 
 
+class CopyingStepCell(StepCell):
+    """A step result whose `reasoning` are new objects rather than parts of the content."""
+
+    __slots__ = ()
+
+
 Cell: TypeAlias = tuple[Slot, ...] | ObjectCell
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from agentcore.compat.heap import (
     DEEPEST,
     UNDEFINED,
+    CopyingStepCell,
     DepthError,
     ErrorCell,
     Function,
@@ -56,7 +57,7 @@ def get(store: Store, value: Value, key: str) -> Value:
         if isinstance(cell, tuple):
             return len(cell) if key == "length" else UNDEFINED
         slot: Value = cell.get(key, UNDEFINED)
-        if slot is UNDEFINED and type(cell) is StepCell and key in computed_fields:
+        if slot is UNDEFINED and isinstance(cell, StepCell) and key in computed_fields:
             return computed(store, value, key)
         return slot
     if value is None or value is UNDEFINED:
@@ -276,9 +277,23 @@ def _text(store: Store, step: Ref) -> Value:
     return joined(store, [get(store, part, "text") for part in _parts(store, step, "text")])
 
 
+def _reasoning(store: Store, step: Ref) -> Value:
+    parts = _parts(store, step, "reasoning")
+    if not isinstance(store.cells[step.address], CopyingStepCell):
+        return store.array(parts)
+    copies = []
+    for part in parts:
+        metadata = get(store, part, "providerMetadata")
+        copy = {"type": "reasoning", "text": get(store, part, "text")}
+        copies.append(store.object(copy if is_nullish(metadata) else {**copy, "providerOptions": metadata}))
+    return store.array(copies)
+
+
 def _reasoning_text(store: Store, step: Ref) -> Value:
     parts = _parts(store, step, "reasoning")
-    return joined(store, [get(store, part, "text") for part in parts]) if parts else UNDEFINED
+    whole = joined(store, [get(store, part, "text") for part in parts]) if parts else UNDEFINED
+    empty = whole == "" and isinstance(store.cells[step.address], CopyingStepCell)
+    return UNDEFINED if empty else whole
 
 
 def _files(store: Store, step: Ref) -> Value:
@@ -288,7 +303,7 @@ def _files(store: Store, step: Ref) -> Value:
 
 computed_fields: Final[dict[str, Callable[[Store, Ref], Value]]] = {
     "text": _text,
-    "reasoning": _list_of("reasoning"),
+    "reasoning": _reasoning,
     "reasoningText": _reasoning_text,
     "files": _files,
     "sources": _list_of("source"),

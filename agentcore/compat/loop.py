@@ -6,13 +6,14 @@ of the profile decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import attrs
 
 from agentcore.compat.approving import Approving
 from agentcore.compat.calls import Calls, HookError, StepCalls, called, notify, observe
-from agentcore.compat.convert import check_messages, check_system, prompt
+from agentcore.compat.copying import deep_copy
 from agentcore.compat.heap import (
     UNDEFINED,
     DataCloneError,
@@ -20,19 +21,33 @@ from agentcore.compat.heap import (
     HeapTypeError,
     Ref,
     Slot,
-    StepCell,
     Store,
     Value,
 )
-from agentcore.compat.js import PackageError, computed_fields, elements, get, is_nullish, or_else
+from agentcore.compat.history import check_messages, check_roles, check_system
+from agentcore.compat.js import PackageError, elements, get, is_nullish, or_else
 from agentcore.compat.models import Models
-from agentcore.compat.offered import merged, offered_choice, offered_tools
+from agentcore.compat.offered import active_tools, merged, offered_choice, offered_tools
 from agentcore.compat.outcome import Outcome, Snapshot
-from agentcore.compat.profiles import AiSdkProfile, CopyDepth, Failure, Lifetime, Moment, Report
+from agentcore.compat.profiles import (
+    AiSdkProfile,
+    Base,
+    CopyDepth,
+    Failure,
+    FileShape,
+    Lifetime,
+    Moment,
+    PromptCheck,
+    Report,
+)
+from agentcore.compat.prompts import PLAIN, prompt
 from agentcore.compat.record import Recorded, Sent, record
+from agentcore.compat.results import finish_event, result_messages, step_result
 from agentcore.compat.settings import Settings
+from agentcore.compat.tagged import TAGGED
 from agentcore.compat.views import Desk
 
+_RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
 _CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
 
 
@@ -47,10 +62,17 @@ class _Step:
     system: Value
     messages: Value
     prompt: Ref
+    offered: Value
     tools: Value
+    runnable: Value
+    chosen: Value
     tool_choice: Value
     active_tools: Value
     provider_options: Value
+
+    def seen_by_tools(self, profile: AiSdkProfile) -> Value:
+        """The messages that the step's tools are given."""
+        return self.messages if profile.tools_see_override else self.input
 
 
 class AiSdkLoop:
@@ -62,25 +84,39 @@ class AiSdkLoop:
         self.hooks = settings.hooks
         self.desk = desk if desk is not None else Desk(Store())
         self.store = self.desk.store
-        self.calls = Calls(self.desk, settings.tools, settings.hooks)
+        self.calls = Calls(profile, self.desk, settings.tools, settings.hooks)
         self.caller = self.store.array([self.store.load(message) for message in settings.messages])
         if settings.frozen:
             self.store.seal(self.caller)
-        self.models = Models(self.desk)
+        self.rules = attrs.evolve(
+            _RULES[profile.files],
+            merged_options_kept=profile.merged_options_kept,
+            approvals_excuse_results=profile.approvals_excuse_results,
+        )
+        self.models = Models(self.desk, profile.model_version)
         self.model = self.models.new(settings.model)
         options = {key: self.store.load(value) for key, value in settings.options.items()}
         self.options: Mapping[str, Value] = options
         self.system: Value = UNDEFINED if settings.system is None else self.store.load(settings.system)
-        self.context: Value = options.get("experimental_context", UNDEFINED)
+        if "instructions" in profile.shown_to_prepare_step:
+            self.system = options.get("instructions", self.system)
+        self.initial_system = self.system
+        self.contexts = {name: self._context(name) for name in profile.contexts.names}
+        self.step_contexts: Mapping[str, Value] = dict(self.contexts)
         self.initial = self.caller
         self.response = self.store.array(())
+        self.carried = self.response
+        self.answered: tuple[Slot, ...] = ()
         self.steps = self.store.array(())
         self.reported: tuple[Slot, ...] = ()
         self.in_stream = False
         self.last_reason = "other"
-        self.step_context = self.context
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
+
+    def _context(self, name: str) -> Value:
+        missing = name not in self.options and self.profile.contexts.always
+        return self.store.object({}) if missing else self._option(name)
 
     # ---------------------------------------------------------------- the run
 
@@ -98,10 +134,11 @@ class AiSdkLoop:
         return self.outcome
 
     def _failed(self, error: BaseException) -> None:
-        self.outcome.error = error.original if isinstance(error, HookError) else error
+        if self.outcome.error is None:
+            self.outcome.error = error.original if isinstance(error, HookError) else error
         if self.profile.failure is Failure.REJECTED or self.outcome.steps is not None:
             return
-        self.outcome.hung = self.in_stream
+        self.outcome.hung = self.in_stream and not self.profile.breaks_settle
         if not self.in_stream:
             try:
                 self._finish(ended=False)
@@ -109,10 +146,18 @@ class AiSdkLoop:
                 return
 
     def _start(self) -> None:
-        check_system(self.store, self.system)
-        check_messages(self.store, self.caller)
+        if self.profile.prompt_check is PromptCheck.SCHEMA:
+            check_system(self.store, self.system)
+            check_messages(self.store, self.caller)
+        else:
+            check_roles(self.store, self.caller, self._option("allowSystemInMessages"))
         self.initial = self._crossed(self.caller, self.profile.caller_to_initial)
-        event = {"messages": self.caller, "system": self.system, "tools": self.calls.tools, **self.options}
+        event = {"messages": self.caller, "tools": self.calls.tools, **self.options, **self.contexts}
+        event |= {
+            name: self.system
+            for name in ("system", "instructions")
+            if name in self.profile.shown_at_step_start
+        }
         notify(self.desk, "onStart", self.hooks.on_start, lambda: self.store.object(event))
 
     def _crossed(self, messages: Ref, depth: CopyDepth) -> Ref:
@@ -125,11 +170,17 @@ class AiSdkLoop:
 
     def _approvals(self) -> None:
         step = StepCalls(
-            step_number=0, model=self.models.info(self.model), messages=self.initial, context=self.context
+            step_number=0,
+            model=self.models.info(self.model),
+            messages=self.initial,
+            contexts=self.contexts,
+            known=self.calls.tools,
+            tools=self.calls.tools,
         )
         messages = Approving(self.profile, self.calls).messages(step)
         self.store.push(self.response, messages)
-        self.reported = tuple(messages)
+        self.answered = self.reported = tuple(messages)
+        self.carried = self._listed()
 
     # ---------------------------------------------------------------- one step
 
@@ -141,33 +192,48 @@ class AiSdkLoop:
         sent = self._model_called(step)
         self.in_stream = True
         context = StepCalls(
-            step_number=step.number, model=step.model_info, messages=step.input, context=self.context
+            step_number=step.number,
+            model=step.model_info,
+            messages=step.seen_by_tools(self.profile),
+            contexts=self.contexts,
+            known=step.offered,
+            tools=step.runnable,
+            choice=step.tool_choice,
         )
         recorded = record(self.profile, self.calls, sent, context)
         self._record_step(step, recorded, sent)
         return self._goes_on(recorded)
 
+    def _listed(self) -> Ref:
+        both = (*elements(self.store, self.initial), *elements(self.store, self.response))
+        return self.store.derive(self.store.array(both), self.initial, self.response)
+
     def _prepared(self) -> _Step:
-        store = self.store
+        store, profile = self.store, self.profile
         self.desk.step += 1
         number = len(elements(store, self.steps))
-        both = (*elements(store, self.initial), *elements(store, self.response))
-        listed = store.derive(store.array(both), self.initial, self.response)
-        step_input = listed if self.profile.chains_to_hooks <= CopyDepth.LIST else store.clone(listed)
+        listed = self.carried if profile.base is Base.CARRIED else self._listed()
+        step_input = listed if profile.chains_to_hooks <= CopyDepth.LIST else store.clone(listed)
         result = self._prepare_step(number, step_input)  # type: ignore[arg-type]
         model = self.models.resolved(or_else(self._override(result, "model"), self.model))
-        system = or_else(self._override(result, "system"), self.system)
+        system = or_else(self._system_override(result), self.system)
         messages = or_else(self._override(result, "messages"), step_input)
-        model_prompt = prompt(store, system, messages)
+        self._persist(result, system, messages)
+        if profile.steps_checked:
+            check_roles(store, messages, self._option("allowSystemInMessages"))
+        model_prompt = prompt(store, system, messages, self.rules)
         self._snapshot("prompt", stepInput=step_input, override=messages, prompt=model_prompt)
         active = or_else(self._override(result, "activeTools"), self._option("activeTools"))
         choice = or_else(self._override(result, "toolChoice"), self._option("toolChoice"))
-        tools = offered_tools(store, self.calls.tools, active)
-        tool_choice = UNDEFINED if tools is UNDEFINED else offered_choice(store, choice)
-        step_context = or_else(self._override(result, "experimental_context"), self.context)
-        self.step_context = step_context
-        if self.profile.context_lives is Lifetime.RUN:
-            self.context = step_context
+        offered = (
+            active_tools(store, self.calls.tools, active)
+            if profile.active_tools_enforced
+            else self.calls.tools
+        )
+        tools = self._tools(offered, active)
+        given = tools is not UNDEFINED or profile.tool_choice_enforced
+        tool_choice = offered_choice(store, choice) if given else UNDEFINED
+        forbidden = profile.tool_choice_enforced and get(store, tool_choice, "type") == "none"
         return _Step(
             number=number,
             input=step_input,  # type: ignore[arg-type]
@@ -176,13 +242,36 @@ class AiSdkLoop:
             system=system,
             messages=messages,
             prompt=model_prompt,
+            offered=offered,
             tools=tools,
+            runnable=UNDEFINED if forbidden else offered,
+            chosen=choice,
             tool_choice=tool_choice,
             active_tools=active,
             provider_options=merged(
                 store, self._option("providerOptions"), self._override(result, "providerOptions")
             ),
         )
+
+    def _persist(self, result: Value, system: Value, messages: Value) -> None:
+        """What of a hook's result is in force from now on."""
+        self.step_contexts = {
+            name: or_else(self._override(result, name), context) for name, context in self.contexts.items()
+        }
+        if self.profile.context_lives is Lifetime.RUN:
+            self.contexts = dict(self.step_contexts)
+        if self.profile.system_lives is Lifetime.RUN:
+            self.system = system
+        if self.profile.base is Base.CARRIED:
+            self.carried = messages  # type: ignore[assignment]
+
+    def _tools(self, offered: Value, active: Value) -> Value:
+        return offered_tools(self.store, offered, UNDEFINED if self.profile.active_tools_enforced else active)
+
+    def _system_override(self, result: Value) -> Value:
+        named = "instructions" in self.profile.shown_to_prepare_step
+        instructions = self._override(result, "instructions") if named else UNDEFINED
+        return or_else(instructions, self._override(result, "system"))
 
     def _option(self, name: str) -> Value:
         return self.options.get(name, UNDEFINED)
@@ -191,16 +280,24 @@ class AiSdkLoop:
         return UNDEFINED if is_nullish(result) else get(self.store, result, name)
 
     def _prepare_step(self, number: int, step_input: Ref) -> Value:
+        # The package reads the earlier reports whether or not there is a hook.
+        so_far = self.profile.report is Report.OWN
+        response_messages = self.result_messages() if so_far else UNDEFINED
         if self.hooks.prepare_step is None:
             return UNDEFINED
-        argument = self.store.object(
+        argument = self._shown(
+            self.profile.shown_to_prepare_step,
             {
                 "model": self.model,
                 "steps": self.steps,
                 "stepNumber": number,
                 "messages": step_input,
-                "experimental_context": self.context,
-            }
+                "instructions": self.system,
+                "initialInstructions": self.initial_system,
+                "initialMessages": self.initial,
+                "responseMessages": response_messages,
+                **self.contexts,
+            },
         )
         self.desk.hook = "prepareStep"
         returned = called(self.hooks.prepare_step, self.desk.view(argument, ("prepareStep",)))
@@ -209,20 +306,37 @@ class AiSdkLoop:
     def _step_started(self, step: _Step) -> None:
         if self.hooks.on_step_start is None:
             return
+        tools, choice = step.tools, step.tool_choice
+        if self.profile.offered_twice:
+            tools = self._tools(step.offered, step.active_tools)
+            choice = offered_choice(self.store, step.chosen)
         event = {
             "stepNumber": step.number,
             "model": step.model_info,
+            "provider": get(self.store, step.model, "provider"),
+            "modelId": get(self.store, step.model, "modelId"),
             "system": step.system,
+            "instructions": step.system,
             "messages": step.messages,
             "tools": self.calls.tools,
-            "toolChoice": step.tool_choice,
+            "toolChoice": choice,
+            "chosen": step.chosen,
+            "stepToolChoice": choice,
             "activeTools": step.active_tools,
             "steps": self.store.array(elements(self.store, self.steps)),
             "providerOptions": step.provider_options,
             "stopWhen": self.store.array([Function(name="stopWhen"), Function(name="stepCountIs")]),
-            "experimental_context": self.step_context,
+            "promptMessages": step.prompt,
+            "stepTools": tools,
+            **self.step_contexts,
         }
-        observe(self.desk, "onStepStart", self.hooks.on_step_start, self.store.object(event))
+        shown = self._shown(self.profile.shown_at_step_start, event)
+        observe(self.desk, "onStepStart", self.hooks.on_step_start, shown)
+
+    def _shown(self, names: Iterable[str], values: Mapping[str, Value]) -> Ref:
+        """The argument of a hook: `name` or `name=value's name`."""
+        pairs = (name.partition("=") for name in names)
+        return self.store.object({name: values[source or name] for name, _, source in pairs})
 
     def _model_called(self, step: _Step) -> Sent:
         options = self.store.object(
@@ -240,55 +354,51 @@ class AiSdkLoop:
     def _record_step(self, step: _Step, recorded: Recorded, sent: Sent) -> None:
         profile, store = self.profile, self.store
         content = store.array(recorded.content)
+        made: list[Ref] = []
         if profile.response_made is Moment.BEFORE_STEP_FINISH:
-            store.push(self.response, self.calls.conversion.messages(content))
-        report, own = self._report(content)
+            made = self.calls.conversion.messages(content)
+            if profile.base is Base.CHAINS:
+                store.push(self.response, made)
+        report, own = self._report(content, made)
         self.last_reason = sent.finish_reason
-        result = self._step_result(step, content, report)
+        if recorded.broken is not None:
+            self.last_reason = "error"
+            self.outcome.error = self.outcome.error or recorded.broken
+        model = step.model_info if profile.records_step_model else self.models.info(self.model)
+        own_fields = {"stepNumber": step.number, "model": model, **self.step_contexts, "content": content}
+        result = step_result(profile, store, {**own_fields, "finishReason": self.last_reason}, report)
         if profile.step_recorded is Moment.BEFORE_STEP_FINISH:
             store.push(self.steps, [result])
+        if profile.base_made is Moment.BEFORE_STEP_FINISH:
+            self._carry(step, made)
         self._snapshot("finish", report=report, content=content)
         observe(self.desk, "onStepFinish", self.hooks.on_step_finish, result)
         if profile.step_recorded is not Moment.BEFORE_STEP_FINISH:
             store.push(self.steps, [result])
+        if profile.base_made is Moment.AFTER_STEP_FINISH:
+            self._carry(step, made)
         self.reported = (*self.reported, *own)
 
-    def _report(self, content: Ref) -> tuple[Ref, list[Ref]]:
+    def _carry(self, step: _Step, made: list[Ref]) -> None:
+        if self.profile.base is Base.CARRIED:
+            both = (*elements(self.store, step.messages), *made)
+            self.carried = self.store.derive(self.store.array(both), step.messages)
+
+    def _report(self, content: Ref, made: list[Ref]) -> tuple[Ref, list[Ref]]:
         """`response.messages` of the step, and the messages in it that later reports share."""
+        if self.profile.report is Report.OWN:
+            return deep_copy(self.store, self.store.array(made)), []  # type: ignore[return-value]
         if self.profile.report is Report.CHAIN:
             return self.store.clone(self.response), []  # type: ignore[return-value]
         own = self.calls.conversion.messages(content)
         return self.store.array((*self.reported, *own)), own
 
-    def _step_result(self, step: _Step, content: Ref, report: Ref) -> Ref:
-        store = self.store
-        model = step.model_info if self.profile.records_step_model else self.models.info(self.model)
-        response = store.object({"modelId": get(store, model, "modelId"), "messages": report})
-        return store.object(
-            {
-                "stepNumber": step.number,
-                "model": model,
-                "experimental_context": self.step_context,
-                "content": content,
-                "finishReason": self.last_reason,
-                "usage": store.load(
-                    {
-                        "inputTokens": 1,
-                        "inputTokenDetails": {},
-                        "outputTokens": 1,
-                        "outputTokenDetails": {},
-                        "totalTokens": 2,
-                    }
-                ),
-                "warnings": store.array(()),
-                "request": store.object({}),
-                "response": response,
-            },
-            StepCell,
-        )
-
     def _goes_on(self, recorded: Recorded) -> bool:
         store = self.store
+        if self.profile.last_step_read:
+            reason = get(store, _last(elements(store, self.steps)), "finishReason")
+            if reason == "interrupted":
+                return False
         calls = [call for call in recorded.calls if get(store, call, "providerExecuted") is not True]
         outputs = [
             output for output in recorded.outputs if get(store, output, "providerExecuted") is not True
@@ -321,8 +431,11 @@ class AiSdkLoop:
             get(store, get(store, step, "usage"), "inputTokens")
         last = _last(steps)
         self._finished(last)
-        if get(store, last, "finishReason") == "stop":
+        reason = get(store, last, "finishReason")
+        if reason == "stop":
             get(store, last, "text")
+        elif self.profile.last_step_read and reason != "tool-calls":
+            get(store, get(store, last, "text"), "length")
         self.outcome.finish_reason = get(store, _last(elements(store, self.steps)), "finishReason")
         self.outcome.steps = self.steps
 
@@ -336,30 +449,23 @@ class AiSdkLoop:
         self._finished(steps[-1])
 
     def _finished(self, last: Value) -> None:
-        store = self.store
-        names = (
-            "stepNumber",
-            "model",
-            "experimental_context",
-            "finishReason",
-            "usage",
-            "content",
-            "response",
-        )
-        event = {name: get(store, last, name) for name in (*names, *computed_fields)}
-        event["steps"] = self.steps
-        observe(self.desk, "onFinish", self.hooks.on_finish, store.object(event))
+        event = finish_event(self.profile, self.store, self.steps, last, self.answered)
+        observe(self.desk, "onFinish", self.hooks.on_finish, event)
+
+    def result_messages(self) -> Value:
+        """The messages that the run's result has, of the steps until now.
+
+        Raises:
+            HeapTypeError: if a hook left no report that they could be read from.
+        """
+        return result_messages(self.profile, self.store, self.steps, self.answered)
 
     # ---------------------------------------------------------------- for the pollution report
 
     def _snapshot(self, moment: str, **holders: Value) -> None:
         if self.store.watching:
-            always = {
-                "caller": self.caller,
-                "initial": self.initial,
-                "response": self.response,
-                "steps": self.steps,
-            }
+            chain = self.carried if self.profile.base is Base.CARRIED else self.response
+            always = {"caller": self.caller, "initial": self.initial, "response": chain, "steps": self.steps}
             self.snapshots.append(
                 Snapshot(
                     moment=moment, step=self.desk.step, holders={**always, **holders}, heap=self.store.heap()

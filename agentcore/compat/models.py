@@ -13,15 +13,16 @@ from agentcore.compat.views import Desk
 class Models:
     """Makes and calls the models of a run."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, version: str) -> None:
         self.desk = desk
+        self.version = version
         self.store = desk.store
 
     def new(self, model: Model) -> Ref:
         """A model object."""
         return self.store.object(
             {
-                "specificationVersion": "v3",
+                "specificationVersion": self.version,
                 "provider": "scripted",
                 "modelId": model.id,
                 "supportedUrls": self.store.object({"*/*": self.store.array([Function(name="/.*/")])}),
@@ -51,7 +52,7 @@ class Models:
         """
         if not is_object(model):
             raise PackageError("AI_NoSuchModelError", "a model is an object here, not a name of a gateway's")
-        if get(self.store, model, "specificationVersion") not in ("v2", "v3"):
+        if get(self.store, model, "specificationVersion") not in ("v2", "v3", self.version):
             raise PackageError("AI_UnsupportedModelVersionError", "Unsupported model version")
         return model  # type: ignore[return-value]
 

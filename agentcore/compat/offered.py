@@ -8,6 +8,14 @@ from agentcore.compat.heap import UNDEFINED, HeapTypeError, Slot, Store, Value
 from agentcore.compat.js import elements, fields, get, in_object_order, is_array, is_nullish, is_object
 
 
+def active_tools(store: Store, tools: Value, active: Value) -> Value:
+    """The tools themselves unless some are named: then a new object of those."""
+    if is_nullish(tools) or is_nullish(active):
+        return tools
+    own = fields(store, tools)
+    return store.object({name: own[name] for name in in_object_order(own) if includes(store, active, name)})
+
+
 def offered_tools(store: Store, tools: Value, active: Value) -> Value:
     """The definitions of the tools that are active, undefined if there are no tools."""
     if is_nullish(tools) or not fields(store, tools):

@@ -44,6 +44,43 @@ class Report(Enum):
 
     CONTENT = "a second conversion of the step's content, after those of the earlier steps"
     CHAIN = "a structured clone of all response messages"
+    OWN = "a deep copy of the step's own messages"
+
+
+class Base(Enum):
+    """What a step's messages are, before its hook."""
+
+    CHAINS = "the initial and the response messages, listed anew"
+    CARRIED = "what the step before was given, hooks' changes included, and its response"
+
+
+class PromptCheck(Enum):
+    """What is checked of the messages of a call."""
+
+    SCHEMA = "that there are some, all as the schema says, and that a system prompt is one"
+    ROLES = "that there are some, and no system message unless the call allows it"
+
+
+class FileShape(Enum):
+    """How a prompt holds files."""
+
+    PLAIN = "their data or address as they are"
+    TAGGED = "an object that says what kind of data it is"
+
+
+@attrs.frozen(kw_only=True)
+class Contexts:
+    """The values that a call hands to its hooks and tools.
+
+    `names` are the settings they come from; `always` tells that an empty object stands in for a missing one.
+    A tool's options have the one called `for_tools` as `in_options`: whole, or what it has `by_tool`.
+    """
+
+    names: tuple[str, ...]
+    always: bool
+    for_tools: str
+    in_options: str
+    by_tool: bool
 
 
 class Failure(Enum):
@@ -88,25 +125,102 @@ class AiSdkProfile:
 
     name: str
     package: str
+
+    # The chains.
     caller_to_initial: CopyDepth
     chains_to_hooks: CopyDepth
+    base: Base
+    system_lives: Lifetime
+    contexts: Contexts
+    context_lives: Lifetime
+
+    # The report.
     report: Report
     response_made: Moment
+    base_made: Moment
+    """When a carried base is made: what was pushed to the list before then is in it."""
     step_recorded: Moment
-    context_lives: Lifetime
-    content_copied: bool
-    """Whether the content's text and reasoning parts are new objects rather than the model's."""
-    schedule: Schedule | None
-    """None: the model's parts, then the results in the order of the calls, then the approval requests."""
-    failure: Failure
     records_step_model: bool
     """Whether a step is recorded under the model that was called rather than the call's."""
+    reasoning_copied: bool
+    """Whether a step result's `reasoning` holds new objects rather than the content's parts."""
+
+    # The content of a step.
+    content_copied: bool
+    """Whether the content's text and reasoning parts are new objects rather than the model's."""
+    content_made_early: bool
+    """Whether what the model sent is put together before its calls run, too."""
+    schedule: Schedule | None
+    """None: the model's parts, then the results in the order of the calls, then the approval requests."""
+    results_as_ready: bool
+    """Without a schedule: whether results are recorded as they are ready, after all that the model sent."""
+    answers_invalid_provider_calls: bool
+    """Whether a provider's call of an unknown tool gets an error here."""
+
+    # Tools.
+    tools_see_override: bool
+    """Whether tools are given the messages that the step hook returned rather than those it was given."""
+    active_tools_enforced: bool
+    """Whether a call of a tool that is not active is one of an unknown tool."""
+    tool_choice_enforced: bool
+    runs_only_functions: bool
+    """Whether a call of a tool whose `execute` is no function stays pending."""
+    tool_events: tuple[str, ...]
+    """What the observers of tool calls are told."""
+
+    # From content to messages.
+    errors_named: bool
+    """Whether the text of an error begins with its name."""
+    outputs_through_json: bool
+    """Whether a tool's output is copied as JSON when a message is made of it."""
+    results_in_call_order: bool
+    """Whether a tool message lists its results in the order of the calls."""
+    annotated_empty_text_kept: bool
+    """Whether an empty text with provider metadata is in the assistant message."""
+    invalid_input_emptied: bool
+    """Whether the input of an invalid call is `{}` in its message unless it is an object."""
+
+    # From messages to a prompt.
+    prompt_check: PromptCheck
+    steps_checked: bool
+    """Whether each step's messages are checked as the call's are."""
+    files: FileShape
+    merged_options_kept: bool
+    """Whether the provider options of tool messages that become one are all kept."""
+    approvals_excuse_results: bool
+    """Whether a call with an answered request for approval needs no result."""
+
+    # Approvals in the history.
+    approvals_settled_once: bool
+    """Whether a call is approved once, in the order of the calls, and an earlier denial is not repeated."""
+    approvals_asked_again: bool
+    """Whether tools are asked again whether an approved call needs approval; the call is a copy."""
     denial_names_approval: bool
     """Whether the result of a denied call of the provider's is made, naming the approval."""
+    provider_answers: bool
+    """Whether a message with the answers for the provider is made."""
     provider_answers_first: bool
-    """Whether the answers for the provider come before the approved calls' results."""
+    """Whether it comes before the approved calls' results."""
     keeps_empty_results: bool
     """Whether approved calls without any result still make a tool message."""
+
+    # Hooks' arguments.
+    shown_to_prepare_step: tuple[str, ...]
+    shown_at_step_start: tuple[str, ...]
+    """Names; with `=`, of what is shown under another name."""
+    offered_twice: bool
+    """Whether the tools and the choice shown there are made apart from those that the model is given."""
+    finish_lists_all: bool
+    """Whether the last event has the parts of all steps, in new lists, rather than the last step's own."""
+
+    # The end.
+    failure: Failure
+    breaks_settle: bool
+    """Whether a run that broke while its stream was read ends without a result, rather than never."""
+    last_step_read: bool
+    """Whether the last recorded step is read to tell if the run goes on and, without calls, for its text."""
+    chunk_errors_swallowed: bool
+    model_version: str
 
 
 AI_SDK_6_STREAM: Final = AiSdkProfile(
@@ -141,17 +255,60 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     denial_names_approval=False,
     provider_answers_first=True,
     keeps_empty_results=False,
+    base=Base.CHAINS,
+    system_lives=Lifetime.STEP,
+    contexts=Contexts(
+        names=("experimental_context",),
+        always=False,
+        for_tools="experimental_context",
+        in_options="experimental_context",
+        by_tool=False,
+    ),
+    base_made=Moment.BEFORE_STEP_FINISH,
+    reasoning_copied=False,
+    content_made_early=False,
+    results_as_ready=False,
+    answers_invalid_provider_calls=True,
+    tools_see_override=False,
+    active_tools_enforced=False,
+    tool_choice_enforced=False,
+    runs_only_functions=False,
+    tool_events=(
+        *("stepNumber", "model", "toolCall", "messages", "experimental_context"),
+        *("success", "error", "output"),
+    ),
+    errors_named=False,
+    outputs_through_json=False,
+    results_in_call_order=False,
+    annotated_empty_text_kept=False,
+    invalid_input_emptied=False,
+    prompt_check=PromptCheck.SCHEMA,
+    steps_checked=False,
+    files=FileShape.PLAIN,
+    merged_options_kept=False,
+    approvals_excuse_results=True,
+    approvals_settled_once=False,
+    approvals_asked_again=False,
+    provider_answers=True,
+    shown_to_prepare_step=("model", "steps", "stepNumber", "messages", "experimental_context"),
+    shown_at_step_start=(
+        *("stepNumber", "model", "system", "messages", "tools", "toolChoice", "activeTools", "steps"),
+        *("providerOptions", "stopWhen", "experimental_context"),
+    ),
+    offered_twice=False,
+    finish_lists_all=False,
+    breaks_settle=False,
+    last_step_read=False,
+    chunk_errors_swallowed=False,
+    model_version="v3",
 )
 
-AI_SDK_6_GENERATE: Final = AiSdkProfile(
+AI_SDK_6_GENERATE: Final = attrs.evolve(
+    AI_SDK_6_STREAM,
     name="ai-sdk-6/generate",
-    package="ai@6.0.134",
-    caller_to_initial=CopyDepth.SHARE,
-    chains_to_hooks=CopyDepth.LIST,
     report=Report.CHAIN,
     response_made=Moment.BEFORE_STEP_FINISH,
     step_recorded=Moment.BEFORE_STEP_FINISH,
-    context_lives=Lifetime.RUN,
     content_copied=False,
     schedule=None,
     failure=Failure.REJECTED,
@@ -161,5 +318,88 @@ AI_SDK_6_GENERATE: Final = AiSdkProfile(
     keeps_empty_results=True,
 )
 
-PROFILES: Final = {profile.name: profile for profile in (AI_SDK_6_STREAM, AI_SDK_6_GENERATE)}
+AI_SDK_7_STREAM: Final = attrs.evolve(
+    AI_SDK_6_STREAM,
+    name="ai-sdk-7/stream",
+    package="ai@7.0.173",
+    base=Base.CARRIED,
+    system_lives=Lifetime.RUN,
+    contexts=Contexts(
+        names=("runtimeContext", "toolsContext"),
+        always=True,
+        for_tools="toolsContext",
+        in_options="context",
+        by_tool=True,
+    ),
+    report=Report.OWN,
+    response_made=Moment.BEFORE_STEP_FINISH,
+    base_made=Moment.AFTER_STEP_FINISH,
+    records_step_model=True,
+    reasoning_copied=True,
+    schedule=None,
+    results_as_ready=True,
+    answers_invalid_provider_calls=False,
+    tools_see_override=True,
+    active_tools_enforced=True,
+    tool_choice_enforced=True,
+    runs_only_functions=True,
+    tool_events=("toolCall", "messages", "toolContext", "toolOutput"),
+    errors_named=True,
+    outputs_through_json=True,
+    results_in_call_order=True,
+    annotated_empty_text_kept=True,
+    invalid_input_emptied=True,
+    prompt_check=PromptCheck.ROLES,
+    steps_checked=True,
+    files=FileShape.TAGGED,
+    merged_options_kept=True,
+    approvals_excuse_results=False,
+    approvals_settled_once=True,
+    approvals_asked_again=True,
+    provider_answers=False,
+    shown_to_prepare_step=(
+        *("model", "steps", "stepNumber", "instructions", "initialInstructions", "messages"),
+        *("initialMessages", "responseMessages", "runtimeContext", "toolsContext"),
+    ),
+    shown_at_step_start=(
+        *(
+            "provider",
+            "modelId",
+            "stepNumber",
+            "instructions",
+            "messages",
+            "tools",
+            "toolChoice=chosen",
+            "activeTools",
+        ),
+        *("steps", "providerOptions", "runtimeContext", "toolsContext", "promptMessages", "stepTools"),
+        "stepToolChoice",
+    ),
+    offered_twice=True,
+    finish_lists_all=True,
+    breaks_settle=True,
+    chunk_errors_swallowed=True,
+    model_version="v4",
+)
+
+AI_SDK_7_GENERATE: Final = attrs.evolve(
+    AI_SDK_7_STREAM,
+    name="ai-sdk-7/generate",
+    base_made=Moment.BEFORE_STEP_FINISH,
+    step_recorded=Moment.BEFORE_STEP_FINISH,
+    content_copied=False,
+    content_made_early=True,
+    results_as_ready=False,
+    steps_checked=False,
+    offered_twice=False,
+    denial_names_approval=True,
+    keeps_empty_results=True,
+    failure=Failure.REJECTED,
+    last_step_read=True,
+)
+
+PROFILES: Final = {
+    profile.name: profile
+    for profile in (AI_SDK_6_STREAM, AI_SDK_6_GENERATE, AI_SDK_7_STREAM, AI_SDK_7_GENERATE)
+}
 """The profiles of this package, by name."""

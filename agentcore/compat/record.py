@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.calls import Calls, StepCalls, called
+from agentcore.compat.calls import Calls, StepCalls, called, observe
 from agentcore.compat.heap import UNDEFINED, Ref, Value
 from agentcore.compat.js import PackageError, elements, get, in_object_order, is_nullish, text
 from agentcore.compat.profiles import AiSdkProfile, Schedule
@@ -17,11 +17,15 @@ _KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 
 @attrs.define
 class Recorded:
-    """What a step recorded: its content, the calls in it, and the results and errors that calls got here."""
+    """What a step recorded: its content, the calls in it, and the results and errors that calls got here.
+
+    `broken` is how the model's answer broke the tool choice, if the run reports that and goes on.
+    """
 
     content: list[Ref] = attrs.field(factory=list)
     calls: list[Ref] = attrs.field(factory=list)
     outputs: list[Ref] = attrs.field(factory=list)
+    broken: PackageError | None = None
 
 
 @attrs.frozen
@@ -38,11 +42,13 @@ def record(profile: AiSdkProfile, calls: Calls, sent: Sent, step: StepCalls) -> 
 
     Raises:
         HookError: if `needs_approval`, `on_input_available` or `on_chunk` threw (claim X19).
-        PackageError: for a provider's result of a call that is not there (without a schedule).
+        PackageError: for a provider's result of a call that is not there, or an answer that breaks the tool
+            choice (where results come in the order of the calls).
     """
-    if profile.schedule is None:
-        return _InCallOrder(profile, calls, step).record(sent)
-    return _AsReady(profile, calls, step).record(sent, profile.schedule)
+    if profile.schedule is not None:
+        return _AsReady(profile, calls, step).record(sent, profile.schedule)
+    recorder = _AtTheEnd if profile.results_as_ready else _InCallOrder
+    return recorder(profile, calls, step).record(sent)
 
 
 class _Recorder:
@@ -63,7 +69,44 @@ class _Recorder:
 
     def parse(self, part: Ref, sent: Sent) -> Ref:
         """The call that is recorded for a part."""
-        return self.calls.parse(part, sent.inputs.get(part.address))
+        return self.calls.parse(part, sent.inputs.get(part.address), self.step.known)
+
+    def chosen(self, calls: Iterable[Ref]) -> PackageError | None:
+        """What is wrong with these calls by the tool choice that is in force."""
+        store, choice = self.store, self.step.choice
+        if not self.profile.tool_choice_enforced:
+            return None
+        kind, calls = get(store, choice, "type"), list(calls)
+        if kind == "auto":
+            return None
+        if kind == "none":
+            wrong = bool(calls)
+        else:
+            wanted = get(store, choice, "toolName")
+            wrong = not any(kind == "required" or get(store, call, "toolName") == wanted for call in calls)
+        name = "AI_ToolChoiceViolationError"
+        return PackageError(name, "The answer is not what the tool choice asks for.") if wrong else None
+
+    def tool(self, call: Ref) -> Value:
+        """The tool that a call may run."""
+        return self.calls.tool(self.step.tools, get(self.store, call, "toolName"))
+
+    def answered_here(self, call: Ref) -> bool:
+        """Whether a call of an unknown tool gets its error here."""
+        return self.profile.answers_invalid_provider_calls or not get(self.store, call, "providerExecuted")
+
+    def told(self, ref: Ref) -> None:
+        """Shows a recorded part to whoever listens to the stream."""
+        on_chunk = self.calls.hooks.on_chunk
+        if on_chunk is None:
+            return
+        desk = self.calls.desk
+        event = self.store.object({"chunk": ref})
+        if self.profile.chunk_errors_swallowed:
+            observe(desk, "onChunk", on_chunk, event)
+        elif get(self.store, ref, "type") in ("source", "tool-call", "tool-result"):
+            desk.hook = "onChunk"
+            called(on_chunk, desk.view(event, ("onChunk",)))
 
     def plain_part(self, part: Ref) -> Ref:
         """A text, reasoning or source part as it is recorded."""
@@ -98,28 +141,46 @@ class _InCallOrder(_Recorder):
     """
 
     def record(self, sent: Sent) -> Recorded:
-        store, calls = self.store, self.calls
+        store = self.store
         parsed = [self.parse(part, sent) for part in self.parts(sent) if self.kind(part) == "tool-call"]
-        requests: dict[str, Ref] = {}
-        for call in parsed:
-            if get(store, call, "invalid") or is_nullish(calls.tool(get(store, call, "toolName"))):
-                continue
-            calls.input_available(call, self.step)
-            request = calls.approval_request(call, self.step)
-            if request is not None:
-                requests[self._id(call)] = request
-        outputs = [calls.invalid_result(call) for call in parsed if get(store, call, "invalid")]
-        if not is_nullish(calls.tools):
-            for call in self._client_calls(parsed):
-                if not get(store, call, "invalid") and self._id(call) not in requests:
-                    result = calls.run(call, self.step)
-                    outputs.extend([] if result is None else [result])
         by_id: dict[Value, Ref] = {}
         for call in parsed:
             by_id.setdefault(get(store, call, "toolCallId"), call)
+        if self.profile.content_made_early:
+            for part in self.parts(sent):
+                self._recorded(part, by_id)
+        broken = self.chosen(parsed)
+        if broken is not None:
+            raise broken
+        requests = self._requests(parsed)
+        outputs = self._outputs(parsed, requests)
         content = [self._recorded(part, by_id) for part in self.parts(sent)]
         asked = [requests[key] for key in in_object_order(requests)]
         return Recorded(content=[*content, *outputs, *asked], calls=parsed, outputs=outputs)
+
+    def _requests(self, parsed: Iterable[Ref]) -> dict[str, Ref]:
+        """Tells the tools that their inputs are there; the requests for approval, by call."""
+        requests: dict[str, Ref] = {}
+        for call in parsed:
+            if get(self.store, call, "invalid") or is_nullish(self.tool(call)):
+                continue
+            self.calls.input_available(call, self.step)
+            request = self.calls.approval_request(call, self.step)
+            if request is not None:
+                requests[self._id(call)] = request
+        return requests
+
+    def _outputs(self, parsed: Iterable[Ref], requests: Mapping[str, Ref]) -> list[Ref]:
+        """The errors of invalid calls, then the results of the others, which run here."""
+        invalid = (c for c in parsed if get(self.store, c, "invalid") and self.answered_here(c))
+        outputs = [self.calls.invalid_result(call) for call in invalid]
+        if is_nullish(self.step.tools):
+            return outputs
+        for call in self._client_calls(parsed):
+            if not get(self.store, call, "invalid") and self._id(call) not in requests:
+                result = self.calls.run(call, self.step)
+                outputs.extend([] if result is None else [result])
+        return outputs
 
     def _id(self, call: Ref) -> str:
         return text(self.store, get(self.store, call, "toolCallId"))
@@ -186,7 +247,7 @@ class _AsReady(_Recorder):
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
             return "unknown_call", calls.invalid_result(call), schedule.unknown_ready
-        if is_nullish(calls.tool(get(store, call, "toolName"))):
+        if is_nullish(self.tool(call)):
             return "dynamic_call", None, 0
         calls.input_available(call, self.step)
         request = calls.approval_request(call, self.step)
@@ -212,14 +273,65 @@ class _AsReady(_Recorder):
             passed = max(time, passed) + passing
             events.append((passed, 1, index, ref))
         for _, _, _, ref in sorted(events, key=lambda event: event[:3]):
-            self._chunk(ref)
+            self.told(ref)
             recorded.content.append(ref)
             if get(self.store, ref, "type") in ("tool-result", "tool-error"):
                 recorded.outputs.append(ref)
 
-    def _chunk(self, ref: Ref) -> None:
-        on_chunk = self.calls.hooks.on_chunk
-        if on_chunk is not None and get(self.store, ref, "type") in ("source", "tool-call", "tool-result"):
-            desk = self.calls.desk
-            desk.hook = "onChunk"
-            called(on_chunk, desk.view(self.store.object({"chunk": ref}), ("onChunk",)))
+
+class _AtTheEnd(_Recorder):
+    """Chunk by chunk; tools run once the model has sent all, and the ones that throw are ready first."""
+
+    def record(self, sent: Sent) -> Recorded:
+        store = self.store
+        self.recorded = Recorded()
+        self.by_id: dict[Value, Ref] = {}
+        waiting: list[Ref] = []
+        withheld = self.profile.tool_choice_enforced and get(store, self.step.choice, "type") == "none"
+        for part in self.parts(sent):
+            kind = self.kind(part)
+            if kind == "tool-call":
+                call = self.parse(part, sent)
+                self.by_id[get(store, call, "toolCallId")] = call
+                if not withheld and self._runs(call):
+                    waiting.append(call)
+            elif kind != "tool-result":
+                self._record(self.plain_part(part))
+            elif not withheld:
+                self._record(self._of_provider(part))
+        self.recorded.broken = self.chosen(self.by_id.values())
+        if self.recorded.broken is None:
+            results = [self.calls.run(call, self.step) for call in waiting]
+            got = [result for result in results if result is not None]
+            for result in sorted(got, key=lambda result: self.kind(result) != "tool-error"):
+                self._record(result)
+        return self.recorded
+
+    def _of_provider(self, part: Ref) -> Ref:
+        call = self.by_id.get(get(self.store, part, "toolCallId"))
+        call_input = UNDEFINED if call is None else get(self.store, call, "input")
+        return self.provider_result(part, call_input, get(self.store, part, "dynamic"))
+
+    def _runs(self, call: Ref) -> bool:
+        """Records a call and what answers it at once; whether it is to run later."""
+        store, calls = self.store, self.calls
+        self._record(call)
+        self.recorded.calls.append(call)
+        if get(store, call, "invalid"):
+            if self.answered_here(call):
+                self._record(calls.invalid_result(call))
+            return False
+        if is_nullish(self.tool(call)):
+            return False
+        calls.input_available(call, self.step)
+        request = calls.approval_request(call, self.step)
+        if request is not None:
+            self._record(request)
+        executable = not is_nullish(get(store, self.tool(call), "execute"))
+        return request is None and executable and get(store, call, "providerExecuted") is not True
+
+    def _record(self, ref: Ref) -> None:
+        self.told(ref)
+        self.recorded.content.append(ref)
+        if self.kind(ref) in ("tool-result", "tool-error"):
+            self.recorded.outputs.append(ref)

@@ -186,7 +186,7 @@ class ObjectView(View, MutableMapping[str, Any]):
         cell = self._cell
         slot: Value = cell.get(key, UNDEFINED)
         if slot is UNDEFINED:
-            if type(cell) is not StepCell or key not in computed_fields:
+            if not isinstance(cell, StepCell) or key not in computed_fields:
                 raise KeyError(key)
             slot = computed(self.store, self.ref, key)
         return self._child(slot, key)
@@ -195,7 +195,7 @@ class ObjectView(View, MutableMapping[str, Any]):
         if not isinstance(key, str):
             raise HeapTypeError(f"a field name is text, not {type(key).__name__}")
         cell = self._cell
-        if type(cell) is StepCell and key in computed_fields:
+        if isinstance(cell, StepCell) and key in computed_fields:
             raise HeapTypeError(f"Cannot set property {key} of a step result which has only a getter")
         slot = self.desk.slot(value)
         before, after = self.store.plain(cell.get(key, UNDEFINED)), self.store.plain(slot)
@@ -204,7 +204,7 @@ class ObjectView(View, MutableMapping[str, Any]):
 
     def __delitem__(self, key: str) -> None:
         cell = self._cell
-        if key not in cell and type(cell) is StepCell and key in computed_fields:
+        if key not in cell and isinstance(cell, StepCell) and key in computed_fields:
             return  # a getter of the class: deleting it from the object does nothing
         before = self.store.plain(cell[key])
         changed = type(cell)({other: slot for other, slot in cell.items() if other != key})
@@ -234,7 +234,7 @@ class ObjectView(View, MutableMapping[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         cell = self._cell
-        return key in cell or (type(cell) is StepCell and key in computed_fields)
+        return key in cell or (isinstance(cell, StepCell) and key in computed_fields)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping):

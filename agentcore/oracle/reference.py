@@ -158,7 +158,7 @@ class Recording:
         elif returns == "fresh":
             output = self.store.load(spec["output"]) if "output" in spec else UNDEFINED
         fields: dict[str, Value] = {"input": self.desk.slot(given), "output": output}
-        for key in ("messages", "experimental_context"):
+        for key in ("messages", "experimental_context", "context"):
             fields[key] = self.desk.slot(options[key]) if key in options else UNDEFINED
         return self.desk.view(self.store.object(fields), ("execute",))
 
@@ -198,7 +198,7 @@ class Recording:
         steps = elements(store, outcome.steps)
         last: Value = steps[-1] if steps else UNDEFINED
         shown = {
-            "messages": self._messages_of(last),
+            "messages": self.loop.result_messages(),
             "steps": [self._final_step(step) for step in steps],
             "text": self._text(last),
             "finishReason": outcome.finish_reason,

@@ -129,7 +129,7 @@ class Bench:
         self.loop = AiSdkLoop(PROFILES[f"ai-sdk-6/{path}"], self._settings(messages or history()))
         desk = self.loop.desk
         self.held["caller"] = desk.view(self.loop.caller)
-        self.held["context"] = desk.view(self.loop.context)
+        self.held["context"] = desk.view(self.loop.contexts["experimental_context"])
 
     def _settings(self, messages: list[dict[str, Any]]) -> Settings:
         return Settings(

@@ -6,19 +6,18 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat.convert import (
+from agentcore.compat.convert import Conversion, or_null
+from agentcore.compat.heap import UNDEFINED, ErrorCell, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.compat.history import (
     Approval,
-    Conversion,
     check_messages,
     check_system,
     collect_approvals,
     denied_result,
-    or_null,
-    prompt,
     provider_responses,
 )
-from agentcore.compat.heap import UNDEFINED, ErrorCell, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, get
+from agentcore.compat.prompts import prompt
 
 USER: Final = {"role": "user", "content": "hi"}
 OPTIONS: Final = {"p": {"k": 1}}

@@ -16,7 +16,9 @@ function generateId() {
   return id;
 }
 
-const show = (value) => plain(value, { drawn });
+// How long things took is drawn, too.
+const isPerformance = (value) => value !== null && typeof value === 'object' && 'stepTimeMs' in value;
+const show = (value) => plain(value, { drawn: { has: (inside) => drawn.has(inside) || isPerformance(inside) } });
 
 class Recording {
   constructor(sdk, program) {
@@ -117,7 +119,7 @@ class Recording {
       experimental_onStepStart: (event) => { this.hook('onStepStart', event); },
       onStepFinish: (result) => this.onStepFinish(result),
       onFinish: (event) => { this.hook('onFinish', event); },
-      _internal: { generateId },
+      _internal: { generateId, generateCallId: generateId },
     };
   }
 

@@ -1,0 +1,356 @@
+"""How a prompt is made of messages; on cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import attrs
+
+from agentcore.compat.convert import or_null
+from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.compat.history import as_list
+from agentcore.compat.js import (
+    PackageError,
+    elements,
+    get,
+    is_array,
+    is_nullish,
+    iterated,
+    or_else,
+    text,
+)
+from agentcore.compat.offered import merged as merged_options
+from agentcore.errors import InvalidDataContentError
+from agentcore.media import detect_image_media_type, is_url, split_data_url
+from agentcore.values import sealed
+
+_MESSAGE: Final = frozenset({"role", "content", "providerOptions"})
+_TEXT: Final = frozenset({"type", "text", "providerOptions"})
+_MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
+_CALL: Final = frozenset({"type", "toolCallId", "toolName", "input", "providerExecuted", "providerOptions"})
+_RESULT: Final = frozenset({"type", "toolCallId", "toolName", "output", "providerOptions"})
+_RESPONSE: Final = frozenset({"type", "approvalId", "approved", "reason"})
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class PromptRules:
+    """How prompts are made where it is not always alike: how files are held, and what merging keeps."""
+
+    plan_downloads: Callable[[Store, Iterable[Value]], None]
+    user_part: Callable[[Store, Value], Ref]
+    assistant_part: Callable[[Store, Value], Value]
+    content_item: Callable[[Store, Slot], Slot]
+    merged_options_kept: bool
+    approvals_excuse_results: bool
+
+
+def prompt(store: Store, system: Value, messages: Value, rules: PromptRules | None = None) -> Ref:
+    """The model's prompt: messages, contents and parts are new, payloads are not (claims X3, X16, X17, C29).
+
+    Raises:
+        PackageError: AI_MissingToolResultsError, AI_InvalidMessageRoleError and the like.
+        HeapTypeError: for messages that are not what the conversion reads.
+    """
+    rules = PLAIN if rules is None else rules
+    listed = elements(store, messages, "map")
+    rules.plan_downloads(store, listed)
+    approved = _approved_calls(store, listed) if rules.approvals_excuse_results else ()
+    converted = [*_system_messages(store, system), *(_message(store, message, rules) for message in listed)]
+    merged: list[dict[str, Any]] = []
+    for message in converted:
+        if message["role"] == "tool" and merged and merged[-1]["role"] == "tool":
+            if rules.merged_options_kept:
+                _merge_options(store, merged[-1], message)
+            merged[-1]["content"].extend(message["content"])
+            merged[-1]["sources"].extend(message["sources"])
+        else:
+            merged.append(message)
+    _require_results(store, merged, approved)
+    kept = [message for message in merged if message["role"] != "tool" or message["content"]]
+    refs = [_message_cell(store, message) for message in kept]
+    return store.derive(store.array(refs), messages)
+
+
+def _merge_options(store: Store, earlier: dict[str, Any], later: dict[str, Any]) -> None:
+    """The earlier message's options go to its last part, if it has one; the message keeps the later's."""
+    options, content = earlier["providerOptions"], earlier["content"]
+    last = content[-1] if content else UNDEFINED
+    if is_nullish(last):
+        earlier["providerOptions"] = merged_options(store, options, later["providerOptions"])
+        return
+    if not is_nullish(options):
+        kept = merged_options(store, options, get(store, last, "providerOptions"))
+        store.put(last, "providerOptions", kept)  # type: ignore[arg-type]
+    earlier["providerOptions"] = later["providerOptions"]
+
+
+def _message_cell(store: Store, message: dict[str, Any]) -> Ref:
+    content = message["content"]
+    inside = content
+    if isinstance(content, list):
+        inside = store.array([or_null(part) for part in content])
+        for source in message["sources"]:
+            store.derive(inside, source, fields=_MESSAGE)
+            store.derive(inside, get(store, source, "content"))
+    fields = {"role": message["role"], "content": inside, "providerOptions": message["providerOptions"]}
+    return store.derive(store.object(fields), *message["sources"], fields=_MESSAGE)
+
+
+def _system_messages(store: Store, system: Value) -> list[dict[str, Any]]:
+    if is_nullish(system):
+        return []
+    if isinstance(system, str):
+        return [_prompt_message("system", system, UNDEFINED, ())]
+    return [
+        _prompt_message("system", get(store, one, "content"), get(store, one, "providerOptions"), (one,))
+        for one in as_list(store, system)
+    ]
+
+
+def _prompt_message(role: str, content: Any, options: Value, sources: Iterable[Value]) -> dict[str, Any]:
+    return {"role": role, "content": content, "providerOptions": options, "sources": list(sources)}
+
+
+def _message(store: Store, message: Value, rules: PromptRules) -> dict[str, Any]:
+    role = get(store, message, "role")
+    content = get(store, message, "content")
+    options = get(store, message, "providerOptions")
+    if role == "system":
+        return _prompt_message("system", content, options, (message,))
+    if role in ("user", "assistant") and isinstance(content, str):
+        only = store.derive(store.object({"type": "text", "text": content}), message, fields=_MESSAGE)
+        return _prompt_message(str(role), [only], options, (message,))
+    if role == "user":
+        shown = [rules.user_part(store, part) for part in elements(store, content, "map")]
+        shown = [part for part in shown if not _is_empty_text(store, part)]
+        return _prompt_message("user", shown, options, (message,))
+    if role == "assistant":
+        parts = _assistant_parts(store, elements(store, content), rules)
+        return _prompt_message("assistant", parts, options, (message,))
+    if role == "tool":
+        parts = _tool_parts(store, elements(store, content), rules)
+        return _prompt_message("tool", parts, options, (message,))
+    raise PackageError("AI_InvalidMessageRoleError", f"Invalid message role: '{text(store, role)}'.")
+
+
+def _is_empty_text(store: Store, part: Value) -> bool:
+    return get(store, part, "type") == "text" and get(store, part, "text") == ""
+
+
+def _assistant_parts(store: Store, parts: Iterable[Value], rules: PromptRules) -> list[Value]:
+    kept = []
+    for part in parts:
+        if _is_empty_text(store, part) and is_nullish(get(store, part, "providerOptions")):
+            continue
+        if get(store, part, "type") != "tool-approval-request":
+            kept.append(_assistant_part(store, part, rules))
+    return kept
+
+
+def _assistant_part(store: Store, part: Value, rules: PromptRules) -> Value:
+    kind = get(store, part, "type")
+    if kind in ("text", "reasoning"):
+        return _copy(store, part, _TEXT)
+    if kind == "tool-call":
+        return _copy(store, part, _CALL)
+    return _result(store, part, rules) if kind == "tool-result" else rules.assistant_part(store, part)
+
+
+def _other_assistant_part(store: Store, part: Value) -> Value:
+    if get(store, part, "type") == "file":
+        data, media_type = _data(get(store, part, "data"))
+        fields = {
+            "type": "file",
+            "data": data,
+            "filename": get(store, part, "filename"),
+            "mediaType": or_else(media_type, get(store, part, "mediaType")),
+            "providerOptions": get(store, part, "providerOptions"),
+        }
+        return store.derive(store.object(fields), part, fields=_MEDIA)
+    return UNDEFINED
+
+
+def _tool_parts(store: Store, parts: Iterable[Value], rules: PromptRules) -> list[Value]:
+    kept: list[Value] = []
+    for part in parts:
+        kind = get(store, part, "type")
+        if kind == "tool-approval-response":
+            if get(store, part, "providerExecuted"):
+                kept.append(_copy(store, part, _RESPONSE))
+        else:
+            kept.append(_result(store, part, rules) if kind == "tool-result" else UNDEFINED)
+    return kept
+
+
+def _copy(store: Store, part: Value, names: frozenset[str]) -> Ref:
+    return store.derive(
+        store.object({name: get(store, part, name) for name in sorted(names)}), part, fields=names
+    )
+
+
+def _result(store: Store, part: Value, rules: PromptRules) -> Ref:
+    fields = {
+        "type": "tool-result",
+        "toolCallId": get(store, part, "toolCallId"),
+        "toolName": get(store, part, "toolName"),
+        "output": _result_output(store, get(store, part, "output"), rules),
+        "providerOptions": get(store, part, "providerOptions"),
+    }
+    return store.derive(store.object(fields), part, fields=_RESULT)
+
+
+def _result_output(store: Store, output: Value, rules: PromptRules) -> Value:
+    """The wrapper itself, except for output of type content, which is made anew (claim X3)."""
+    if get(store, output, "type") != "content":
+        return output
+    value = get(store, output, "value")
+    items = store.array([rules.content_item(store, item) for item in elements(store, value, "map")])
+    return store.derive(store.object({"type": "content", "value": store.derive(items, value)}), output)
+
+
+def _content_item(store: Store, item: Slot) -> Slot:
+    if get(store, item, "type") != "media":
+        return item
+    media_type = get(store, item, "mediaType")
+    if not isinstance(media_type, str):
+        raise HeapTypeError("Cannot read properties of undefined (reading 'startsWith')")
+    kind = "image-data" if media_type.startswith("image/") else "file-data"
+    fields = {"type": kind, "data": get(store, item, "data"), "mediaType": media_type}
+    return store.derive(store.object(fields), item)
+
+
+def _user_part(store: Store, part: Value) -> Ref:
+    kind = get(store, part, "type")
+    if kind == "text":
+        return _copy(store, part, _TEXT)
+    if kind not in ("image", "file"):
+        raise PackageError("Error", f"Unsupported part type: {text(store, kind)}")
+    data, media_type = _data(get(store, part, "image" if kind == "image" else "data"))
+    media_type = or_else(media_type, get(store, part, "mediaType"))
+    if kind == "image":
+        if isinstance(data, str) and not is_url(data):
+            media_type = or_else(_image_type(data), media_type)
+        media_type = or_else(media_type, "image/*")
+    elif is_nullish(media_type):
+        raise PackageError("Error", "Media type is missing for file part")
+    fields = {
+        "type": "file",
+        "mediaType": media_type,
+        "filename": get(store, part, "filename") if kind == "file" else UNDEFINED,
+        "data": data,
+        "providerOptions": get(store, part, "providerOptions"),
+    }
+    return store.derive(store.object(fields), part, fields=_MEDIA)
+
+
+# ---------------------------------------------------------------- data
+
+
+def _data(data: Value) -> tuple[Value, Value]:
+    """Data and the media type that it names itself: a `data:` address is split into both."""
+    if not isinstance(data, str):
+        return data, UNDEFINED
+    try:
+        content, media_type = split_data_url(data)
+    except InvalidDataContentError as error:
+        raise PackageError(error.wire_name, str(error)) from error
+    return content, UNDEFINED if media_type is None else media_type  # type: ignore[return-value]
+
+
+def _image_type(data: str) -> Value:
+    try:
+        detected = detect_image_media_type(data)
+    except InvalidDataContentError as error:
+        raise PackageError("InvalidCharacterError", str(error)) from error
+    return UNDEFINED if detected is None else detected
+
+
+def _plan_downloads(store: Store, messages: Iterable[Value]) -> None:
+    """The package looks for addresses to download first; scripted models read every address themselves."""
+    for message in messages:
+        if get(store, message, "role") != "user":
+            continue
+        content = get(store, message, "content")
+        if not is_array(store, content):
+            continue
+        for part in _flat(store, content):
+            if get(store, part, "type") not in ("image", "file"):
+                continue
+            is_image = get(store, part, "type") == "image"
+            data = get(store, part, "image" if is_image else "data")
+            if (
+                isinstance(data, str)
+                and is_url(data)
+                and not is_image
+                and is_nullish(get(store, part, "mediaType"))
+            ):
+                raise PackageError("AI_DownloadError", f"Failed to download {data}")
+
+
+def _flat(store: Store, content: Value) -> Iterable[Value]:
+    for part in elements(store, content):
+        if is_array(store, part):
+            yield from elements(store, part)
+        else:
+            yield part
+
+
+# ---------------------------------------------------------------- missing results
+
+
+def _approved_calls(store: Store, messages: Iterable[Value]) -> list[Value]:
+    calls: dict[Value, Value] = {}
+    messages = list(messages)
+    for message in messages:
+        content = get(store, message, "content")
+        if get(store, message, "role") == "assistant" and is_array(store, content):
+            for part in elements(store, content):
+                if get(store, part, "type") == "tool-approval-request":
+                    approval_id, call_id = get(store, part, "approvalId"), get(store, part, "toolCallId")
+                    if approval_id is not UNDEFINED and call_id is not UNDEFINED:
+                        calls[approval_id] = call_id
+    answered: list[Value] = []
+    for message in messages:
+        if get(store, message, "role") == "tool":
+            parts = iterated(store, get(store, message, "content"))
+            responses = (p for p in parts if get(store, p, "type") == "tool-approval-response")
+            answered.extend(calls.get(get(store, part, "approvalId"), UNDEFINED) for part in responses)
+    return [call_id for call_id in answered if call_id]
+
+
+def _require_results(store: Store, messages: Iterable[dict[str, Any]], approved: Iterable[Value]) -> None:
+    open_calls: dict[Value, None] = {}
+    for message in messages:
+        role, content = message["role"], message["content"]
+        if role == "assistant":
+            for part in content:
+                if get(store, part, "type") == "tool-call" and not get(store, part, "providerExecuted"):
+                    open_calls[get(store, part, "toolCallId")] = None
+        elif role == "tool":
+            for part in content:
+                if get(store, part, "type") == "tool-result":
+                    open_calls.pop(get(store, part, "toolCallId"), None)
+        else:
+            _require_none(store, open_calls, approved)
+    _require_none(store, open_calls, approved)
+
+
+def _require_none(store: Store, open_calls: dict[Value, None], approved: Iterable[Value]) -> None:
+    for call_id in approved:
+        open_calls.pop(call_id, None)
+    if open_calls:
+        named = ", ".join(text(store, call_id) for call_id in open_calls)
+        raise PackageError("AI_MissingToolResultsError", f"Tool result is missing for tool call {named}.")
+
+
+PLAIN: Final = PromptRules(
+    plan_downloads=_plan_downloads,
+    user_part=_user_part,
+    assistant_part=_other_assistant_part,
+    content_item=_content_item,
+    merged_options_kept=False,
+    approvals_excuse_results=True,
+)
+"""The rules of ai@6.0.134."""

@@ -1,0 +1,291 @@
+"""Parts of a prompt as the newer interface of language models has them: files say what their data is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.compat.js import PackageError, elements, get, is_array, is_nullish, iterated, or_else
+from agentcore.compat.prompts import PromptRules
+from agentcore.errors import InvalidDataContentError
+from agentcore.media import detect_image_media_type, is_url, split_data_url
+
+_MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
+_TEXT: Final = frozenset({"type", "text", "providerOptions"})
+
+SIGNATURES: Final[tuple[tuple[str, tuple[int | None, ...]], ...]] = (
+    ("image/gif", tuple(b"GIF87a")),
+    ("image/gif", tuple(b"GIF89a")),
+    ("image/png", (0x89, 0x50, 0x4E, 0x47)),
+    ("image/jpeg", (0xFF, 0xD8)),
+    ("image/webp", (*b"RIFF", None, None, None, None, *b"WEBP")),
+    ("image/bmp", (*b"BM", None, None, None, None, 0, 0, 0, 0)),
+    ("image/tiff", (0x49, 0x49, 0x2A, 0x00)),
+    ("image/tiff", (0x4D, 0x4D, 0x00, 0x2A)),
+    ("image/avif", (0, 0, 0, None, *b"ftypavif")),
+    ("image/heic", (0, 0, 0, None, *b"ftypheic")),
+)
+"""Media type and first bytes of images, in the order they are tried; None stands for any byte."""
+
+_EXTENSIONS: Final = {
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "png": "image/png",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "svg": "image/svg+xml",
+    "avif": "image/avif",
+    "heic": "image/heic",
+    "bmp": "image/bmp",
+    "tiff": "image/tiff",
+    "tif": "image/tiff",
+    "pdf": "application/pdf",
+    "mp4": "video/mp4",
+    "webm": "video/webm",
+    "mp3": "audio/mpeg",
+    "wav": "audio/wav",
+    "ogg": "audio/ogg",
+}
+
+
+# ---------------------------------------------------------------- data
+
+
+def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
+    """Data with what kind it is, and the media type that it names itself (undefined if it names none).
+
+    Raises:
+        PackageError: for a `data:` address that is none, or one that stands as data.
+    """
+    if isinstance(content, str):
+        return _of_text(store, content)
+    kind = get(store, content, "type") if type(content) is Ref else UNDEFINED
+    if kind == "data":
+        data = get(store, content, "data")
+        if isinstance(data, str) and data.startswith("data:"):
+            raise PackageError("AI_InvalidDataContentError", "Data URLs are not valid inline data.")
+        return _inline(store, data), UNDEFINED
+    if kind == "url":
+        # What tells a data: address is a field of the address object; a text has none.
+        get(store, get(store, content, "url"), "protocol")
+    if kind in ("url", "reference", "text"):
+        name = str(kind)
+        held = {"type": name, name: get(store, content, name)}
+        held |= {"originalUrl": get(store, content, "originalUrl")} if kind == "url" else {}
+        return store.derive(store.object(held), content), UNDEFINED
+    if type(content) is Ref and kind is UNDEFINED:
+        return store.object({"type": "reference", "reference": content}), UNDEFINED
+    return _inline(store, content), UNDEFINED
+
+
+def _of_text(store: Store, content: str) -> tuple[Ref, Value]:
+    try:
+        data, media_type = split_data_url(content)
+    except InvalidDataContentError as error:
+        raise PackageError(error.wire_name, str(error)) from error
+    if media_type is not None:
+        return _inline(store, str(data)), media_type
+    return (
+        store.object({"type": "url", "url": content}) if is_url(content) else _inline(store, content)
+    ), UNDEFINED
+
+
+def _inline(store: Store, data: Value) -> Ref:
+    return store.object({"type": "data", "data": data})
+
+
+def _image_type(store: Store, data: Ref) -> Value:
+    inside = get(store, data, "data")
+    if get(store, data, "type") != "data" or not isinstance(inside, str):
+        return UNDEFINED
+    try:
+        detected = detect_image_media_type(inside, SIGNATURES)
+    except InvalidDataContentError as error:
+        raise PackageError("InvalidCharacterError", str(error)) from error
+    return UNDEFINED if detected is None else detected
+
+
+# ---------------------------------------------------------------- parts
+
+
+def user_part(store: Store, part: Value) -> Ref:
+    """A part of a user message; whatever is no text is a file.
+
+    Raises:
+        PackageError: if nothing tells its media type.
+    """
+    kind = get(store, part, "type")
+    if kind == "text":
+        copied = {name: get(store, part, name) for name in sorted(_TEXT)}
+        return store.derive(store.object(copied), part, fields=_TEXT)
+    is_image = kind == "image"
+    data = get(store, part, "image" if is_image else "data")
+    declared = or_else(get(store, part, "mediaType"), "image" if is_image else UNDEFINED)
+    made = _file(store, part, data, declared, UNDEFINED if is_image else get(store, part, "filename"))
+    return store.derive(made, part, fields=_MEDIA)
+
+
+def _file(store: Store, part: Value, data: Value, declared: Value, filename: Value) -> Ref:
+    tagged, named = tagged_data(store, data)
+    media_type = or_else(_image_type(store, tagged), or_else(named, declared))
+    if is_nullish(media_type):
+        raise PackageError("Error", "Media type is missing for file part")
+    return store.object(
+        {
+            "type": "file",
+            "mediaType": media_type,
+            "filename": filename,
+            "data": tagged,
+            "providerOptions": get(store, part, "providerOptions"),
+        }
+    )
+
+
+def other_assistant_part(store: Store, part: Value) -> Value:
+    """A file, or what only providers know, of an assistant message; undefined for what is no part of one."""
+    kind = get(store, part, "type")
+    options = get(store, part, "providerOptions")
+    if kind == "custom":
+        made: dict[str, Value] = {"type": kind, "kind": get(store, part, "kind"), "providerOptions": options}
+        return store.derive(store.object(made), part)
+    if kind not in ("file", "reasoning-file"):
+        return UNDEFINED
+    data, media_type = tagged_data(store, get(store, part, "data"))
+    if kind == "reasoning-file" and get(store, data, "type") not in ("data", "url"):
+        raise PackageError("Error", "Unsupported reasoning-file data type")
+    fields: dict[str, Value] = {
+        "type": kind,
+        "data": data,
+        "filename": get(store, part, "filename") if kind == "file" else UNDEFINED,
+        "mediaType": or_else(media_type, get(store, part, "mediaType")),
+        "providerOptions": options,
+    }
+    return store.derive(store.object(fields), part, fields=_MEDIA)
+
+
+def content_item(store: Store, item: Slot) -> Slot:
+    """An item of a tool result's content: a file if it is one under whatever name, else the item itself."""
+    kind = get(store, item, "type")
+    if kind == "file":
+        named = get(store, item, "filename")
+        return store.derive(
+            _file(store, item, get(store, item, "data"), get(store, item, "mediaType"), named), item
+        )
+    if kind not in _OLDER_ITEMS:
+        return item
+    data, media_type, named = _OLDER_ITEMS[str(kind)](store, item)
+    fields: dict[str, Value] = {
+        "type": "file",
+        "data": data,
+        "filename": named,
+        "mediaType": media_type,
+        "providerOptions": get(store, item, "providerOptions"),
+    }
+    return store.derive(store.object(fields), item)
+
+
+_Item = tuple[Ref, Value, Value]
+
+
+def _of_data(store: Store, item: Value) -> _Item:
+    named = get(store, item, "filename") if get(store, item, "type") == "file-data" else UNDEFINED
+    return _inline(store, get(store, item, "data")), get(store, item, "mediaType"), named
+
+
+def _of_url(store: Store, item: Value) -> _Item:
+    url, media_type = _address(store, item)
+    data = store.object({"type": "url", "url": url})
+    return data, media_type, UNDEFINED
+
+
+def _of_id(store: Store, item: Value) -> _Item:
+    file_id = get(store, item, "fileId")
+    # The scripted models' provider.
+    reference = file_id if type(file_id) is Ref else store.object({"scripted": file_id})
+    return _referring(store, item, reference)
+
+
+def _of_reference(store: Store, item: Value) -> _Item:
+    return _referring(store, item, get(store, item, "providerReference"))
+
+
+def _referring(store: Store, item: Value, reference: Value) -> _Item:
+    is_image = str(get(store, item, "type")).startswith("image")
+    data = store.object({"type": "reference", "reference": reference})
+    return data, "image" if is_image else "application", UNDEFINED
+
+
+_OLDER_ITEMS: Final = {
+    "file-data": _of_data,
+    "image-data": _of_data,
+    "file-url": _of_url,
+    "image-url": _of_url,
+    "file-id": _of_id,
+    "image-file-id": _of_id,
+    "file-reference": _of_reference,
+    "image-file-reference": _of_reference,
+}
+
+
+def _address(store: Store, item: Value) -> tuple[str, Value]:
+    """The address of an item and its media type, which the address's ending may tell."""
+    url = get(store, item, "url")
+    if not isinstance(url, str) or not is_url(url):
+        raise HeapTypeError("Invalid URL")
+    if get(store, item, "type") == "image-url":
+        return url, "image"
+    path = url.partition("#")[0].partition("?")[0]
+    ending = path.rpartition(".")[2].lower()
+    return url, or_else(get(store, item, "mediaType"), _EXTENSIONS.get(ending, "application/octet-stream"))
+
+
+# ---------------------------------------------------------------- downloads
+
+
+def plan_downloads(store: Store, messages: Iterable[Value]) -> None:
+    """The package looks for addresses to download first; the scripted models read every address themselves.
+
+    Raises:
+        PackageError: for an address without a media type, which no model reads.
+    """
+    for message in messages:
+        role, content = get(store, message, "role"), get(store, message, "content")
+        if role == "user" and is_array(store, content):
+            for part in elements(store, content):
+                _plan(store, part)
+        elif role == "tool" or (role == "assistant" and is_array(store, content)):
+            for part in iterated(store, content):
+                _plan_result(store, part)
+
+
+def _plan(store: Store, part: Value) -> None:
+    kind = get(store, part, "type")
+    if kind not in ("image", "file"):
+        return
+    data, _ = tagged_data(store, get(store, part, "image" if kind == "image" else "data"))
+    if get(store, data, "type") == "url" and kind == "file" and is_nullish(get(store, part, "mediaType")):
+        raise PackageError("AI_DownloadError", "Failed to download a file without a media type")
+
+
+def _plan_result(store: Store, part: Value) -> None:
+    if get(store, part, "type") != "tool-result":
+        return
+    output = get(store, part, "output")
+    if get(store, output, "type") == "content":
+        for item in iterated(store, get(store, output, "value")):
+            if get(store, item, "type") == "file":
+                _plan(store, item)
+            elif get(store, item, "type") in ("file-url", "image-url"):
+                _address(store, item)
+
+
+TAGGED: Final = PromptRules(
+    plan_downloads=plan_downloads,
+    user_part=user_part,
+    assistant_part=other_assistant_part,
+    content_item=content_item,
+    merged_options_kept=True,
+    approvals_excuse_results=False,
+)
+"""The rules of ai@7.0.173."""
