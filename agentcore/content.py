@@ -54,7 +54,7 @@ __all__ = [
 
 
 def _metadata(value: object) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.provider_metadata"))
+    return None if value is None else cast("JsonObject", freeze(value, "$.provider_metadata"))
 
 
 def _input(value: object) -> JsonValue:

@@ -59,7 +59,7 @@ DEFAULT_MAX_STEPS: Final = 20
 
 
 def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.provider_options"))
+    return None if value is None else cast("JsonObject", freeze(value, "$.provider_options"))
 
 
 def _output(value: object) -> JsonValue:

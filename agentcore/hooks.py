@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _CHOICES: Final = ("auto", "none", "required")
+_AUTO: Final[JsonObject] = immutabledict({"type": "auto"})
 
 
 def system_prompt(value: str | SystemMessage | Iterable[SystemMessage] | None) -> SystemPrompt | None:
@@ -47,12 +48,12 @@ def tool_choice(value: str | Mapping[str, object] | None) -> JsonObject | None:
     A tool is `{"type": "tool", "toolName": name}`. Takes the short form, a text, as well. Raises
     InvalidOverrideError for anything else (claim C58).
     """
-    if value is None:
-        return None
+    if value is None or value is _AUTO:  # which is what most steps have
+        return value
     given = _choice_fields(value)
     kind = given.get("type")
     if kind in _CHOICES and len(given) == 1:
-        return immutabledict({"type": str(kind)})
+        return _AUTO if kind == "auto" else immutabledict({"type": str(kind)})
     if kind == "tool" and len(given) == 2 and isinstance(given.get("toolName"), str):  # noqa: PLR2004
         return immutabledict({"type": "tool", "toolName": str(given["toolName"])})
     reason = 'use "auto", "none", "required" or {"type": "tool", "toolName": name}'

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias, TypeVar, Union, cast, dataclass_transf
 import attrs
 from immutabledict import immutabledict
 from pyrsistent import PVector
-from pyrsistent._pvector import PythonPVector, python_pvector
+from pyrsistent._pvector import BRANCH_FACTOR, SHIFT, PythonPVector, python_pvector
 
 from agentcore.errors import ImmutableWriteError, InvalidJsonError
 
@@ -63,6 +63,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 _NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _MANY_DIGITS: Final = 300
 _POSITIONAL_FIELDS: Final = 2
+_EMPTY: Final[Any] = python_pvector()  # type: ignore[no-untyped-call] # as below
 
 
 # ---------------------------------------------------------------- paths
@@ -435,7 +436,12 @@ def vector(iterable: Iterable[_T] = ()) -> Vector[_T]:
     """
     if type(iterable) is PythonPVector:
         return cast("Vector[_T]", iterable)
-    return cast("Vector[_T]", python_pvector(iterable))  # type: ignore[no-untyped-call] # pyrsistent types its public names only
+    items = list(iterable)
+    if 0 < len(items) < BRANCH_FACTOR:
+        # What pyrsistent comes to for so few, made at once: vectors of a few parts are made all the time.
+        few = PythonPVector(len(items), SHIFT, _EMPTY._root, items)  # type: ignore[no-untyped-call]  # noqa: SLF001 # as below
+        return cast("Vector[_T]", few)
+    return cast("Vector[_T]", python_pvector(items))  # type: ignore[no-untyped-call] # pyrsistent types its public names only
 
 
 def _no_subclass(cls: type, /, **_: object) -> None:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from immutabledict import immutabledict
-from pyrsistent._pvector import PythonPVector
+from pyrsistent._pvector import PythonPVector, python_pvector
 
 from agentcore import values
 from agentcore.errors import ImmutableWriteError, InvalidJsonError
@@ -398,3 +398,14 @@ def test_a_third_positional_field_is_refused() -> None:
             a: int
             b: int
             c: int
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 1024, 1056, 1057])
+def test_a_vector_is_built_as_pyrsistent_builds_it(length: int) -> None:
+    made: Any = vector(iter(range(length)))
+    given_: Any = python_pvector(range(length))  # type: ignore[no-untyped-call]
+    for _ in range(40):
+        for slot in ("_count", "_shift", "_root", "_tail", "_tail_offset"):
+            assert getattr(made, slot) == getattr(given_, slot)
+        made, given_ = made.append(0), given_.append(0)
+    assert vector() is vector([])
