@@ -123,8 +123,9 @@ def _call(part: theirs.ToolCallPart | theirs.NativeToolCallPart, provider: str) 
     try:
         return ToolCall(**fields, input=parse_json(part.args))
     except InvalidJsonError as error:
-        reason = f"Invalid input for tool {part.tool_name}: {error.reason}"
-        return ToolCall(**fields | {"dynamic": True}, input=part.args, invalid=True, error=reason)
+        # In the form of InvalidToolInputError of agentcore.tools: the model is shown it as the call's result.
+        text = f"Invalid input for tool '{part.tool_name}':\n{error}\nCall it again with valid input."
+        return ToolCall(**fields | {"dynamic": True}, input=part.args, invalid=True, error=text)
 
 
 def _result(part: theirs.NativeToolReturnPart, provider: str) -> ToolResult | ToolError:

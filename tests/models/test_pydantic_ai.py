@@ -196,7 +196,7 @@ async def test_an_input_that_is_no_json_makes_an_invalid_call_in_a_stream(protoc
     assert call.input == '{"city": "Par'
     assert (call.invalid, call.dynamic) == (True, True)
     assert call.error is not None
-    assert call.error.startswith("Invalid input for tool weather: not JSON text")
+    assert call.error.startswith("Invalid input for tool 'weather':\n$: not JSON text")
 
 
 async def test_a_call_without_input_has_an_empty_object(protocol: str) -> None:

@@ -258,6 +258,8 @@ async def test_a_plain_answer_goes_back() -> None:
     twice = (AssistantMessage("a"), AssistantMessage("b"), UserMessage("y"))
     roles = [message["role"] for message in await messages_of(OPENAI, *twice)]
     assert roles == ["assistant", "assistant", "user"]
+    begun = await messages_of(OPENAI, UserMessage("y"), AssistantMessage("to be continued"))
+    assert [message["role"] for message in begun] == ["user", "assistant"]
 
 
 async def test_what_has_no_place_is_left_out_and_named() -> None:
