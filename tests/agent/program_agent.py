@@ -138,9 +138,7 @@ class ProgramAgent:
         async def execute(value: JsonValue, told: ToolContext) -> JsonValue:
             call = ToolCall(tool_call_id=told.tool_call_id, tool_name=spec.name, input=value)
             context = told.experimental_context
-            wanted = NeedTools(
-                calls=vector([call]), messages=told.messages, experimental_context=context
-            )
+            wanted = NeedTools(calls=vector([call]), messages=told.messages, experimental_context=context)
             return self._executed(call, wanted)
 
         return Tool(
@@ -206,7 +204,9 @@ def main(count: int) -> int:
         for path in PATHS:
             found = list(disagreements(range(count), path, backend))
             wrong += len(found)
-            print(f"{backend} {path}: {count} programs, {len(found)} disagreements {[s for s, *_ in found[:5]]}")
+            print(
+                f"{backend} {path}: {count} programs, {len(found)} disagreements {[s for s, *_ in found[:5]]}"
+            )
     return 1 if wrong else 0
 
 

@@ -73,7 +73,9 @@ async def test_what_model_and_provider_said_besides_is_on_the_step(path: str) ->
         ([USER], [SystemMessage("s")], [SystemMessage("s"), USER]),
     ],
 )
-async def test_a_run_begins_with_the_messages_then_the_prompt(prompt: Any, messages: Any, expected: Any) -> None:
+async def test_a_run_begins_with_the_messages_then_the_prompt(
+    prompt: Any, messages: Any, expected: Any
+) -> None:
     result = await Agent(scripted(text())).generate(prompt, messages=messages)
     assert result.run.chains.initial == vector(expected)
 
@@ -293,7 +295,9 @@ async def test_a_model_of_the_same_id_is_called_in_its_step_only() -> None:
 
 @BOTH
 async def test_a_model_that_nobody_knows_fails_the_run_with_those_that_are_known(path: str) -> None:
-    with pytest.raises(AgentError, match="no model 'absent' among scripted; give it as `model` or in `models`"):
+    with pytest.raises(
+        AgentError, match="no model 'absent' among scripted; give it as `model` or in `models`"
+    ):
         await run_by(path, adding(prepare_step=lambda _: {"model": "absent"}), "q")
 
 
@@ -328,7 +332,11 @@ async def test_prepare_call_may_replace_everything_once() -> None:
 @pytest.mark.parametrize(
     ("result", "path", "said"),
     [
-        ({"temperature": 1}, "$.temperature", "nothing that prepare_call may replace; that is messages, model"),
+        (
+            {"temperature": 1},
+            "$.temperature",
+            "nothing that prepare_call may replace; that is messages, model",
+        ),
         ({"prepare_call": None}, "$.prepare_call", "nothing that prepare_call may replace"),
         ([1], "$", "prepare_call returns None or a mapping, not list"),
     ],

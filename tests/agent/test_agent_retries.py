@@ -23,7 +23,9 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture(params=["asyncio", "trio"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     # Trio's clock jumps to when somebody wakes up, so waiting costs no time.
-    return ("trio", {"clock": MockClock(autojump_threshold=0)}) if request.param == "trio" else ("asyncio", {})
+    return (
+        ("trio", {"clock": MockClock(autojump_threshold=0)}) if request.param == "trio" else ("asyncio", {})
+    )
 
 
 @pytest.fixture

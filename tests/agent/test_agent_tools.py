@@ -280,7 +280,9 @@ async def test_a_result_is_converted_for_the_model_once(path: str) -> None:
         converted.append(value)
         return TextOutput(f"shown {value}")
 
-    result = await calling(path, [call("count", to=2)], [tool(count.execute, name="count", to_model_output=shown)])  # type: ignore[arg-type]
+    result = await calling(
+        path, [call("count", to=2)], [tool(count.execute, name="count", to_model_output=shown)]
+    )  # type: ignore[arg-type]
     assert converted == [0, 1]
     (answer,) = result.steps[0].messages[1].content
     assert answer.output == TextOutput("shown 1")  # type: ignore[union-attr]
