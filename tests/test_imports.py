@@ -18,6 +18,7 @@ CORE: Final = (
     "values",
     "usage",
     "messages",
+    "codec",
     "wire",
     "rules",
     "media",
@@ -31,9 +32,20 @@ CORE: Final = (
     "calls",
     "run",
     "history",
+    "saved",
 )
 # Modules of the package that may do all of it.
-SHELL: Final = {"__init__", "__main__", "demo", "agent", "driver", "events", "observe", "output", "stop"}
+SHELL: Final = {
+    "__init__",
+    "__main__",
+    "agent",
+    "demo",
+    "events",
+    "observe",
+    "output",
+    "schema",
+    "stop",
+}
 
 # What cannot do I/O. `sys` and `json` can by some of their names, which are refused below.
 PURE: Final = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import attrs
@@ -20,6 +19,7 @@ from agentcore.compat.js import (
     iterated,
     text,
 )
+from agentcore.schema import accepts, schema
 from agentcore.values import sealed
 
 # ---------------------------------------------------------------- the messages of a call
@@ -27,8 +27,7 @@ from agentcore.values import sealed
 
 @cache
 def _schema() -> Any:
-    source = files("agentcore.schemas").joinpath("model-message.schema.json").read_text(encoding="utf-8")
-    return jsonschema_rs.validator_for(source)
+    return jsonschema_rs.validator_for(schema("model-message"))
 
 
 def check_messages(store: Store, messages: Ref) -> None:
@@ -40,7 +39,7 @@ def check_messages(store: Store, messages: Ref) -> None:
     plain = store.plain(messages)
     if not plain:
         raise PackageError("AI_InvalidPromptError", "Invalid prompt: messages must not be empty")
-    if not _schema().is_valid(plain):
+    if not accepts(_schema(), plain):
         raise PackageError(
             "AI_InvalidPromptError", "Invalid prompt: The messages do not match the ModelMessage[] schema."
         )
@@ -105,7 +104,7 @@ def collect_approvals(
         PackageError: for a response to no request, or a request of no call.
     """
     history = elements(store, messages)
-    if not history or get(store, history[-1], "role") != "tool":
+    if not history or is_nullish(history[-1]) or get(store, history[-1], "role") != "tool":
         return [], []
     calls, requests = _asked(store, history)
     last = elements(store, get(store, history[-1], "content"))

@@ -195,7 +195,7 @@ class AiSdkLoop:
             step_number=step.number,
             model=step.model_info,
             messages=step.seen_by_tools(self.profile),
-            contexts=self.contexts,
+            contexts=self.step_contexts,
             known=step.offered,
             tools=step.runnable,
             choice=step.tool_choice,

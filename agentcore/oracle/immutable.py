@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 import jsonschema_rs
@@ -59,6 +58,7 @@ from agentcore.oracle.frozen import Frames, FrozenOps, Shown
 from agentcore.oracle.ops import RefusedError, ThrownError
 from agentcore.prompt import SystemPrompt
 from agentcore.run import Failed, Run, give, need, start
+from agentcore.schema import accepts, schema
 from agentcore.values import JsonValue, Vector, freeze, json_path, thaw
 from agentcore.wire import message_from_wire, messages_from_wire
 
@@ -93,8 +93,7 @@ def _package() -> str:
 
 @cache
 def _schema() -> jsonschema_rs.Validator:
-    source = files("agentcore").joinpath("schemas/model-message.schema.json").read_text("utf-8")
-    return jsonschema_rs.validator_for(source)
+    return jsonschema_rs.validator_for(schema("model-message"))
 
 
 class _Recording:
@@ -330,17 +329,10 @@ def _described(error: Exception) -> dict[str, str]:
 def _caller_messages(messages: Sequence[Any]) -> Vector[Message]:
     """The caller's messages. Raises InvalidPromptError, or WireError with the place of the fault."""
     decoded = messages_from_wire(messages, "$.messages")
-    if not _is_valid(messages):
+    if not accepts(_schema(), messages):
         reason = "ai@6.0.134 takes other content items, provider options or image data only"
         raise InvalidPromptError(reason, "$.messages")
     return decoded
-
-
-def _is_valid(messages: Sequence[Any]) -> bool:
-    try:
-        return _schema().is_valid(messages)
-    except UnicodeError:  # a key with a lone surrogate, of which the schema has nothing to say
-        return True
 
 
 def _message(value: JsonValue, path: str) -> Message:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from agentcore.compat.heap import DataCloneError
+from agentcore.compat.heap import UNDEFINED, DataCloneError
 from agentcore.errors import ImmutableWriteError
 
 Path: TypeAlias = Sequence[str | int]
@@ -75,7 +75,7 @@ def _slot(container: Any, key: str | int, *, fresh: bool = False) -> str | int:
         if not isinstance(index, int) or not 0 <= index < len(container):
             raise NowhereError(f"no element {key!r}")
         return index
-    if not isinstance(key, str) or not (fresh or key in container):
+    if not isinstance(key, str) or not (fresh or container.get(key, UNDEFINED) is not UNDEFINED):
         raise NowhereError(f"no field {key!r}")
     return key
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, ClassVar, Final, NoReturn
 
 import jsonschema_rs
 
 from agentcore.errors import AgentCoreError
+from agentcore.schema import accepts, schema, scrubbed
 
 __all__ = ["MAX_DEPTH", "BadProgram", "check_program", "parse_program", "program_to_line"]
 
@@ -148,9 +148,7 @@ def _id_of(program: Any) -> str | float | None:
 
 # --- the schema, and what to say of its errors --------------------------------------------------------------
 
-_SCHEMA: Final[dict[str, Any]] = json.loads(
-    files("agentcore").joinpath("schemas/program.schema.json").read_text("utf-8")
-)
+_SCHEMA: Final = schema("program")
 _VERBS: Final = {verb: verb for verb in ("set", "append", "delete", "return", "keep", "freeze", "throw")}
 _STAGES: Final = {
     "keepRoles": "keepRoles",
@@ -171,30 +169,17 @@ _PARTS: Final = {
 
 
 def _compile(definition: str | None = None) -> jsonschema_rs.Validator:
-    schema = _SCHEMA if definition is None else {"$defs": _SCHEMA["$defs"], "$ref": f"#/$defs/{definition}"}
-    return jsonschema_rs.validator_for(schema, mask="it")
+    whole = _SCHEMA if definition is None else {"$defs": _SCHEMA["$defs"], "$ref": f"#/$defs/{definition}"}
+    return jsonschema_rs.validator_for(whole, mask="it")
 
 
 _PROGRAM: Final = _compile()
 
 
 def _check_schema(program: dict[str, Any]) -> None:
-    # The validator cannot take a lone surrogate as a key; no rule of the schema depends on one.
-    try:
-        valid = _PROGRAM.is_valid(program)
-    except UnicodeError:
-        valid = _PROGRAM.is_valid(_scrub(program))
-    if not valid:
-        path, reason = _explain(_PROGRAM, _scrub(program))
+    if not accepts(_PROGRAM, program):
+        path, reason = _explain(_PROGRAM, scrubbed(program))
         raise BadProgram(reason, "$" + path, _id_of(program))
-
-
-def _scrub(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, dict):
-        return {_scrub(key): _scrub(child) for key, child in value.items()}
-    return [_scrub(child) for child in value] if isinstance(value, list) else value
 
 
 def _explain(validator: jsonschema_rs.Validator, value: Any) -> tuple[str, str]:

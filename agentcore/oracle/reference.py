@@ -144,7 +144,7 @@ class Recording:
             self._hook("execute", argument)
             if "error" in spec:
                 raise ThrownError(spec["error"])
-            return argument["output"] if "output" in argument else UNDEFINED
+            return argument.get("output", UNDEFINED)
 
         return Tool(
             execute=None if spec.get("noExecute") else execute, needs_approval=spec.get("needsApproval")

@@ -1,0 +1,36 @@
+"""The JSON Schemas that this package comes with, and how values are held against them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jsonschema_rs
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """A schema of `agentcore/schemas`, such as "program"; not to be changed."""
+    text = files("agentcore.schemas").joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def accepts(validator: jsonschema_rs.Validator, value: Any) -> bool:
+    """Whether plain JSON is what the schema allows, whatever its texts hold."""
+    # The validator cannot take a lone surrogate as a key; no rule of the schemas depends on one.
+    try:
+        return bool(validator.is_valid(value))
+    except UnicodeError:
+        return bool(validator.is_valid(scrubbed(value)))
+
+
+def scrubbed(value: Any) -> Any:
+    """The value with lone surrogates replaced, as the validator can take it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(child) for key, child in value.items()}
+    return [scrubbed(child) for child in value] if isinstance(value, list) else value
