@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
@@ -249,35 +249,44 @@ def plan_downloads(store: Store, messages: Iterable[Value]) -> None:
     Raises:
         PackageError: for an address without a media type, which no model reads.
     """
+    for data, media_type in list(_files(store, messages)):
+        tagged, _ = tagged_data(store, data)
+        if get(store, tagged, "type") == "url" and is_nullish(media_type):
+            raise PackageError("AI_DownloadError", "Failed to download a file without a media type")
+
+
+def _files(store: Store, messages: Iterable[Value]) -> Iterator[tuple[Value, Value]]:
+    """Data and media type of every file, wherever it stands."""
     for message in messages:
         role, content = get(store, message, "role"), get(store, message, "content")
         if role == "user" and is_array(store, content):
             for part in elements(store, content):
-                _plan(store, part)
+                yield from _file_of(store, part)
         elif role == "tool" or (role == "assistant" and is_array(store, content)):
             for part in iterated(store, content):
-                _plan_result(store, part)
+                yield from _files_of_result(store, part)
 
 
-def _plan(store: Store, part: Value) -> None:
+def _file_of(store: Store, part: Value) -> Iterator[tuple[Value, Value]]:
     kind = get(store, part, "type")
-    if kind not in ("image", "file"):
-        return
-    data, _ = tagged_data(store, get(store, part, "image" if kind == "image" else "data"))
-    if get(store, data, "type") == "url" and kind == "file" and is_nullish(get(store, part, "mediaType")):
-        raise PackageError("AI_DownloadError", "Failed to download a file without a media type")
+    if kind == "image":
+        yield get(store, part, "image"), or_else(get(store, part, "mediaType"), "image")
+    elif kind == "file":
+        yield get(store, part, "data"), get(store, part, "mediaType")
 
 
-def _plan_result(store: Store, part: Value) -> None:
+def _files_of_result(store: Store, part: Value) -> Iterator[tuple[Value, Value]]:
     if get(store, part, "type") != "tool-result":
         return
     output = get(store, part, "output")
-    if get(store, output, "type") == "content":
-        for item in iterated(store, get(store, output, "value")):
-            if get(store, item, "type") == "file":
-                _plan(store, item)
-            elif get(store, item, "type") in ("file-url", "image-url"):
-                _address(store, item)
+    if get(store, output, "type") != "content":
+        return
+    for item in iterated(store, get(store, output, "value")):
+        kind = get(store, item, "type")
+        if kind in ("file-url", "image-url"):
+            yield _address(store, item)
+        elif kind == "file":
+            yield get(store, item, "data"), get(store, item, "mediaType")
 
 
 TAGGED: Final = PromptRules(
