@@ -14,7 +14,7 @@ from attrs import field
 # From typing_extensions for its default: without an output, the object is None.
 from typing_extensions import TypeVar
 
-from agentcore.driver.errors import AgentError, NoObjectError, UnfinishedStreamError, resumable
+from agentcore.driver.errors import AgentError, NoObjectError, UnfinishedStreamError
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
 from agentcore.effects import RunResult
@@ -103,8 +103,8 @@ class Call(Generic[_T]):
 
     @property
     def run(self) -> Run:
-        """The run as far as it has come, in a form that can be resumed."""
-        return resumable(self._driver.run)
+        """The run as far as it has come."""
+        return self._driver.run
 
     @property
     def timings(self) -> Timings:
@@ -154,9 +154,9 @@ class AgentStream(Generic[_T]):
 
     @property
     def run(self) -> Run:
-        """The run as far as it has come, at any time, also after it has failed or was cancelled.
+        """The run as far as it has come, at any time; Failed after it has failed or was cancelled.
 
-        It can be resumed.
+        It can be resumed in any case.
         """
         return self._call.run
 

@@ -28,7 +28,6 @@ from agentcore.effects import (
     NeedTools,
     Outcome,
 )
-from agentcore.errors import UnexpectedOutcomeError
 from agentcore.events import AgentEvent, ChunkEvent, StepFinished, StepStarted
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.observe import Observer
@@ -74,8 +73,6 @@ class Driver:
         while not isinstance(wanted := need(self.run), Done | Failed):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
-            except Exception:
-                raise
             except BaseException:
                 self.run = give(self.run, Cancelled())
                 raise
@@ -85,8 +82,6 @@ class Driver:
     def _given(self, outcome: Outcome) -> Run:
         try:
             return give(self.run, outcome)
-        except UnexpectedOutcomeError:
-            raise
         except Exception as error:  # noqa: BLE001 - a mapping that a hook returned may raise anything
             return give(self.run, HookFailed(error))
 

@@ -33,7 +33,7 @@ def text(value: str = "done") -> list[GeneratedText]:
 
 
 def call(name: str = "add", call_id: str = "c", /, **arguments: JsonValue) -> ToolCall:
-    return ToolCall(tool_call_id=call_id, tool_name=name, input=arguments)  # type: ignore[arg-type]
+    return ToolCall(tool_call_id=call_id, tool_name=name, input=arguments)
 
 
 def scripted(*answers: Any, **fields: Any) -> ScriptedModel:

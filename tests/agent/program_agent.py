@@ -8,9 +8,9 @@ As a script it compares the traces of agents with those of `agentcore trace --pr
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import anyio
 
@@ -154,7 +154,7 @@ class ProgramAgent:
         """What the tool returns. Raises what the program says."""
         outcome = self.recording._run_tool(call, wanted)
         if isinstance(outcome, ToolFailed):
-            raise RuntimeError(outcome.error)
+            raise RuntimeError(outcome.error)  # noqa: TRY004 - what the program throws
         return outcome.output
 
     async def trace(self) -> Json:
@@ -169,8 +169,9 @@ class ProgramAgent:
             recording.ops.kept["caller"] = recording.frames.messages(messages)
             run = (await self._run(agent, messages)).run
         except AgentError as error:
-            assert isinstance(error.__cause__, Exception)
-            return recording._written(error.__cause__, recording._final(error.run.steps, "other"))
+            return recording._written(
+                cast("Exception", error.__cause__), recording._final(error.run.steps, "other")
+            )
         except AgentCoreError as error:
             return recording._written(error, None)
         return recording._written(None, recording._final(run.steps, run.steps[-1].finish_reason))
@@ -204,9 +205,8 @@ def main(count: int) -> int:
         for path in PATHS:
             found = list(disagreements(range(count), path, backend))
             wrong += len(found)
-            print(
-                f"{backend} {path}: {count} programs, {len(found)} disagreements {[s for s, *_ in found[:5]]}"
-            )
+            first = [seed for seed, *_ in found[:5]]
+            sys.stdout.write(f"{backend} {path}: {count} programs, {len(found)} disagreements {first}\n")
     return 1 if wrong else 0
 
 

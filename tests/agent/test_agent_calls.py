@@ -142,7 +142,7 @@ def test_an_agent_cannot_be_written() -> None:
     with pytest.raises(ImmutableWriteError):
         agent.model = scripted()  # type: ignore[misc]
     with pytest.raises(TypeError):
-        agent.experimental_context["a"] = 2  # type: ignore[index,call-overload]
+        agent.experimental_context["a"] = 2  # type: ignore[index]
     assert "experimental_context" not in repr(agent)
     assert isinstance(hash(agent), int)
 
@@ -192,9 +192,9 @@ async def test_conditions_may_be_async_and_are_asked_in_order_until_one_holds() 
         asked.append("slow")
         return len(steps) == 2
 
-    def never(_: Any) -> int:
+    def never(_: Any) -> bool:
         asked.append("never")
-        return 0
+        return False
 
     model = scripted(*[[call(a=number)] for number in range(5)])
     result = await Agent(model, tools=[add], stop_when=[slow, never]).generate("q")
@@ -402,7 +402,7 @@ async def test_on_chunk_is_told_of_streams_only_and_before_they_are() -> None:
     assert not chunks
     async with attrs.evolve(agent, model=scripted([call(a=2)], text())).stream("q") as stream:
         async for event in stream:
-            events.append(event)
+            events += [event]
     assert types(chunks) == [
         "tool-input-delta",
         "part-done",

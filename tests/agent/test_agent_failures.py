@@ -11,7 +11,7 @@ import pytest
 from agent.kit import USER, add, adding, call, echo, run_by, scripted, streamed, text
 from agentcore.agent import Agent, AgentError, ResumeError, UnfinishedStreamError, UnknownModelError
 from agentcore.effects import NeedModel, NeedPrepareStep, NeedStepFinish
-from agentcore.errors import InvalidOverrideError, InvalidToolApprovalError
+from agentcore.errors import InvalidOverrideError, InvalidToolApprovalError, RunCancelledError
 from agentcore.messages import AssistantMessage, ToolApprovalResponsePart, ToolMessage
 from agentcore.models import ModelRequest, ScriptedModel
 from agentcore.run import Failed, Run, need
@@ -79,9 +79,13 @@ async def test_what_a_hook_returns_may_raise_as_well() -> None:
         def __bool__(self) -> bool:
             raise ZeroDivisionError
 
-    for fields in ({"prepare_step": lambda _: Odd(system="x")}, {"stop_when": lambda _: Undecided()}):
+    odd: list[dict[str, Any]] = [
+        {"prepare_step": lambda _: Odd(system="x")},
+        {"stop_when": lambda _: Undecided()},
+    ]
+    for fields in odd:
         with pytest.raises(AgentError) as raised:
-            await agent_by_step(**fields).generate("q")  # type: ignore[arg-type]
+            await agent_by_step(**fields).generate("q")
         assert isinstance(raised.value.__cause__, ZeroDivisionError)
 
 
@@ -94,7 +98,7 @@ async def test_a_wrong_override_fails_with_its_path() -> None:
 
 
 async def test_wrong_approvals_fail_before_any_step() -> None:
-    answer = ToolMessage([ToolApprovalResponsePart("r", True)])
+    answer = ToolMessage([ToolApprovalResponsePart("r", approved=True)])
     with pytest.raises(AgentError) as raised:
         await agent_by_step().generate([USER, answer])
     assert isinstance(raised.value.__cause__, InvalidToolApprovalError)
@@ -151,7 +155,8 @@ async def test_a_stream_that_is_left_cancels_its_run_which_goes_on_from_there() 
     assert ended == ["slow"]
     with pytest.raises(UnfinishedStreamError):
         stream.result()
-    assert not isinstance(stream.run.pending, Failed)
+    assert isinstance(stream.run.pending, Failed)
+    assert isinstance(stream.run.pending.error, RunCancelledError)
     result = await agent_by_step().resume(stream.run)
     assert result.run == (await agent_by_step().generate(USER)).run
 
@@ -175,10 +180,14 @@ async def test_a_stream_that_nobody_takes_does_not_run_away() -> None:
 
 async def test_what_is_raised_in_the_body_of_a_stream_comes_as_it_is() -> None:
     error = ZeroDivisionError()
-    with pytest.raises(ZeroDivisionError) as raised:
+
+    async def body() -> None:
         async with agent_by_step().stream(USER) as stream:
             await anext(stream)
             raise error
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        await body()
     assert raised.value is error
     with pytest.raises(KeyboardInterrupt):
         async with agent_by_step().stream(USER):
@@ -205,7 +214,7 @@ async def test_a_failed_stream_raises_where_it_is_iterated_and_asked() -> None:
     assert again.value is raised.value
     with pytest.raises(AgentError):
         stream.result()
-    assert stream.run == raised.value.run
+    assert stream.run.pending == Failed(raised.value.__cause__, raised.value.run)  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- going on
@@ -286,17 +295,17 @@ async def test_a_tool_that_somebody_else_runs_stays_one() -> None:
 
 
 async def test_a_step_goes_on_with_the_model_that_it_was_given_if_it_is_there() -> None:
-    def by_id(fail: bool) -> ScriptedModel:
+    def by_id(*, fail: bool) -> ScriptedModel:
         return ScriptedModel([ValueError("no")] if fail else [text("other")], model_id="other")
 
     with pytest.raises(AgentError) as raised:
-        await agent_by_step(prepare_step=lambda _: {"model": by_id(True)}).generate(USER)
+        await agent_by_step(prepare_step=lambda _: {"model": by_id(fail=True)}).generate(USER)
     run = raised.value.run
     assert isinstance(need(run), NeedModel)
     with pytest.raises(AgentError) as unknown:
         await agent_by_step().resume(run)
     assert isinstance(unknown.value.__cause__, UnknownModelError)
-    assert (await agent_by_step().resume(unknown.value.run, models=[by_id(False)])).text == "other"
+    assert (await agent_by_step().resume(unknown.value.run, models=[by_id(fail=False)])).text == "other"
 
 
 async def test_results_of_streams_and_calls_have_the_same_run_after_failures() -> None:

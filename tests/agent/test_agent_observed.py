@@ -41,7 +41,7 @@ async def test_a_result_says_how_long_everything_took_by_step(path: str) -> None
         return a
 
     names = ["prepare_call", "on_start", "prepare_step", "on_step_start", "on_step_finish", "on_finish"]
-    hooks: Any = {name: hook for name in names}
+    hooks: Any = dict.fromkeys(names, hook)
     agent = Agent(scripted([call(a=2), call("add", "d", a=3)], text()), tools=[slow], **hooks)
     timings = (await run_by(path, agent, "q", checkpoint=hook)).timings
     assert [entry.name for entry in timings.of("hook", step_number=-1)] == ["prepare_call", "on_start"]
@@ -96,7 +96,7 @@ async def test_a_slow_hook_is_warned_of(path: str, caplog: pytest.LogCaptureFixt
         await anyio.sleep(0.03)
 
     names = ["prepare_call", "prepare_step", "on_finish"] + ["on_chunk"] * (path == "stream")
-    hooks: Any = {name: slow for name in names}
+    hooks: Any = dict.fromkeys(names, slow)
     await run_by(path, Agent(scripted(text()), slow_hook_seconds=0.01, **hooks), "q")
     records = [record for record in caplog.records if record.name == "agentcore"]
     assert {record.levelno for record in records} == {logging.WARNING}

@@ -70,7 +70,7 @@ async def test_a_call_and_prepare_call_may_ask_for_another_output() -> None:
     assert (await agent.generate("q", output=numbers)).object == [1]
     schema: Output[Any] = Output.json_schema({"type": "object"})
     result = await agent.generate("q", prepare_call=lambda _: {"output": schema})
-    assert thaw(result.object) == {"a": 1}  # type: ignore[arg-type]
+    assert thaw(result.object) == {"a": 1}
     plain: Any = await agent.generate("q", prepare_call=lambda _: {"output": None})
     assert plain.object is None
     assert agent.model.calls[2].response_format is None  # type: ignore[attr-defined]

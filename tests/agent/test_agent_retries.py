@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,7 +29,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch, anyio_backend_name: str) -> Iterator[list[float]]:
+def waits(monkeypatch: pytest.MonkeyPatch, anyio_backend_name: str) -> list[float]:
     """The times that were waited for, which asyncio does not really wait for."""
     waited: list[float] = []
     sleep = anyio.sleep
@@ -40,7 +40,7 @@ def waits(monkeypatch: pytest.MonkeyPatch, anyio_backend_name: str) -> Iterator[
         await sleep(seconds if anyio_backend_name == "trio" else 0)
 
     monkeypatch.setattr(anyio, "sleep", spy)
-    yield waited
+    return waited
 
 
 def busy(retry_after: float | None = None, *, retryable: bool = True) -> ModelError:
@@ -110,10 +110,14 @@ async def test_a_stream_that_has_begun_is_not_begun_anew(waits: list[float]) -> 
     model = scripted([*text("half"), error], text())
     agent = Agent(model)
     seen: list[str] = []
-    with pytest.raises(AgentError) as raised:
+
+    async def take() -> None:
         async with agent.stream("q") as stream:
             async for event in stream:
-                seen.append(event.type)
+                seen.extend([event.type])
+
+    with pytest.raises(AgentError) as raised:
+        await take()
     assert raised.value.__cause__ is error
     assert seen == ["step-started", "text-delta", "part-done"]
     assert waits == []

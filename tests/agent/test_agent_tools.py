@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
+import attrs
 import pytest
 from anyio.lowlevel import checkpoint
 
@@ -21,6 +22,7 @@ from agentcore.messages import (
     ToolApprovalResponsePart,
     ToolCallPart,
     ToolMessage,
+    ToolResultPart,
 )
 from agentcore.tools import Tool, ToolContext, tool
 from agentcore.values import thaw
@@ -36,6 +38,12 @@ def outputs(result: AgentResult[Any], step: int = 0) -> list[Any]:
         for part in result.steps[step].content
         if isinstance(part, ToolResult | ToolError)
     ]
+
+
+def answers(result: AgentResult[Any]) -> list[Any]:
+    """The outputs in the first tool message."""
+    message = next(message for message in result.messages if isinstance(message, ToolMessage))
+    return [part.output for part in message.content if isinstance(part, ToolResultPart)]
 
 
 async def calling(path: str, calls: list[Any], tools: list[Any], **fields: Any) -> AgentResult[Any]:
@@ -238,7 +246,7 @@ async def test_a_call_that_takes_too_long_is_an_error_that_the_model_sees(path: 
 
 
 async def test_a_call_within_its_time_is_as_without_a_limit() -> None:
-    limited = tool(add.execute, name="add", timeout=60)  # type: ignore[arg-type]
+    limited = attrs.evolve(add, timeout=60)
     assert outputs(await calling("generate", [call(a=1)], [limited])) == [2]
 
 
@@ -280,12 +288,9 @@ async def test_a_result_is_converted_for_the_model_once(path: str) -> None:
         converted.append(value)
         return TextOutput(f"shown {value}")
 
-    result = await calling(
-        path, [call("count", to=2)], [tool(count.execute, name="count", to_model_output=shown)]
-    )  # type: ignore[arg-type]
+    result = await calling(path, [call("count", to=2)], [attrs.evolve(count, to_model_output=shown)])
     assert converted == [0, 1]
-    (answer,) = result.steps[0].messages[1].content
-    assert answer.output == TextOutput("shown 1")  # type: ignore[union-attr]
+    assert answers(result) == [TextOutput("shown 1")]
 
 
 @BOTH
@@ -309,7 +314,7 @@ async def test_a_preliminary_result_that_is_no_json_is_an_error_of_the_call(path
 
 
 def asking(needs_approval: Any) -> list[Tool[..., Any]]:
-    return [tool(add.execute, name="add", needs_approval=needs_approval)]  # type: ignore[arg-type]
+    return [attrs.evolve(add, needs_approval=needs_approval)]
 
 
 async def slow_rule(arguments: dict[str, Any], about: ToolContext) -> bool:
@@ -341,11 +346,10 @@ async def test_an_approved_call_runs_before_step_0(path: str, a: Any, expected: 
     history = [
         USER,
         AssistantMessage([ToolCallPart("c", "add", input={"a": a}), request]),
-        ToolMessage([ToolApprovalResponsePart("r", True)]),
+        ToolMessage([ToolApprovalResponsePart("r", approved=True)]),
     ]
-    shown = tool(add.execute, name="add", to_model_output=lambda value: TextOutput(str(value)))  # type: ignore[arg-type]
+    shown = attrs.evolve(add, to_model_output=lambda value: TextOutput(str(value)))
     result = await run_by(path, Agent(scripted(text()), tools=[shown]), history)
-    (answer,) = result.messages[0].content
-    output = answer.output  # type: ignore[union-attr]
+    (output,) = answers(result)
     assert output == expected if expected else output.value.startswith("Invalid input for tool 'add'")
     assert len(result.steps) == 1

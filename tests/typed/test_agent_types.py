@@ -1,0 +1,109 @@
+"""What a type checker takes for an agent, its calls and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_type
+
+import anyio
+import pytest
+from pydantic import BaseModel
+
+from agentcore.agent import Agent, AgentResult, AgentStream, CallArguments
+from agentcore.effects import RunResult
+from agentcore.events import StepFinished, TextDelta
+from agentcore.hooks import PrepareStepArguments, StepOverride, StepRecord
+from agentcore.models import ScriptedModel
+from agentcore.output import Output
+from agentcore.stop import has_tool_call, step_count_is
+from agentcore.tools import tool
+
+
+class Answer(BaseModel):
+    total: int
+
+
+@tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def prepare(step: PrepareStepArguments) -> dict[str, Any] | None:
+    return {"messages": step.messages[-2:]} if step.step_number else None
+
+
+async def prepare_slowly(step: PrepareStepArguments) -> StepOverride:
+    return StepOverride(messages=step.messages)
+
+
+def prepare_call(call: CallArguments) -> Mapping[str, Any]:
+    return {"system": f"{len(call.messages)} messages"}
+
+
+async def told(record: StepRecord) -> None:
+    assert record.usage.total_tokens >= 0
+
+
+def finished(result: RunResult) -> None:
+    assert result.steps
+
+
+def answering(answer: str = '{"total": 1}') -> ScriptedModel:
+    return ScriptedModel([[{"type": "text", "text": answer}]])
+
+
+def test_a_plain_agent_has_no_object() -> None:
+    agent = Agent(
+        answering(),
+        tools=[add],
+        system="s",
+        prepare_call=prepare_call,
+        prepare_step=prepare,
+        on_step_finish=told,
+        on_finish=finished,
+        stop_when=[step_count_is(3), has_tool_call("add")],
+    )
+    assert_type(agent, Agent[None])
+    result = anyio.run(agent.generate, "q")
+    assert_type(result, AgentResult[None])
+
+
+def test_the_object_has_the_outputs_type() -> None:
+    async def main() -> None:
+        agent = Agent(answering(), output=Output.of(Answer), prepare_step=prepare_slowly)
+        assert_type(agent, Agent[Answer])
+        result = await agent.generate("q", on_step_finish=told)
+        assert_type(result.object, Answer)
+        other = await agent.generate("q", model=answering('{"result": 3}'), output=Output.of(int))
+        assert_type(other.object, int)
+        assert result.object.total + other.object == 4
+
+    anyio.run(main)
+
+
+def test_streams_have_events_and_results_of_the_same_types() -> None:
+    async def main() -> None:
+        async with Agent(answering(), output=Output.of(Answer)).stream("q") as stream:
+            assert_type(stream, AgentStream[Answer])
+            async for event in stream:
+                if isinstance(event, StepFinished):
+                    assert_type(event.record, StepRecord)
+                elif isinstance(event, TextDelta):
+                    assert_type(event.text, str)
+        assert_type(stream.result().object, Answer)
+
+    anyio.run(main)
+
+
+def test_wrong_overrides_are_errors() -> None:
+    async def main() -> None:
+        agent = Agent(answering())
+        with pytest.raises(TypeError):
+            await agent.generate("q", temperature=1)  # type: ignore[call-overload]
+        with pytest.raises(ValueError, match="max_retries"):
+            await agent.generate("q", max_retries=-1)
+        run = (await agent.generate("q")).run
+        with pytest.raises(ValueError, match="its own system"):
+            await agent.resume(run, system="s")  # type: ignore[call-arg]
+
+    anyio.run(main)
