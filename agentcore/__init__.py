@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from agentcore.errors import (
     AgentCoreError,
     ImmutableWriteError,
@@ -34,8 +37,17 @@ from agentcore.messages import (
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, thaw, vector
 from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire
 
+if TYPE_CHECKING:
+    from agentcore.agent import Agent, AgentError, AgentResult
+    from agentcore.models.scripted import ScriptedModel
+    from agentcore.output import Output
+    from agentcore.tools import Tool, ToolContext, tool
+
 __all__ = [
+    "Agent",
     "AgentCoreError",
+    "AgentError",
+    "AgentResult",
     "AssistantMessage",
     "ContentOutput",
     "ErrorJsonOutput",
@@ -50,13 +62,17 @@ __all__ = [
     "JsonOutput",
     "JsonValue",
     "Message",
+    "Output",
     "ReasoningPart",
+    "ScriptedModel",
     "SystemMessage",
     "TextOutput",
     "TextPart",
+    "Tool",
     "ToolApprovalRequestPart",
     "ToolApprovalResponsePart",
     "ToolCallPart",
+    "ToolContext",
     "ToolMessage",
     "ToolOutput",
     "ToolResultPart",
@@ -68,5 +84,25 @@ __all__ = [
     "message_to_wire",
     "messages_from_wire",
     "thaw",
+    "tool",
     "vector",
 ]
+
+# Whoever wants messages only does not wait for what agents need.
+_LATER: Final = {
+    "Agent": "agentcore.agent",
+    "AgentError": "agentcore.agent",
+    "AgentResult": "agentcore.agent",
+    "Output": "agentcore.output",
+    "ScriptedModel": "agentcore.models.scripted",
+    "Tool": "agentcore.tools",
+    "ToolContext": "agentcore.tools",
+    "tool": "agentcore.tools",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The names that are imported when they are first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'agentcore' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
