@@ -21,6 +21,8 @@ __all__ = [
     "MissingToolResultsError",
     "NoSuchToolError",
     "RunCancelledError",
+    "SavedError",
+    "SavedRunError",
     "ToolCallNotFoundForApprovalError",
     "UnexpectedOutcomeError",
     "UnknownStepError",
@@ -222,6 +224,26 @@ class UnknownStepError(AgentCoreError, LookupError):
     def __str__(self) -> str:
         steps = f"steps 0 to {self.known - 1}" if self.known else "no step"
         return f"step {self.step_number} is not there; the run has {steps} of that kind"
+
+
+class SavedRunError(_LocatedError, ValueError):
+    """JSON that was to be a saved run is none, has another version, or does not follow from its outcomes."""
+
+    wire_name = "SavedRunError"
+
+
+class SavedError(AgentCoreError):
+    """An error that was saved with a run: the name of its type, and its text."""
+
+    wire_name = "SavedError"
+
+    def __init__(self, type_name: str, text: str) -> None:
+        super().__init__(type_name, text)
+        self.type_name = type_name
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class RunCancelledError(AgentCoreError):

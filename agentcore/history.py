@@ -12,7 +12,7 @@ from agentcore.errors import UnknownStepError
 from agentcore.messages import Message
 from agentcore.run import Failed, Run, forked, give, start
 
-__all__ = ["after", "before", "fork", "replay"]
+__all__ = ["after", "before", "fork", "replay", "replayed"]
 
 
 def before(run: Run, step_number: int) -> Run:
@@ -90,8 +90,12 @@ def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[L
     """
     run = start(settings, messages)
     for outcome in outcomes:
-        if isinstance(outcome, Forked):
-            run = fork(run, run.step_number, settings=outcome.settings, messages=outcome.messages)
-        else:
-            run = give(run, outcome)
+        run = replayed(run, outcome)
     return run
+
+
+def replayed(run: Run, outcome: Logged) -> Run:
+    """The run after one more of its outcomes. Raises as `give` does, and as `fork` does for a fork."""
+    if isinstance(outcome, Forked):
+        return fork(run, run.step_number, settings=outcome.settings, messages=outcome.messages)
+    return give(run, outcome)

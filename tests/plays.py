@@ -109,6 +109,7 @@ def hooked(name: str, shown: PrepareStepArguments) -> object:
         "stay": {"lasting_messages": [*messages, REMINDER]},
         "compact": {"lasting_messages": [SUMMARY]},
         "both": {"lasting_messages": [SUMMARY], "messages": [*messages, REMINDER, REMINDER]},
+        "empty": {"lasting_messages": []},
         "system": {"system": "other"},
         "systems": {"system": [SystemMessage("x"), SystemMessage("y")], "messages": [*messages, REMINDER]},
         "options": {
@@ -132,6 +133,7 @@ HOOKS: Final = st.sampled_from(
         "stay",
         "compact",
         "both",
+        "empty",
         "system",
         "systems",
         "options",

@@ -20,6 +20,8 @@ from agentcore.errors import (
     MissingToolResultsError,
     NoSuchToolError,
     RunCancelledError,
+    SavedError,
+    SavedRunError,
     ToolCallNotFoundForApprovalError,
     UnexpectedOutcomeError,
     UnknownStepError,
@@ -54,6 +56,8 @@ EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
     (UnknownToolCallError("c"), "UnknownToolCallError", None, "tool call c"),
     (UnexpectedOutcomeError("r"), "UnexpectedOutcomeError", None, "r"),
     (UnknownStepError(3, 2), "UnknownStepError", None, "step 3 is not there; the run has steps 0 to 1"),
+    (SavedRunError("$.version", "r"), "SavedRunError", "$.version", "$.version: r"),
+    (SavedError("ModelError", "down"), "SavedError", None, "down"),
     (RunCancelledError(), "RunCancelledError", None, "cancelled"),
 ]
 
