@@ -204,6 +204,9 @@ class Agent(Generic[_T]):
     `on_step_finish` and `on_finish` are told of both kinds of calls, `on_chunk` of streams only. `stop_when`
     are conditions of which one ends the run; without any, the model does.
 
+    Sync tools run in threads, which cannot be stopped: a cancellation waits for the thread, unless the tool
+    has a timeout; then the thread is left behind, and what it returns is dropped.
+
     `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
     is read as. `tracer` is an OpenTelemetry tracer. `settings` are the model's (`temperature`,
     `max_output_tokens`, ...); they are in no saved run.

@@ -120,6 +120,7 @@ class ProgramAgent:
             experimental_context=settings.experimental_context,
             # Ops may keep what tools are given, so their order counts.
             tool_concurrency=1,
+            slow_hook_seconds=60,
         )
 
     def model(self, model_id: str) -> ProgramModel:
