@@ -56,14 +56,15 @@ def replay_command(context: click.Context, folder: Path) -> None:
 @click.argument("folder", type=_FOLDER)
 @click.pass_context
 def record_command(context: click.Context, *, target: str, check: bool, folder: Path) -> None:
-    """Run the real package on every vector below FOLDER, show where its traces are new, and write them.
+    """Run the real package on every vector of its version below FOLDER, show what is new, and write it.
 
     Exits with 1 if one differs, 2 if the package could not be driven or a file there is no vector.
     """
     output = console()
     different = 0
     with _failures(context):
-        for recorded in record(_loaded(folder), targets.command(target)):
+        own = (vector for vector in _loaded(folder) if vector.profile == targets.TARGETS[target].profile)
+        for recorded in record(own, targets.command(target)):
             for path, difference in recorded.differences:
                 different += 1
                 say(output, f"{recorded.vector.name}, {path}:\n{render(difference)}")

@@ -1,7 +1,7 @@
 """Vectors: programs with the traces that a real package gave for them, one file each.
 
 A file holds `{title, claims, program, traces}`: the program without `id` and `path`, and a trace for each
-path.
+path; and `profile`, the version whose traces they are, unless that is the first one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -20,6 +20,7 @@ from agentcore.oracle.program import BadProgram, check_program
 from agentcore.oracle.reference import trace
 
 PATHS = ("stream", "generate")
+_FIRST: Final = "ai-sdk-6"
 
 
 class VectorError(AgentCoreError):
@@ -28,13 +29,17 @@ class VectorError(AgentCoreError):
 
 @attrs.frozen(kw_only=True)
 class Vector:
-    """One file; `claims` are the measured claims it shows (C17, X3)."""
+    """One file; `claims` are the measured claims it shows (C17, X3).
+
+    `profile` with a path after it is the profile that gives the traces: `ai-sdk-7`, `ai-sdk-7/stream`.
+    """
 
     file: Path
     title: str
     claims: tuple[str, ...]
     program: Mapping[str, Any]
     traces: Mapping[str, Any]
+    profile: str = _FIRST
 
     @property
     def name(self) -> str:
@@ -73,6 +78,7 @@ def _read(file: Path) -> Vector:
             claims=tuple(fields["claims"]),
             program=fields["program"],
             traces=fields.get("traces", {}),
+            profile=fields.get("profile", _FIRST),
         )
         for path in PATHS:
             check_program(vector.on(path))
@@ -84,7 +90,8 @@ def _read(file: Path) -> Vector:
 def replay(vector: Vector) -> Iterator[tuple[str, Difference | None]]:
     """For each path with a recorded trace, where the reference differs from it; None where it does not."""
     for path, recorded in vector.traces.items():
-        yield path, differences(recorded, json.loads(json.dumps(trace(vector.on(path)))))
+        given = trace(vector.on(path), f"{vector.profile}/{path}")
+        yield path, differences(recorded, json.loads(json.dumps(given)))
 
 
 def record(vectors: Iterable[Vector], argv: Sequence[str]) -> Iterator[Recorded]:
@@ -111,6 +118,7 @@ def _answer(driver: Driver, vector: Vector, path: str) -> Any:
 def write(vector: Vector) -> None:
     """Writes the file of a vector."""
     fields = {
+        **({} if vector.profile == _FIRST else {"profile": vector.profile}),
         "title": vector.title,
         "claims": vector.claims,
         "program": vector.program,

@@ -85,6 +85,17 @@ def test_recording_shows_what_is_new_and_writes_it(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("reference_as_target")
+def test_recording_leaves_the_vectors_of_other_versions_alone(folder: Path) -> None:
+    changed = change(folder)
+    fields = json.loads(changed.read_text("utf-8"))
+    changed.write_text(json.dumps({**fields, "profile": "ai-sdk-7"}), "utf-8")
+    before = contents(folder)
+    result = run("vectors", "record", str(folder))
+    assert (result.exit_code, result.stdout) == (0, "0 different\n")
+    assert contents(folder) == before
+
+
+@pytest.mark.usefixtures("reference_as_target")
 def test_checking_the_record_writes_nothing(folder: Path) -> None:
     changed = change(folder)
     before = changed.read_text("utf-8")

@@ -29,6 +29,11 @@ class Target:
     package: str
     folder: str
 
+    @property
+    def profile(self) -> str:
+        """What the profiles of its paths are called before the path: `ai-sdk-6`."""
+        return self.folder.replace("_", "-")
+
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
