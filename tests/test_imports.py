@@ -33,6 +33,7 @@ CORE: Final = (
     "run",
     "history",
     "saved",
+    "account",
 )
 # Modules of the package that may do all of it.
 SHELL: Final = {
@@ -52,6 +53,7 @@ PURE: Final = {
     "__future__",
     "base64",
     "collections",
+    "difflib",
     "enum",
     "functools",
     "itertools",
