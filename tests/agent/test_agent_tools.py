@@ -121,8 +121,17 @@ async def test_no_more_calls_run_at_once_than_the_limit(limit: int) -> None:
 
 
 async def test_two_calls_of_one_id_have_their_own_results() -> None:
-    result = await calling("generate", [call("add", "c", a=1), call("add", "c", a=5)], [add])
-    assert outputs(result) == [2, 6]
+    second_ran = anyio.Event()
+
+    @tool
+    async def slow(number: int) -> int:
+        if number == 1:
+            await second_ran.wait()
+        second_ran.set()
+        return number
+
+    calls = [call("slow", "c", number=1), call("slow", "c", number=2)]
+    assert outputs(await calling("generate", calls, [slow])) == [1, 2]
 
 
 @BOTH
