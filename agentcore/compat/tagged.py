@@ -56,7 +56,7 @@ def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
     """Data with what kind it is, and the media type that it names itself (undefined if it names none).
 
     Raises:
-        PackageError: for a `data:` address that is none, or one that stands as data.
+        PackageError: for a `data:` address that stands as data.
     """
     if isinstance(content, str):
         return _of_text(store, content)
@@ -82,8 +82,9 @@ def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
 def _of_text(store: Store, content: str) -> tuple[Ref, Value]:
     try:
         data, media_type = split_data_url(content)
-    except InvalidDataContentError as error:
-        raise PackageError(error.wire_name, str(error)) from error
+    except InvalidDataContentError:
+        # What is no address after all is taken for data.
+        return _inline(store, content), UNDEFINED
     if media_type is not None:
         return _inline(store, str(data)), media_type
     return (
