@@ -669,6 +669,51 @@ def test_a_tool_whose_execute_is_no_function_leaves_its_call_pending(path: str) 
     assert [part["type"] for part in scene.steps[0]["content"]] == ["text", "tool-call"]
 
 
+@pytest.mark.parametrize(("path", "ran"), [(STREAM, 1), (GENERATE, 0)])
+def test_a_providers_result_of_no_call_fails_generate_before_anything_runs(path: str, ran: int) -> None:
+    count: list[Any] = []
+    result = {"type": "tool-result", "toolCallId": "nowhere", "toolName": "x", "result": 1}
+    tools = {"look": Tool(execute=lambda *_: count.append(1))}
+    scene = Scene(path, script=[[calls("c0"), result]], tools=tools, max_steps=1).run()
+    assert len(count) == ran
+    assert (scene.error is None) == bool(ran)
+
+
+@both
+def test_observers_of_tool_calls_are_told_the_call_its_context_and_what_came_of_it(path: str) -> None:
+    seen: list[Any] = []
+    Scene(
+        path,
+        script=PARALLEL,
+        tools={"look": Tool(execute=look), "fail": Tool(execute=fail)},
+        options={"toolsContext": {"look": {"a": 1}}},
+        max_steps=1,
+        on_tool_call_start=lambda event: seen.append([*event]),
+        on_tool_call_finish=lambda event: seen.append([*[*event][2:], event["toolOutput"]["type"]]),
+    ).run()
+    assert seen == [
+        ["toolCall", "messages", "toolContext"],
+        ["toolContext", "toolOutput", "tool-result"],
+        ["toolCall", "messages"],
+        ["toolOutput", "tool-error"],
+        ["toolCall", "messages", "toolContext"],
+        ["toolContext", "toolOutput", "tool-result"],
+    ]
+
+
+@both
+def test_models_are_of_the_fourth_version_and_older_ones_are_taken_too(path: str) -> None:
+    seen: list[Any] = []
+
+    def hook(given: Any) -> None:
+        seen.append(given["model"]["specificationVersion"])
+        given["model"]["specificationVersion"] = ("v3", "v4", "v5")[given["stepNumber"]]
+
+    scene = Scene(path, prepare_step=hook).run()
+    assert seen == ["v4", "v3", "v4"]
+    assert scene.failure[0] == "AI_UnsupportedModelVersionError"
+
+
 # ---------------------------------------------------------------- what is checked
 
 
@@ -816,13 +861,26 @@ def test_generate_reads_the_last_step_to_tell_if_the_run_goes_on() -> None:
         scene.kept = given["steps"]  # type: ignore[attr-defined]
 
     scene = Scene(GENERATE, prepare_step=drop, on_step_finish=lambda _: scene.kept.pop())  # type: ignore[attr-defined]
-    assert scene.run().failure == ("TypeError", "Cannot read properties of undefined (reading 'finishReason')")
+    assert scene.run().failure == (
+        "TypeError",
+        "Cannot read properties of undefined (reading 'finishReason')",
+    )
 
 
 def test_a_run_that_is_interrupted_ends_on_generate() -> None:
     scene = Scene(GENERATE, on_step_finish=lambda result: result.update(finishReason="interrupted")).run()
     assert len(scene.requests) == 1
     assert scene.loop.outcome.finish_reason == "interrupted"
+
+
+def test_generate_reads_the_text_of_a_last_step_that_ended_for_another_reason_than_calls() -> None:
+    def end(event: Any) -> None:
+        event["steps"][0]["finishReason"] = "odd"
+        del event["steps"][0]["content"]
+
+    assert Scene(GENERATE, script=[[says("done")]], on_finish=end).run().error is not None
+    called = Scene(GENERATE, max_steps=1, on_finish=lambda event: event["steps"][0].pop("content") and None)
+    assert called.run().error is None
 
 
 @both
