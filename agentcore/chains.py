@@ -27,12 +27,12 @@ _RESPONSES: Final = frozenset({AssistantMessage, ToolMessage})
 def checked_messages(messages: Iterable[Message], path: str = "$.messages") -> Vector[Message]:
     """The messages as a vector. Raises InvalidPromptError with the path of the first that is none."""
     checked = vector(messages)
-    if _MESSAGES.issuperset(map(type, checked)):
-        return checked
-    for index, message in enumerate(checked):
-        if type(message) not in _MESSAGES:
-            reason = f"expected a message, got {type(message).__name__}; JSON is read by message_from_wire"
-            raise InvalidPromptError(reason, f"{path}[{index}]")
+    if not _MESSAGES.issuperset(map(type, checked)):
+        index = next(index for index, message in enumerate(checked) if type(message) not in _MESSAGES)
+        kind = type(checked[index]).__name__
+        raise InvalidPromptError(
+            f"expected a message, got {kind}; JSON is read by message_from_wire", f"{path}[{index}]"
+        )
     return checked
 
 
