@@ -15,15 +15,18 @@ from agentcore.effects import Settings, ToolFailed, ToolOutcomes, ToolSucceeded
 from agentcore.errors import (
     NoSuchToolError,
     ToolCallNotFoundForApprovalError,
+    ToolChoiceViolationError,
     UnexpectedOutcomeError,
     UnknownToolCallError,
 )
 from agentcore.hooks import StepRecord
+from agentcore.values import JsonObject
 
 __all__ = [
     "answers",
     "approval_need",
     "approval_request",
+    "check_choice",
     "checked",
     "goes_on",
     "in_call_order",
@@ -33,8 +36,13 @@ __all__ = [
 _Output = TypeVar("_Output", ToolResult | ToolError, ToolSucceeded | ToolFailed)
 
 
-def checked(call: ToolCall, settings: Settings, active: tuple[str, ...] | None) -> ToolCall:
-    """The call as it is, or marked invalid if the step does not offer its tool."""
+def checked(
+    call: ToolCall,
+    settings: Settings,
+    active: tuple[str, ...] | None,
+    choice: JsonObject | None = None,
+) -> ToolCall:
+    """The call as it is, or marked invalid if the step does not offer its tool, or its choice forbids it."""
     tool = settings.tool(call.tool_name)
     if call.invalid:
         return attrs.evolve(call, dynamic=True, error=call.error or "invalid tool call")
@@ -48,8 +56,34 @@ def checked(call: ToolCall, settings: Settings, active: tuple[str, ...] | None) 
         return _invalid(
             call, tuple(tool.name for tool in settings.tools or () if tool.name in (active or ()))
         )
+    refused = None if call.provider_executed else _refused_by(choice, tool.name)
+    if refused is not None:  # Difference.TOOL_CHOICE_ENFORCED
+        return attrs.evolve(call, dynamic=True, invalid=True, error=refused)
     dynamic = tool.dynamic or None
     return call if call.dynamic == dynamic else attrs.evolve(call, dynamic=dynamic)
+
+
+def _refused_by(choice: JsonObject | None, tool_name: str) -> str | None:
+    """What a model is told of a call that the tool choice forbids; None if it does not."""
+    if choice is None or choice["type"] in ("auto", "required"):
+        return None
+    if choice["type"] == "none":
+        return "No tool can be called at this step."
+    if choice["toolName"] == tool_name:
+        return None
+    return f"Only the tool '{choice['toolName']}' can be called at this step."
+
+
+def check_choice(choice: JsonObject | None, calls: Iterable[ToolCall]) -> None:
+    """Raises ToolChoiceViolationError if a call is required and none of that kind was made.
+
+    Difference.TOOL_CHOICE_ENFORCED.
+    """
+    if choice is None or choice["type"] in ("auto", "none"):
+        return
+    wanted = choice.get("toolName")
+    if not any(wanted in (None, call.tool_name) for call in calls):
+        raise ToolChoiceViolationError(None if wanted is None else str(wanted))
 
 
 def _invalid(call: ToolCall, available: tuple[str, ...] | None) -> ToolCall:

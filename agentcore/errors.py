@@ -24,6 +24,7 @@ __all__ = [
     "SavedError",
     "SavedRunError",
     "ToolCallNotFoundForApprovalError",
+    "ToolChoiceViolationError",
     "UnexpectedOutcomeError",
     "UnknownStepError",
     "UnknownToolCallError",
@@ -171,6 +172,20 @@ class NoSuchToolError(AgentCoreError):
         else:
             offer = f"Available tools: {', '.join(self.available_tools)}."
         return f"Model tried to call unavailable tool '{self.tool_name}'. {offer}"
+
+
+class ToolChoiceViolationError(AgentCoreError):
+    """A model did not call what the step's tool choice requires."""
+
+    wire_name = "AI_ToolChoiceViolationError"
+
+    def __init__(self, tool_name: str | None = None) -> None:
+        super().__init__(tool_name)
+        self.tool_name = tool_name
+
+    def __str__(self) -> str:
+        wanted = "a tool" if self.tool_name is None else f"the tool {self.tool_name!r}"
+        return f"the step requires the model to call {wanted}, and it did not"
 
 
 class InvalidDataContentError(_LocatedError, ValueError):

@@ -334,6 +334,15 @@ class Difference(Enum):
         ),
         "Hiding a tool is used as a guard, and newer versions enforce it (X20).",
     )
+    TOOL_CHOICE_ENFORCED = (
+        "difference.tool-choice-enforced",
+        (
+            "Where the tool choice is none, or names another tool, a call is answered with a tool error; "
+            "where it requires a call, an answer without one fails the run. The package only passes the "
+            "choice on (C58, C69)."
+        ),
+        "Who forbids or requires a call relies on it, and newer versions enforce it (X20).",
+    )
     REPORT_IS_THE_LOOPS_OWN = (
         "difference.report-is-the-loops-own",
         (

@@ -17,6 +17,7 @@ from agentcore.calls import (
     answers,
     approval_need,
     approval_request,
+    check_choice,
     checked,
     goes_on,
     in_call_order,
@@ -356,10 +357,11 @@ def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
 
 def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
     calls = tuple(
-        checked(part, run.settings, draft.active_tools)
+        checked(part, run.settings, draft.active_tools, draft.request.tool_choice)
         for part in answer.content
         if isinstance(part, ToolCall)
     )
+    check_choice(draft.request.tool_choice, calls)
     reason = answer.finish_reason or ("tool-calls" if calls else "stop")
     draft = Draft(
         step_input=draft.step_input,

@@ -33,6 +33,7 @@ from agentcore.errors import (
     InvalidPromptError,
     InvalidToolApprovalError,
     ToolCallNotFoundForApprovalError,
+    ToolChoiceViolationError,
     UnexpectedOutcomeError,
     UnknownToolCallError,
 )
@@ -90,6 +91,46 @@ def test_a_call_of_a_hidden_tool_is_not_run() -> None:
     text = "Model tried to call unavailable tool 't'. Available tools: o."
     assert [part.error for part in run.steps[0].content if isinstance(part, ToolError)] == [text]
     assert run.steps[0].content[1] == hidden_by_provider
+
+
+@states(Difference.TOOL_CHOICE_ENFORCED)
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        ("none", "No tool can be called at this step."),
+        ({"type": "tool", "toolName": "o"}, "Only the tool 'o' can be called at this step."),
+    ],
+)
+def test_a_call_that_the_tool_choice_forbids_is_not_run(choice: Any, text: str) -> None:
+    by_provider = call("p", provider_executed=True)
+    script: list[list[ContentPart]] = [[call(), by_provider, call("c1", "o")], [GeneratedText("b")]]
+    settings = Settings(model="m", tools=[TOOL, ToolSpec("o")], tool_choice=choice)
+    run, needs = drive(script, settings=settings)
+    ran = [one.tool_name for need in of(NeedTools, needs) for one in need.calls]
+    assert ran == ([] if choice == "none" else ["o"])
+    errors = [part.error for part in run.steps[0].content if isinstance(part, ToolError)]
+    assert errors == [text] * (2 if choice == "none" else 1)
+    assert run.steps[0].content[1] == by_provider
+
+
+@states(Difference.TOOL_CHOICE_ENFORCED)
+@pytest.mark.parametrize(
+    ("choice", "named"),
+    [("required", None), ({"type": "tool", "toolName": "o"}, "o")],
+)
+def test_an_answer_without_the_call_that_is_required_fails_the_run(choice: Any, named: str | None) -> None:
+    settings = Settings(model="m", tools=[TOOL, ToolSpec("o")], tool_choice=choice)
+    run, _ = drive([[GeneratedText("no")]], settings=settings)
+    error = failed(run).error
+    assert isinstance(error, ToolChoiceViolationError)
+    assert error.tool_name == named
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "tool", "toolName": "t"}])
+def test_a_call_that_is_required_is_run(choice: Any) -> None:
+    settings = Settings(model="m", tools=[TOOL], tool_choice=choice, max_steps=1)
+    _, needs = drive([[call()]], settings=settings)
+    assert len(of(NeedTools, needs)) == 1
 
 
 def test_a_call_that_an_adapter_could_not_read_is_answered_with_its_error() -> None:

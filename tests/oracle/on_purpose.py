@@ -226,6 +226,24 @@ def hidden_tool_is_an_error(program: Json) -> bool:
     return False
 
 
+def tool_choice_enforced(program: Json) -> bool:
+    """A step's tool choice forbids a call that its model makes, or requires one that it does not make."""
+    if not program.get("tools"):
+        return False
+    every = program.get("options", {}).get("toolChoice")
+    # One step more than the script has: the model answers nothing there.
+    for step, calls in enumerate([*_calls(program), []]):
+        own = _returned(program, step, "toolChoice")
+        choice = every if own is None else own
+        named = choice.get("toolName") if isinstance(choice, dict) else None
+        names = [call["toolName"] for call in calls]
+        if (choice == "none" and names) or (choice == "required" and not names):
+            return True
+        if named is not None and {*names} != {named}:
+            return True
+    return False
+
+
 def loop_counts_by_call(program: Json) -> bool:
     """Client calls of a step stand beside a provider-executed one of no known tool."""
     return any(
@@ -271,6 +289,7 @@ EXCLUDED: Final[Mapping[Difference, Callable[[Json], bool]]] = {
     Difference.NOTHING_IS_NULL: nothing_is_null,
     Difference.SAME_ID_CALLS_KEPT: same_id_calls_kept,
     Difference.STEPS_ARE_VALUES: steps_are_values,
+    Difference.TOOL_CHOICE_ENFORCED: tool_choice_enforced,
     Difference.UNKNOWN_FIELDS_REFUSED: unknown_fields_refused,
 }
 
