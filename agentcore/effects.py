@@ -62,6 +62,10 @@ def _options(value: Mapping[str, object] | None) -> JsonObject | None:
     return None if value is None else cast("JsonObject", freeze(value, "$.provider_options"))
 
 
+def _response_format(value: Mapping[str, object] | None) -> JsonObject | None:
+    return cast("JsonObject | None", freeze(value, "$.response_format"))
+
+
 def _output(value: object) -> JsonValue:
     return freeze(value, "$.output")
 
@@ -183,13 +187,17 @@ class NeedStepStart:
 @sealed
 @attrs.frozen(kw_only=True)
 class NeedModel:
-    """Call the model of that id; answered by ModelAnswer or ModelFailed."""
+    """Call the model of that id; answered by ModelAnswer or ModelFailed.
+
+    A `response_format` is that of the step's override; without one the driver's own holds.
+    """
 
     model: str
     prompt: Vector[Message]
     tools: Vector[ToolSpec] | None = None
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
+    response_format: JsonObject | None = field(default=None, converter=_response_format, eq=strict_key)
 
 
 @sealed

@@ -141,6 +141,13 @@ def _json(value: object, path: str) -> JsonValue:
         raise InvalidOverrideError(error.path, error.reason) from None
 
 
+def _format(value: Mapping[str, object] | None) -> JsonObject | None:
+    if value is not None and (not isinstance(value, Mapping) or value.get("type") not in ("json", "text")):
+        reason = 'use {"type": "text"} or {"type": "json", "schema": ...}'
+        raise InvalidOverrideError("$.response_format", reason)
+    return cast("JsonObject | None", _json(value, "$.response_format"))
+
+
 def _is_name(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     if value is not None and not isinstance(value, str):
         raise InvalidOverrideError(f"$.{attribute.name}", "use the model's id, a text")
@@ -153,7 +160,8 @@ class StepOverride:
 
     The seven fields of the package hold for the step. `lasting_messages` hold from this step on: its step
     input, and that of later steps with the responses since (Difference.LASTING_MESSAGES); `messages` beside
-    them are what this step's own prompt is made of.
+    them are what this step's own prompt is made of. `response_format` is what the step's answer is to be:
+    `{"type": "text"}`, or `{"type": "json"}` with `schema` and `name`, as an Output has it.
 
     Raises InvalidOverrideError, with the path of the field, for a wrong kind of value.
     """
@@ -166,6 +174,7 @@ class StepOverride:
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
     experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key, repr=False)
     lasting_messages: Vector[Message] | None = field(default=None, converter=_lasting)
+    response_format: JsonObject | None = field(default=None, converter=_format, eq=strict_key)
 
     @classmethod
     def from_result(cls, value: object) -> StepOverride:

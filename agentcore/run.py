@@ -307,6 +307,7 @@ def _after_prepare_step(run: Run, override: StepOverride) -> _Next:
         tools=_offered(settings, active),
         tool_choice=_choice(settings, override),
         provider_options=merge_provider_options(settings.provider_options, override.provider_options),
+        response_format=override.response_format,
     )
     draft = Draft(
         step_input=run.chains.step_input,

@@ -171,9 +171,16 @@ def test_merging_is_its_recursive_definition(base: dict[str, Any], override: dic
     assert freeze(base) == frozen_base
 
 
-def test_an_override_has_exactly_seven_fields_and_one_of_our_own() -> None:
-    fields = [*SEVEN, "lasting_messages"]
+def test_an_override_has_exactly_seven_fields_and_two_of_our_own() -> None:
+    fields = [*SEVEN, "lasting_messages", "response_format"]
     assert [name for name in dir(NO_OVERRIDE) if not name.startswith("_")] == sorted([*fields, "from_result"])
+
+
+@pytest.mark.parametrize("value", [{}, {"type": "xml"}, "json", {"type": "json", "schema": {1}}])
+def test_a_response_format_is_text_or_json(value: Any) -> None:
+    with pytest.raises(InvalidOverrideError) as caught:
+        StepOverride.from_result({"response_format": value})
+    assert str(caught.value.path).startswith("$.response_format")
 
 
 def test_lasting_messages_are_checked_as_messages_are() -> None:

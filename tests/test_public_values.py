@@ -63,7 +63,10 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
 }
 
 # Fields that take less than their annotation says, by name.
-NARROW: Final[dict[str, Any]] = {"tool_choice": {"type": "tool", "toolName": "t"}}
+NARROW: Final[dict[str, Any]] = {
+    "tool_choice": {"type": "tool", "toolName": "t"},
+    "response_format": {"type": "json", "schema": {}},
+}
 
 # Of classes whose fields depend on each other.
 EXAMPLES: Final[dict[str, Callable[[], Any]]] = {

@@ -33,6 +33,7 @@ from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.observe import Observer
 from agentcore.run import Failed, Run, give, need
 from agentcore.tools import Tool
+from agentcore.values import JsonObject
 
 __all__ = ["Driver"]
 
@@ -190,8 +191,13 @@ class Driver:
             tool_choice=wanted.tool_choice,
             settings=self._parts.settings,
             provider_options=wanted.provider_options,
-            response_format=self._parts.response_format,
+            response_format=self._response_format(wanted),
         )
+
+    def _response_format(self, wanted: NeedModel) -> JsonObject | None:
+        if wanted.response_format is None:
+            return self._parts.response_format
+        return None if wanted.response_format["type"] == "text" else wanted.response_format
 
     def _answer(self, wanted: NeedModel, response: ModelResponse) -> ModelAnswer:
         offered = {tool.name for tool in wanted.tools or ()}

@@ -43,6 +43,18 @@ async def test_a_text_that_is_not_the_output_is_an_error_with_the_whole_run(path
 
 
 @BOTH
+async def test_a_step_hook_changes_what_the_answer_is_to_be(path: str) -> None:
+    model = scripted([call(a=1)], [call(a=2)], text('{"total": 2}'))
+    other = {"type": "json", "schema": {"type": "object"}}
+    changed: list[Any] = [{"response_format": {"type": "text"}}, {"response_format": other}, None]
+    agent = Agent(model, tools=[add], output=SUM, prepare_step=lambda step: changed[step.step_number])
+    result = await run_by(path, agent, "q")
+    assert result.object == Sum(total=2)
+    asked = [thaw(request.response_format) for request in model.calls]
+    assert asked == [None, other, thaw(SUM.response_format)]
+
+
+@BOTH
 async def test_a_run_that_ended_before_the_answer_has_no_object(path: str) -> None:
     agent = Agent(scripted([*text("{}"), call(a=1)]), tools=[add], output=SUM, stop_when=step_count_is(1))
     result = await run_by(path, agent, "q")
