@@ -141,8 +141,8 @@ def _json(value: object, path: str) -> JsonValue:
         raise InvalidOverrideError(error.path, error.reason) from None
 
 
-def _format(value: Mapping[str, object] | None) -> JsonObject | None:
-    if value is not None and (not isinstance(value, Mapping) or value.get("type") not in ("json", "text")):
+def _format(value: object) -> JsonObject | None:
+    if value is not None and not (isinstance(value, Mapping) and value.get("type") in ("json", "text")):
         reason = 'use {"type": "text"} or {"type": "json", "schema": ...}'
         raise InvalidOverrideError("$.response_format", reason)
     return cast("JsonObject | None", _json(value, "$.response_format"))
