@@ -43,6 +43,12 @@ def test_messages_of_no_schema_are_converted_as_they_are(path: str) -> None:
     assert prompt[1]["content"] == [{"type": "text", "text": 7}]
 
 
+@both
+def test_an_unknown_part_of_an_assistant_message_is_no_part_of_a_prompt(path: str) -> None:
+    messages = [user("hi"), {"role": "assistant", "content": [{"type": "odd"}]}]
+    assert Scene(path, messages=messages).run().failure[0] == "TypeError"
+
+
 # ---------------------------------------------------------------- approvals
 
 
@@ -143,6 +149,13 @@ def test_after_a_throwing_stop_condition_there_is_no_result_and_nothing_hangs(pa
     assert str(scene.error) == "no"
     assert scene.loop.outcome.steps is None
     assert not scene.loop.outcome.hung
+
+
+def test_the_first_error_of_a_stream_is_the_one_that_is_reported() -> None:
+    options = {"toolChoice": {"type": "tool", "toolName": "look"}}
+    scene = Scene(STREAM, script=[[calls("c0", "absent")]], options=options, stop_when=fail).run()
+    assert scene.failure[0] == "AI_ToolChoiceViolationError"
+    assert scene.loop.outcome.steps is None
 
 
 @pytest.mark.parametrize(("path", "error"), [(STREAM, None), (GENERATE, None)])

@@ -143,6 +143,19 @@ def test_merged_tool_messages_keep_all_provider_options(path: str) -> None:
 
 
 @both
+def test_a_merged_tool_message_without_options_gives_its_parts_none(path: str) -> None:
+    messages = [
+        user("hi"),
+        {"role": "assistant", "content": [calls("a"), calls("b")]},
+        tool_message("a"),
+        tool_message("b", providerOptions={"p": {"of": "b"}}),
+    ]
+    (prompt,) = Scene(path, messages=messages, script=[[says("done")]]).run().prompts
+    assert prompt[2]["providerOptions"] == {"p": {"of": "b"}}
+    assert not any("providerOptions" in part for part in prompt[2]["content"])
+
+
+@both
 def test_the_options_of_an_empty_tool_message_go_on_to_the_next(path: str) -> None:
     messages = [
         user("hi"),
@@ -240,6 +253,18 @@ def test_prepare_step_is_shown_the_instructions_in_force_and_those_of_the_call(p
 
 
 # ---------------------------------------------------------------- tools in force
+
+
+@both
+def test_a_call_that_needs_approval_stays_open_with_its_request(path: str) -> None:
+    tools = {"look": Tool(execute=look, needs_approval=True)}
+    scene = Scene(path, tools=tools).run()
+    assert [part["type"] for part in scene.steps[0]["content"]] == [
+        "text",
+        "tool-call",
+        "tool-approval-request",
+    ]
+    assert len(scene.requests) == 1
 
 
 @both
