@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from agentcore.compat.heap import UNDEFINED, DataCloneError
+from agentcore.compat.js import number_text
 from agentcore.errors import ImmutableWriteError
 
 Path: TypeAlias = Sequence[str | int]
@@ -80,15 +81,6 @@ def _slot(container: Any, key: str | int, *, fresh: bool = False) -> str | int:
     return key
 
 
-def _held(container: Any) -> Any:
-    """The container of an assignment; one that cannot be written says so and what to do."""
-    if not hasattr(container, "__setitem__"):
-        raise ImmutableWriteError(
-            "$", "a hook's values are frozen: return `messages` (or another field) to change the step"
-        )
-    return container
-
-
 class Ops:
     """Runs the ops of one program's hooks; holds what they keep, and what went nowhere."""
 
@@ -122,13 +114,13 @@ class Ops:
         if "set" in op:
             container, key = self._target(op["set"], argument, fresh=True)
             value = self._value(op["to"], argument)
-            _held(container)[key] = value
+            container[key] = value
         elif "append" in op:
             container, key = self._target(op["append"], argument)
             _append(container, key, self._value(op["with"], argument))
         elif "delete" in op:
             container, key = self._target(op["delete"], argument)
-            del _held(container)[key]
+            del container[key]
         elif "keep" in op:
             self.kept[op["as"]] = self._at(op["keep"], argument)
         elif "freeze" in op:
@@ -241,9 +233,9 @@ def _role(message: Any) -> Any:
 def _append(container: Any, key: Any, added: Any) -> None:
     target = container[key]
     if isinstance(target, str):
-        _held(container)[key] = target + (added if isinstance(added, str) else _text(added))
+        container[key] = target + (added if isinstance(added, str) else _text(added))
     elif _is_array(target):
-        _held(target).append(added)
+        target.append(added)
     else:
         raise TypeError(f"{key!r} is neither a list nor text")
 
@@ -257,4 +249,4 @@ def _text(value: Any) -> str:
         )
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value)
+    return number_text(value)
