@@ -118,6 +118,10 @@ def hooked(name: str, shown: PrepareStepArguments) -> object:
             "active_tools": [],
             "provider_options": {"p": {"b": []}},
         },
+        "format": {
+            "response_format": {"type": "json", "schema": {"type": "object"}},
+            "tool_choice": "required",
+        },
         "context": {"experimental_context": {"k": 2}},
         "wrong": {"temperature": object()},
     }
@@ -137,6 +141,7 @@ HOOKS: Final = st.sampled_from(
         "system",
         "systems",
         "options",
+        "format",
         "context",
     ]
 )

@@ -152,6 +152,7 @@ OUTCOMES: list[Logged] = [
             provider_options={"p": {"a": 1.5}},
             experimental_context=[None],
             lasting_messages=[],
+            response_format={"type": "json", "name": "n"},
         )
     ),
     ModelAnswer([GeneratedText("a")], "stop", usage=Usage(1, 2), warnings=["w"]),
