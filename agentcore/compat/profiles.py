@@ -136,10 +136,16 @@ class AiSdkProfile:
 
     # The report.
     report: Report
-    response_made: Moment
-    base_made: Moment
+    response_made: Moment = attrs.field(
+        validator=attrs.validators.in_((Moment.BEFORE_STEP_FINISH, Moment.AFTER_STOP_WHEN))
+    )
+    base_made: Moment = attrs.field(
+        validator=attrs.validators.in_((Moment.BEFORE_STEP_FINISH, Moment.AFTER_STEP_FINISH)),
+    )
     """When a carried base is made: what was pushed to the list before then is in it."""
-    step_recorded: Moment
+    step_recorded: Moment = attrs.field(
+        validator=attrs.validators.in_((Moment.BEFORE_STEP_FINISH, Moment.AFTER_STEP_FINISH))
+    )
     records_step_model: bool
     """Whether a step is recorded under the model that was called rather than the call's."""
     reasoning_copied: bool

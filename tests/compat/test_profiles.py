@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from agentcore.compat.profiles import AI_SDK_6_STREAM, PROFILES, Moment
+
+
+@pytest.mark.parametrize(
+    ("field", "moment"),
+    [
+        ("response_made", Moment.AFTER_STEP_FINISH),
+        ("step_recorded", Moment.AFTER_STOP_WHEN),
+        ("base_made", Moment.AFTER_STOP_WHEN),
+    ],
+)
+def test_a_profile_has_no_moment_that_its_loop_does_not_know(field: str, moment: Moment) -> None:
+    changed: dict[str, Any] = {field: moment}
+    with pytest.raises(ValueError, match=field):
+        attrs.evolve(AI_SDK_6_STREAM, **changed)
+
+
+def test_a_profile_is_found_by_its_name() -> None:
+    assert {name: profile.name for name, profile in PROFILES.items()} == {name: name for name in PROFILES}
