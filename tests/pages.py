@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
 from agentcore.rules import Difference, Rule
+from oracle.test_immutable import SHOWN
 
 SPEC: Final = Path(__file__).parent.parent / "spec"
 
@@ -30,10 +32,18 @@ Each has the same name in code (`agentcore.rules`), in tests and here. The sourc
 """
 
 
+_PROGRAMS: Final = """
+## Programs in which they show
+
+A line each, to be run with `agentcore trace` under both profiles, or on the real package.
+"""
+
+
 def differences_page() -> str:
     """`spec/differences.md`."""
     rows = (f"| `{one.value}` | {one.statement} | {one.reason} |\n" for one in Difference)
-    return _DIFFERENCES + "".join(rows)
+    shown = (f"\n`{one.value}`:\n\n```json\n{json.dumps(program)}\n```\n" for one, _, program in SHOWN)
+    return _DIFFERENCES + "".join(rows) + _PROGRAMS + "".join(shown)
 
 
 def rules_page() -> str:
