@@ -90,8 +90,9 @@ async def test_without_messages_there_is_no_run_and_no_agent_error(path: str) ->
 
 async def test_a_model_is_asked_with_all_that_the_agent_was_given() -> None:
     agent = Agent(
-        scripted(text()),
+        scripted([call(a=1)]),
         tools=[add, echo],
+        stop_when=step_count_is(1),
         system="s",
         active_tools=["add"],
         tool_choice="required",
