@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentcore.cli import main
-from agentcore.oracle.reference import PROFILE_NAMES
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES
 
 ROOT: Final = Path(__file__).parent.parent
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")

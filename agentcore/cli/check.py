@@ -15,6 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from agentcore.cli.terminal import console, say
 from agentcore.oracle import targets
+from agentcore.oracle.ai_sdk.programs import random_programs
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES
+from agentcore.oracle.ai_sdk.reference import trace as trace_program
 from agentcore.oracle.check import (
     Agreement,
     CheckResult,
@@ -27,9 +30,6 @@ from agentcore.oracle.check import check as run_check
 from agentcore.oracle.compare import render
 from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
 from agentcore.oracle.program import program_to_line
-from agentcore.oracle.programs import random_programs
-from agentcore.oracle.reference import PROFILE_NAMES
-from agentcore.oracle.reference import trace as trace_program
 from agentcore.oracle.vectors import pretty
 
 Json: TypeAlias = dict[str, Any]

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO, Final
 
 import click
 
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES
+from agentcore.oracle.ai_sdk.reference import trace as trace_program
 from agentcore.oracle.program import BadProgram, parse_program
-from agentcore.oracle.reference import PROFILE_NAMES
-from agentcore.oracle.reference import trace as trace_program
 
 
 def traced(line: bytes, profile: str | None) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 
-from agentcore.compat.loop import AiSdkLoop
-from agentcore.compat.outcome import Outcome
+from agentcore.compat.ai_sdk.loop import AiSdkLoop
+from agentcore.compat.ai_sdk.outcome import Outcome
+from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
+from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.pollution import Finding, Verdict, findings
-from agentcore.compat.profiles import PROFILES, AiSdkProfile
-from agentcore.compat.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.views import View
 
 __all__ = ["PROFILES", "CompatRun", "Finding", "Hooks", "Model", "Settings", "Tool", "Verdict", "View", "run"]

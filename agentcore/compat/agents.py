@@ -15,9 +15,9 @@ import anyio.to_thread
 
 from agentcore.agent import Agent
 from agentcore.compat import CompatRun, run
-from agentcore.compat.profiles import AiSdkProfile
-from agentcore.compat.settings import Hook, Hooks, Model, Settings
-from agentcore.compat.settings import Tool as CompatTool
+from agentcore.compat.ai_sdk.profiles import AiSdkProfile
+from agentcore.compat.ai_sdk.settings import Hook, Hooks, Model, Settings
+from agentcore.compat.ai_sdk.settings import Tool as CompatTool
 from agentcore.compat.views import ObjectView, View
 from agentcore.content import (
     ContentPart,

@@ -15,9 +15,9 @@ from typing import Final
 
 import attrs
 
+from agentcore.compat.ai_sdk.loop import AiSdkLoop
+from agentcore.compat.ai_sdk.outcome import Snapshot
 from agentcore.compat.heap import Value
-from agentcore.compat.loop import AiSdkLoop
-from agentcore.compat.outcome import Snapshot
 from agentcore.compat.views import Key, Write
 
 _HOLDERS: Final = {

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from agentcore.oracle.programs import random_program
+from agentcore.oracle.ai_sdk.programs import random_program
 
 __all__ = ["HypothesisChoices", "programs"]
 

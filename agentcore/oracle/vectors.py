@@ -14,10 +14,10 @@ from typing import Any, Final
 import attrs
 
 from agentcore.errors import AgentCoreError
+from agentcore.oracle.ai_sdk.reference import trace
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver
 from agentcore.oracle.program import BadProgram, check_program
-from agentcore.oracle.reference import trace
 
 PATHS = ("stream", "generate")
 _FIRST: Final = "ai-sdk-6"

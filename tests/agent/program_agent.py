@@ -34,9 +34,9 @@ from agentcore.effects import (
 )
 from agentcore.errors import AgentCoreError, InvalidPromptError, WireError
 from agentcore.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
-from agentcore.oracle import immutable
-from agentcore.oracle.programs import program_of_seed
-from agentcore.oracle.reference import trace as reference_trace
+from agentcore.oracle.ai_sdk import immutable
+from agentcore.oracle.ai_sdk.programs import program_of_seed
+from agentcore.oracle.ai_sdk.reference import trace as reference_trace
 from agentcore.stop import step_count_is
 from agentcore.tools import Tool, ToolContext
 from agentcore.values import JsonValue, vector

@@ -11,8 +11,8 @@ from click.testing import Result
 
 from agentcore.cli import check as module
 from agentcore.oracle import targets
+from agentcore.oracle.ai_sdk.reference import trace as trace_program
 from agentcore.oracle.program import parse_program
-from agentcore.oracle.reference import trace as trace_program
 from cli.commands import TRACE, driver, run
 from faults.profile_driver import faulty_trace
 
@@ -114,7 +114,7 @@ def test_a_driver_whose_answer_changes_has_failed(saved: Path, tmp_path: Path) -
     mark = tmp_path / "ran"
     code = (
         "import json, pathlib, sys\n"
-        "from agentcore.oracle.reference import trace\n"
+        "from agentcore.oracle.ai_sdk.reference import trace\n"
         f"mark = pathlib.Path({str(mark)!r})\n"
         "for line in sys.stdin:\n"
         "    answer = trace(json.loads(line))\n"

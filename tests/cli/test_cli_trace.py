@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agentcore.cli import trace as module
-from agentcore.oracle.programs import program_of_seed
-from agentcore.oracle.reference import PROFILE_NAMES
-from agentcore.oracle.reference import trace as trace_program
+from agentcore.oracle.ai_sdk.programs import program_of_seed
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES
+from agentcore.oracle.ai_sdk.reference import trace as trace_program
 from cli.commands import ENVIRONMENT, TRACE, lines_of, run
 from oracle.drivers import small
 

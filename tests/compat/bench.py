@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.loop import AiSdkLoop
-from agentcore.compat.profiles import PROFILES
-from agentcore.compat.settings import Hooks, Model, Settings, Tool
+from agentcore.compat.ai_sdk.loop import AiSdkLoop
+from agentcore.compat.ai_sdk.profiles import PROFILES
+from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.views import View
 
 K: Final = 1

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from agentcore.compat.loop import AiSdkLoop
-from agentcore.compat.profiles import PROFILES
-from agentcore.compat.settings import Hooks, Model, Settings, Tool
+from agentcore.compat.ai_sdk.loop import AiSdkLoop
+from agentcore.compat.ai_sdk.profiles import PROFILES
+from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.views import Desk, View
 
 STREAM: Final = "ai-sdk-6/stream"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.settings import Tool
+from agentcore.compat.ai_sdk.settings import Tool
 from compat.scene import (
     GENERATE,
     SCRIPT,

@@ -6,9 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat.convert import Conversion, or_null
-from agentcore.compat.heap import UNDEFINED, ErrorCell, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.history import (
+from agentcore.compat.ai_sdk.convert import Conversion, or_null
+from agentcore.compat.ai_sdk.history import (
     Approval,
     check_messages,
     check_system,
@@ -16,8 +15,9 @@ from agentcore.compat.history import (
     denied_result,
     provider_responses,
 )
+from agentcore.compat.ai_sdk.prompts import prompt
+from agentcore.compat.heap import UNDEFINED, ErrorCell, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, get
-from agentcore.compat.prompts import prompt
 
 USER: Final = {"role": "user", "content": "hi"}
 OPTIONS: Final = {"p": {"k": 1}}

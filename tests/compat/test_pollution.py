@@ -9,10 +9,10 @@ import pytest
 
 from agentcore import compat
 from agentcore.compat import Finding, Hooks, Model, Settings, Tool, Verdict
+from agentcore.compat.ai_sdk.loop import AiSdkLoop
+from agentcore.compat.ai_sdk.profiles import AI_SDK_6_STREAM
 from agentcore.compat.heap import Store
-from agentcore.compat.loop import AiSdkLoop
 from agentcore.compat.pollution import findings
-from agentcore.compat.profiles import AI_SDK_6_STREAM
 from agentcore.compat.views import Desk
 
 STREAM, GENERATE = "ai-sdk-6/stream", "ai-sdk-6/generate"

@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.compat.profiles import AI_SDK_6_STREAM, PROFILES, Moment
+from agentcore.compat.ai_sdk.profiles import AI_SDK_6_STREAM, PROFILES, Moment
 
 
 @pytest.mark.parametrize(

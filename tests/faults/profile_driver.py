@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Any
 
+from agentcore.oracle.ai_sdk.reference import Recording, trace
 from agentcore.oracle.program import parse_program
-from agentcore.oracle.reference import Recording, trace
 from faults.profile_faults import PROFILE_FAULTS
 
 

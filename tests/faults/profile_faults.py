@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.profiles import (
+from agentcore.compat.ai_sdk.profiles import (
     PROFILES,
     AiSdkProfile,
-    CopyDepth,
     Failure,
     Lifetime,
     Moment,
     Report,
 )
+from agentcore.compat.depth import CopyDepth
 
 
 @attrs.frozen

@@ -12,9 +12,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.compat.profiles import PROFILES, AiSdkProfile, Failure
-from agentcore.oracle import compare, immutable
-from agentcore.oracle.reference import Recording
+from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
+from agentcore.oracle import compare
+from agentcore.oracle.ai_sdk import immutable
+from agentcore.oracle.ai_sdk.reference import Recording
 from agentcore.rules import Difference
 
 Json: TypeAlias = dict[str, Any]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agentcore.oracle.ai_sdk.programs import random_programs
 from agentcore.oracle.check import (
     Agreement,
     CheckResult,
@@ -14,7 +15,6 @@ from agentcore.oracle.check import (
 )
 from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
 from agentcore.oracle.program import BadProgram
-from agentcore.oracle.programs import random_programs
 from agentcore.oracle.shrink import size
 from liars import toy
 from oracle.drivers import liar, small, toy_driver

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
 from agentcore.oracle.program import BadProgram, parse_program
-from agentcore.oracle.reference import PROFILE_NAMES, trace
 
 ALL = pytest.mark.parametrize("profile", PROFILE_NAMES)
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 import pytest
 
 from agentcore.oracle import targets
+from agentcore.oracle.ai_sdk.programs import random_programs
+from agentcore.oracle.ai_sdk.reference import trace
 from agentcore.oracle.check import Agreement, Disagreement, check
 from agentcore.oracle.compare import differences
 from agentcore.oracle.driver import Driver
-from agentcore.oracle.programs import random_programs
-from agentcore.oracle.reference import trace
 from agentcore.oracle.shrink import size
 from agentcore.oracle.vectors import load
 from faults.js_faults import JS_FAULTS, JsFault, copied_driver

@@ -5,10 +5,10 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, find, given, settings
 
+from agentcore.oracle.ai_sdk.features import FEATURES, features, statistics
+from agentcore.oracle.ai_sdk.programs import program_of_seed, random_program, random_programs
 from agentcore.oracle.choices import RandomChoices
-from agentcore.oracle.features import FEATURES, features, statistics
 from agentcore.oracle.program import check_program, parse_program, program_to_line
-from agentcore.oracle.programs import program_of_seed, random_program, random_programs
 from agentcore.oracle.strategies import programs
 
 

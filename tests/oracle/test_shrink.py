@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.features import features
+from agentcore.oracle.ai_sdk.features import features
+from agentcore.oracle.ai_sdk.programs import program_of_seed
 from agentcore.oracle.program import check_program
-from agentcore.oracle.programs import program_of_seed
 from agentcore.oracle.shrink import shrink, size
 
 Json = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat import profiles
+from agentcore.compat.ai_sdk import profiles
 from agentcore.errors import AgentCoreError
+from agentcore.oracle.ai_sdk.reference import trace
 from agentcore.oracle.compare import differences
-from agentcore.oracle.reference import trace
 from agentcore.oracle.vectors import PATHS, Vector, VectorError, load, pretty, record, replay, write
 from oracle.drivers import TESTS, small
 

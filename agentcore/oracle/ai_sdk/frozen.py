@@ -26,7 +26,7 @@ from agentcore.effects import NeedModel, RunResult, StepStartEvent, ToolSpec
 from agentcore.errors import ImmutableWriteError
 from agentcore.hooks import PrepareStepArguments, StepRecord
 from agentcore.messages import Message, SystemMessage
-from agentcore.oracle.ops import Ops
+from agentcore.oracle.ai_sdk.ops import Ops
 from agentcore.prompt import SystemPrompt
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, json_path, thaw
 from agentcore.wire import message_to_wire

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from agentcore.compat.ai_sdk.prompts import PromptRules
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, get, is_array, is_nullish, iterated, or_else
-from agentcore.compat.prompts import PromptRules
 from agentcore.errors import InvalidDataContentError
 from agentcore.media import detect_image_media_type, is_url, split_data_url
 

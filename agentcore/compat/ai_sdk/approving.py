@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentcore.compat.calls import Calls, StepCalls
+from agentcore.compat.ai_sdk.calls import Calls, StepCalls
+from agentcore.compat.ai_sdk.history import Approval, collect_approvals, denied_result, provider_responses
+from agentcore.compat.ai_sdk.profiles import AiSdkProfile
 from agentcore.compat.heap import Ref
-from agentcore.compat.history import Approval, collect_approvals, denied_result, provider_responses
 from agentcore.compat.js import fields, get
-from agentcore.compat.profiles import AiSdkProfile
 
 # Of a call in the history; what the tools say now counts instead.
 _TOLD_ANEW: Final = frozenset({"toolMetadata", "dynamic"})

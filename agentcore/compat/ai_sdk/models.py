@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agentcore.compat.calls import called
+from agentcore.compat.ai_sdk.calls import called
+from agentcore.compat.ai_sdk.record import Sent
+from agentcore.compat.ai_sdk.settings import Model
 from agentcore.compat.heap import Function, HeapTypeError, Ref, Value
 from agentcore.compat.js import PackageError, get, is_object
-from agentcore.compat.record import Sent
-from agentcore.compat.settings import Model
 from agentcore.compat.views import Desk
 
 

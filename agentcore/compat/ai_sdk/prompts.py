@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.convert import or_null
+from agentcore.compat.ai_sdk.convert import or_null
+from agentcore.compat.ai_sdk.history import as_list
+from agentcore.compat.ai_sdk.offered import merged as merged_options
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.history import as_list
 from agentcore.compat.js import (
     PackageError,
     elements,
@@ -20,7 +21,6 @@ from agentcore.compat.js import (
     or_else,
     text,
 )
-from agentcore.compat.offered import merged as merged_options
 from agentcore.errors import InvalidDataContentError
 from agentcore.media import detect_image_media_type, is_url, split_data_url
 from agentcore.values import sealed

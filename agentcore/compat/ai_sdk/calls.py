@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 
-from agentcore.compat.convert import Conversion
+from agentcore.compat.ai_sdk.convert import Conversion
+from agentcore.compat.ai_sdk.profiles import AiSdkProfile
+from agentcore.compat.ai_sdk.settings import Hooks, Tool
 from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, Ref, Slot, Value
 from agentcore.compat.js import fields, get, in_object_order, is_nullish
-from agentcore.compat.profiles import AiSdkProfile
-from agentcore.compat.settings import Hooks, Tool
 from agentcore.compat.views import Desk, View
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from agentcore.oracle.programs import program_of_seed
+from agentcore.oracle.ai_sdk.programs import program_of_seed
 
 __all__ = ["FEATURES", "features", "statistics"]
 

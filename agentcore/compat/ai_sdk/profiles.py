@@ -6,22 +6,13 @@ What differs between paths and versions is a field here, never a branch on a pro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, IntEnum
+from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 import attrs
 
-
-class CopyDepth(IntEnum):
-    """How much of list -> message -> content -> part -> payload is new when a value crosses a boundary."""
-
-    SHARE = 0
-    LIST = 1
-    MESSAGE = 2
-    CONTENT = 3
-    PART = 4
-    DEEP = 5
+from agentcore.compat.depth import CopyDepth
 
 
 class Lifetime(Enum):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agentcore.compat.calls import HookError
+from agentcore.compat.ai_sdk.calls import HookError
+from agentcore.compat.ai_sdk.loop import AiSdkLoop
+from agentcore.compat.ai_sdk.outcome import Outcome
+from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
+from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Value
 from agentcore.compat.js import described, elements, get
-from agentcore.compat.loop import AiSdkLoop
-from agentcore.compat.outcome import Outcome
-from agentcore.compat.profiles import PROFILES, AiSdkProfile
-from agentcore.compat.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.views import Desk, View
-from agentcore.oracle import immutable
-from agentcore.oracle.ops import Ops, ThrownError
+from agentcore.oracle.ai_sdk import immutable
+from agentcore.oracle.ai_sdk.ops import Ops, ThrownError
 
 _PATHS: Final = {"stream": "ai-sdk-6/stream", "generate": "ai-sdk-6/generate"}
 

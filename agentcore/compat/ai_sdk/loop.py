@@ -11,9 +11,29 @@ from typing import Final
 
 import attrs
 
-from agentcore.compat.approving import Approving
-from agentcore.compat.calls import Calls, HookError, StepCalls, called, notify, observe
+from agentcore.compat.ai_sdk.approving import Approving
+from agentcore.compat.ai_sdk.calls import Calls, HookError, StepCalls, called, notify, observe
+from agentcore.compat.ai_sdk.history import check_messages, check_roles, check_system
+from agentcore.compat.ai_sdk.models import Models
+from agentcore.compat.ai_sdk.offered import active_tools, merged, offered_choice, offered_tools
+from agentcore.compat.ai_sdk.outcome import Outcome, Snapshot
+from agentcore.compat.ai_sdk.profiles import (
+    AiSdkProfile,
+    Base,
+    Failure,
+    FileShape,
+    Lifetime,
+    Moment,
+    PromptCheck,
+    Report,
+)
+from agentcore.compat.ai_sdk.prompts import PLAIN, prompt
+from agentcore.compat.ai_sdk.record import Recorded, Sent, record
+from agentcore.compat.ai_sdk.results import finish_event, result_messages, step_result
+from agentcore.compat.ai_sdk.settings import Settings
+from agentcore.compat.ai_sdk.tagged import TAGGED
 from agentcore.compat.copying import deep_copy
+from agentcore.compat.depth import CopyDepth
 from agentcore.compat.heap import (
     UNDEFINED,
     DataCloneError,
@@ -24,27 +44,7 @@ from agentcore.compat.heap import (
     Store,
     Value,
 )
-from agentcore.compat.history import check_messages, check_roles, check_system
 from agentcore.compat.js import PackageError, elements, get, is_nullish, or_else
-from agentcore.compat.models import Models
-from agentcore.compat.offered import active_tools, merged, offered_choice, offered_tools
-from agentcore.compat.outcome import Outcome, Snapshot
-from agentcore.compat.profiles import (
-    AiSdkProfile,
-    Base,
-    CopyDepth,
-    Failure,
-    FileShape,
-    Lifetime,
-    Moment,
-    PromptCheck,
-    Report,
-)
-from agentcore.compat.prompts import PLAIN, prompt
-from agentcore.compat.record import Recorded, Sent, record
-from agentcore.compat.results import finish_event, result_messages, step_result
-from agentcore.compat.settings import Settings
-from agentcore.compat.tagged import TAGGED
 from agentcore.compat.views import Desk
 
 _RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}

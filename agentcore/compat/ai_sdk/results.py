@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from agentcore.compat.convert import or_null
+from agentcore.compat.ai_sdk.convert import or_null
+from agentcore.compat.ai_sdk.profiles import AiSdkProfile, Report
 from agentcore.compat.heap import UNDEFINED, CopyingStepCell, Ref, Slot, StepCell, Store, Value
 from agentcore.compat.js import computed_fields, elements, get, is_array
-from agentcore.compat.profiles import AiSdkProfile, Report
 
 _FINISH: Final = ("stepNumber", "model", "finishReason", "usage", "content", "response")
 _OF_THE_LAST: Final = frozenset(

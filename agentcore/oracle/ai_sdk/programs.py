@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.oracle.ai_sdk.expected import approved, content, prompt, response, shortcuts
+from agentcore.oracle.ai_sdk.writes import BASE64, Maker
 from agentcore.oracle.choices import Choices, RandomChoices
-from agentcore.oracle.expected import approved, content, prompt, response, shortcuts
-from agentcore.oracle.writes import BASE64, Maker
 
 __all__ = ["program_of_seed", "random_program", "random_programs"]
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.calls import Calls, StepCalls, called, observe
+from agentcore.compat.ai_sdk.calls import Calls, StepCalls, called, observe
+from agentcore.compat.ai_sdk.profiles import AiSdkProfile, Schedule
 from agentcore.compat.heap import UNDEFINED, Ref, Value
 from agentcore.compat.js import PackageError, elements, get, in_object_order, is_nullish, text
-from agentcore.compat.profiles import AiSdkProfile, Schedule
 
 _KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 

@@ -54,8 +54,8 @@ from agentcore.errors import (
 )
 from agentcore.hooks import StepOverride, StepRecord
 from agentcore.messages import Message, SystemMessage
-from agentcore.oracle.frozen import Frames, FrozenOps, Shown
-from agentcore.oracle.ops import RefusedError, ThrownError
+from agentcore.oracle.ai_sdk.frozen import Frames, FrozenOps, Shown
+from agentcore.oracle.ai_sdk.ops import RefusedError, ThrownError
 from agentcore.prompt import SystemPrompt
 from agentcore.run import Failed, Run, give, need, start
 from agentcore.schema import accepts, schema
