@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import traceback
@@ -35,6 +36,16 @@ def filter_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> Non
             target.flush()
 
 
+# More containers than a program's run makes.
+_SELDOM: Final = 200_000
+
+
+def _collect_seldom() -> None:
+    """Runs leave nearly no cycles behind: searching for some within each would take a fifth of the time."""
+    gc.freeze()
+    gc.set_threshold(_SELDOM)
+
+
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 
@@ -58,4 +69,5 @@ def trace(profile: str | None, file: BinaryIO) -> None:
 
     A line that is no program gives a trace with the error BadProgram, and the next line is read.
     """
+    _collect_seldom()
     filter_lines(file, sys.stdout.buffer, profile)
