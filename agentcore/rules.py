@@ -10,10 +10,23 @@ from enum import Enum
 from typing import Self
 
 
-class Rule(Enum):
-    """What the core does, one statement a rule; `value` is the dotted name."""
+class Requirement(Enum):
+    """A named statement of the specification; `value` is the dotted name.
+
+    Each kind is an enum of its own in a module named `rules`: those of the core are here.
+    """
 
     statement: str
+
+    @property
+    def text(self) -> str:
+        """What the specification says under the name."""
+        return self.statement
+
+
+class Rule(Requirement):
+    """What the core does, one statement a rule."""
+
     source: str
 
     def __new__(cls, name: str, statement: str, source: str) -> Self:
@@ -132,8 +145,8 @@ class Rule(Enum):
     APPROVAL_RESULTS_THEN_DENIALS = (
         "approval.results-then-denials",
         (
-            "In that tool message the results stand in the order of the responses, then the execution- "
-            "denied results."
+            "In that tool message the results stand in the order of the responses, then the "
+            "execution-denied results."
         ),
         "X14",
     )
@@ -276,11 +289,15 @@ class Rule(Enum):
     )
 
 
-class Difference(Enum):
-    """Where the core does not do what ai@6.0.134 does; `value` is the dotted name."""
+class Difference(Requirement):
+    """Where the core does not do what ai@6.0.134 does."""
 
-    statement: str
     reason: str
+
+    @property
+    def text(self) -> str:
+        """The statement, and why."""
+        return f"{self.statement} *Why:* {self.reason}"
 
     def __new__(cls, name: str, statement: str, reason: str) -> Self:
         """Take name, statement and reason from the member's definition."""

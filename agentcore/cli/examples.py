@@ -1,0 +1,90 @@
+"""`agentcore examples`: the programs in a text, run to see what the text says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import click
+
+from agentcore.cli.terminal import console, say
+from agentcore.oracle import targets
+from agentcore.oracle.ai_sdk.reference import trace as trace_program
+from agentcore.oracle.driver import Answer, Driver
+from agentcore.oracle.examples import Example, ExampleError, Tracer, examples, mismatches
+from agentcore.oracle.program import program_to_line
+
+Json: TypeAlias = dict[str, Any]
+_DIFFERENT: Final = 1
+_FAILURE: Final = 2
+
+
+@click.command(name="examples")
+@click.option(
+    "--target",
+    type=click.Choice(tuple(targets.TARGETS)),
+    help="Run them on this real package; what is said of others is passed over.",
+)
+@click.option("--print", "printed", is_flag=True, help="Only print the programs, one a line.")
+@click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+@click.pass_context
+def examples_command(
+    context: click.Context, *, target: str | None, printed: bool, files: tuple[Path, ...]
+) -> None:
+    """Run the examples of FILES, markdown or folders of it, on the reference or on a --target.
+
+    Exits with 0 if all is as the texts say, 1 if something is not, 2 if an example cannot be run.
+    """
+    try:
+        found = [example for file in _texts(files) for example in examples(file) if example.program]
+        if printed:
+            _print(found)
+        else:
+            profiles = f"{targets.TARGETS[target].profile}/" if target else ""
+            with _tracer(target) as tracer:
+                context.exit(_tell(found, tracer, profiles))
+    except (ExampleError, targets.TargetError) as error:
+        say(console(stderr=True), str(error), "red")
+        context.exit(_FAILURE)
+
+
+def _texts(files: Iterable[Path]) -> Iterator[Path]:
+    for file in files:
+        yield from sorted(file.rglob("*.md")) if file.is_dir() else [file]
+
+
+def _print(found: Iterable[Example]) -> None:
+    for example in found:
+        click.echo(program_to_line(example.on(example.expectations[0].profile)))
+
+
+@contextmanager
+def _tracer(target: str | None) -> Iterator[Tracer]:
+    if target is None:
+        yield lambda program, profile: json.loads(json.dumps(trace_program(program, profile)))
+        return
+    with Driver(targets.command(target)) as driver:
+        yield lambda program, _: _answer(driver, program)
+
+
+def _answer(driver: Driver, program: Json) -> Any:
+    outcome = driver.run(program)
+    if not isinstance(outcome, Answer):
+        raise ExampleError(f"{program['id']}: the driver did not answer: {outcome}")
+    return outcome.trace
+
+
+def _tell(found: Iterable[Example], tracer: Tracer, profiles: str) -> int:
+    output = console()
+    ran = different = 0
+    for example in found:
+        said = [each for each in example.expectations if each.profile.startswith(profiles)]
+        ran += bool(said)
+        for mismatch in mismatches(example, tracer, profiles=profiles):
+            different += 1
+            say(output, str(mismatch))
+    say(output, f"{ran} examples, {different} different")
+    return _DIFFERENT if different else 0
