@@ -1,7 +1,8 @@
 """The named rules of an agent loop, and the places where this core differs from AI SDK 6 on purpose.
 
 A rule's dotted name is the same in the specification, in code, in tests and in traces. Sources are claims
-about ai@6.0.134 (C1 to C83, X1 to X20) or the package itself where no claim covers the point.
+about ai@6.0.134 (C1 to C83, X1 to X20), the package itself where no claim covers the point, or the core where
+the package has nothing of the kind.
 """
 
 from __future__ import annotations
@@ -286,6 +287,58 @@ class Rule(Requirement):
         "loop.stops",
         ("stop_when is asked only where another step would follow, and the limit of steps holds besides."),
         "X7",
+    )
+
+    RUN_ORDER = (
+        "run.order",
+        (
+            "A step needs, in this order: prepare_step, on_step_start, the model, approvals where tools ask "
+            "for them, tools, on_step_finish, stop_when."
+        ),
+        "C80, core",
+    )
+    RUN_ASKS = (
+        "run.asks",
+        "A run calls nothing: what it needs is a value, and what came of it is given to it as one.",
+        "core",
+    )
+    RUN_ANSWER_FITS = (
+        "run.answer-fits",
+        "An outcome that does not answer the need is refused, and the run is as it was.",
+        "core",
+    )
+    RUN_KEPT = (
+        "run.kept",
+        "A run is a value: it stays what it was whatever is made of it, and every step's is kept.",
+        "core",
+    )
+    RUN_FORKED = (
+        "run.forked",
+        (
+            "A fork goes on from before a step, with other settings or on other messages; what was before is "
+            "shared with the run that it was made from."
+        ),
+        "core",
+    )
+    RUN_REPLAYED = (
+        "run.replayed",
+        "The same settings, messages and outcomes make an equal run, and nothing is called.",
+        "core",
+    )
+    RUN_SAVED = (
+        "run.saved",
+        "A run that is written as JSON and read again is equal to the one that was written.",
+        "core",
+    )
+    RUN_CANCELLED = (
+        "run.cancelled",
+        "A run can be cancelled at each of its needs, and fails with its finished steps kept.",
+        "core",
+    )
+    STEP_NOTHING_WRITTEN = (
+        "step.nothing-written",
+        "Hooks, tools and observers are given frozen values: a write is refused, with its place and a remedy.",
+        "core",
     )
 
 

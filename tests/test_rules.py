@@ -20,6 +20,7 @@ TESTS = (
     "test_run",
     "test_calls",
     "test_history",
+    "test_saved",
     "oracle.test_immutable",
 )
 SOURCES = "\n".join(path.read_text("utf-8") for path in Path(agentcore.__file__).parent.glob("*.py"))
@@ -53,6 +54,6 @@ def test_a_rule_has_a_dotted_name_and_one_sentence(rule: Rule | Difference) -> N
 
 def test_a_rule_names_its_source_and_a_difference_its_reason() -> None:
     for rule in Rule:
-        assert re.fullmatch(r"((C|X)\d+|ai@6\.0\.134)(, ((C|X)\d+|ai@6\.0\.134))*", rule.source)
+        assert re.fullmatch(r"((C|X)\d+|ai@6\.0\.134|core)(, ((C|X)\d+|ai@6\.0\.134|core))*", rule.source)
     for difference in Difference:
         assert difference.reason.endswith(".")

@@ -59,31 +59,33 @@ class Expectation:
     claimed: bool
 
 
-@attrs.frozen(kw_only=True)
-class Example:
-    """One example; `number` counts those of its file from 1, `lines` are its first and last one.
-
-    `program` is None if its blocks are of other kinds.
-    """
+@attrs.frozen
+class Place:
+    """Where an example is: `number` counts those of its file from 1, `lines` are its first and last one."""
 
     file: Path
     number: int
     lines: tuple[int, int]
+
+    def __str__(self) -> str:
+        return f"{self.file}, example {self.number} (lines {self.lines[0]} to {self.lines[1]})"
+
+
+@attrs.frozen(kw_only=True)
+class Example:
+    """One example, and the requirements that it cites; `program` is None if its blocks are of other kinds."""
+
+    place: Place
     cites: tuple[str, ...]
     program: Json | None
     expectations: tuple[Expectation, ...]
     others: tuple[Block, ...]
 
-    @property
-    def place(self) -> str:
-        """Where it is, for people."""
-        return f"{self.file}, example {self.number} (lines {self.lines[0]} to {self.lines[1]})"
-
     def on(self, profile: str) -> Json:
         """The program as it is run under a profile. Raises ExampleError if it is no program."""
         own = profile.rpartition("/")[2]
         path = {"path": own if own in _PATHS else "generate"}
-        program = {"id": f"{self.file.name}#{self.number}", **path, **(self.program or {})}
+        program = {"id": f"{self.place.file.name}#{self.place.number}", **path, **(self.program or {})}
         try:
             check_program(program)
         except BadProgram as error:
@@ -145,8 +147,7 @@ def examples(file: Path) -> Iterator[Example]:
     for number, ((line, cites), end) in enumerate(zip(heads, ends, strict=True), 1):
         own = [block for block in every if line < block.line < end]
         last = max((block.line + block.text.count("\n") + 1 for block in own), default=line)
-        place = f"{file}, example {number} (lines {line} to {last})"
-        yield _example(file, number, (line, last), cites, own, place)
+        yield _example(Place(file, number, (line, last)), cites, own)
 
 
 def _heads(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -163,18 +164,14 @@ def _heads(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
             yield number, tuple(re.findall(r"`([^`]+)`", found[1])) if found else ()
 
 
-def _example(  # noqa: PLR0913 - the parts of an example
-    file: Path, number: int, lines: tuple[int, int], cites: tuple[str, ...], own: Sequence[Block], place: str
-) -> Example:
+def _example(place: Place, cites: tuple[str, ...], own: Sequence[Block]) -> Example:
     programs = [block for block in own if block.words[:2] == ("json", "program")]
     expected = [block for block in own if block.words[:2] in (("json", "trace"), ("json", "claimed"))]
     others = [block for block in own if block not in programs and block not in expected]
     if len(programs) != bool(expected):
         raise ExampleError(f"{place}: an example has one program if it has a trace, and none without")
     return Example(
-        file=file,
-        number=number,
-        lines=lines,
+        place=place,
         cites=cites,
         program=_parsed(programs[0], place) if programs else None,
         expectations=tuple(each for block in expected for each in _expectations(block, place)),
@@ -182,7 +179,7 @@ def _example(  # noqa: PLR0913 - the parts of an example
     )
 
 
-def _expectations(block: Block, place: str) -> Iterator[Expectation]:
+def _expectations(block: Block, place: Place) -> Iterator[Expectation]:
     values = _parsed(block, place)
     _, kind, *profiles = block.words
     if not profiles or not values:
@@ -191,7 +188,7 @@ def _expectations(block: Block, place: str) -> Iterator[Expectation]:
         yield Expectation(profile=profile, values=values, claimed=kind == "claimed")
 
 
-def _parsed(block: Block, place: str) -> Json:
+def _parsed(block: Block, place: Place) -> Json:
     try:
         value = json.loads(block.text)
     except ValueError as error:

@@ -28,4 +28,13 @@ def _others(family: ProfileFamily, value: Any, field: str) -> Iterator[Any]:
         yield from (each for each in type(value) if each is not value)
     else:
         known = [getattr(each, field) for each in family.profiles.values()]
+        yield from _mixed(value, known) if attrs.has(type(value)) else ()
         yield from (each for index, each in enumerate(known) if each != value and each not in known[:index])
+
+
+def _mixed(value: Any, known: list[Any]) -> Iterator[Any]:
+    """The value with one of its own fields as another profile has it."""
+    for other in known:
+        for part in attrs.fields(type(value)) if type(other) is type(value) else ():
+            if getattr(other, part.name) != getattr(value, part.name):
+                yield attrs.evolve(value, **{part.name: getattr(other, part.name)})

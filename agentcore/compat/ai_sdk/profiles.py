@@ -157,8 +157,8 @@ class AiSdkProfile:
     content_made_early: bool
     """Whether what the model sent is put together before its calls run, too."""
     schedule: Schedule | None
-    """By which times a stream records each part as it comes; without: the model's parts, then the results in the
-    order of the calls, then the approval requests."""
+    """By which times a stream records each part as it comes; without: the model's parts, then the results in
+    the order of the calls, then the approval requests."""
     results_as_ready: bool
     """Without a schedule: whether results are recorded as they are ready, after all that the model sent."""
     answers_invalid_provider_calls: bool
@@ -170,7 +170,7 @@ class AiSdkProfile:
     active_tools_enforced: bool
     """Whether a call of a tool that is not active is one of an unknown tool."""
     tool_choice_enforced: bool
-    """Whether a call that the tool choice forbids is a tool error, and a call that it requires must be made."""
+    """Whether a call that the tool choice forbids is a tool error, and one that it requires must be made."""
     runs_only_functions: bool
     """Whether a call of a tool whose `execute` is no function stays pending."""
     tool_events: tuple[str, ...]
