@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 
 from agentcore.compat import Snapshot
 from agentcore.compat.heap import Heap, Ref
-from agentcore.values import frozen
+from agentcore.values import sealed
 
 __all__ = ["Picture", "alias_graph", "timeline"]
 
@@ -31,11 +31,12 @@ _COLUMN: Final = 38
 _STYLE: Final[Any] = {"svg.hashsalt": "agentcore", "svg.fonttype": "none", "font.size": 8}
 
 
-@frozen
+@sealed
+@attrs.frozen
 class Picture:
     """A picture as SVG text; notebooks show it."""
 
-    svg: str
+    svg: str = attrs.field(repr=False)
 
     def save(self, file: Path) -> None:
         """Writes the picture to a file."""
