@@ -1,4 +1,4 @@
-"""Pictures of runs: who holds what, and what the model was shown. Needs the extra `pictures`."""
+"""Pictures of runs: who holds what, what a model was shown, what was measured. Needs the extra `pictures`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentcore.compat import Snapshot
 from agentcore.compat.heap import Heap, Ref
 from agentcore.values import sealed
 
-__all__ = ["Picture", "alias_graph", "timeline"]
+__all__ = ["Picture", "alias_graph", "curves", "timeline"]
 
 _SHARED: Final = "#f4b183"
 _OWN: Final = "#dddddd"
@@ -203,6 +203,24 @@ def _part(part: Mapping[str, Any]) -> str:
             output = part["output"]
             return f"gets {output.get('value') if isinstance(output, Mapping) else output}"
     return str(part.get("type"))
+
+
+# ---------------------------------------------------------------- measurements
+
+
+def curves(points: Mapping[str, Mapping[float, float]], *, x: str, y: str, title: str = "") -> Picture:
+    """Measurements by name, each a mapping of x to y, on logarithmic scales."""
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(6, 3.4), layout="tight")
+        axes = figure.add_subplot()
+        for name, measured in points.items():
+            axes.loglog(list(measured), list(measured.values()), marker="o", label=name)
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend(frameon=False)
+        axes.set_title(title, loc="left")
+        return _drawn(figure)
 
 
 def _canvas(width: float, height: float) -> tuple[Figure, Axes]:

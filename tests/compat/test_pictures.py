@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from agentcore import compat
-from agentcore.compat.pictures import Picture, alias_graph, timeline
+from agentcore.compat.pictures import Picture, alias_graph, curves, timeline
 
 SHARED = "#f4b183"
 NEW = "#c6e0b4"
@@ -145,3 +145,8 @@ def test_a_run_keeps_what_each_holder_held_at_each_moment() -> None:
     texts = [[part["text"] for part in at(run, "prompt", n).plain("caller")[0]["content"]] for n in (0, 1)]
     assert texts == [["hello", "be brief"], ["hello", "be brief", "be brief"]]
     assert [len(prompt) for prompt in run.prompts] == [1, 3]
+
+
+def test_curves_name_what_was_measured() -> None:
+    svg = curves({"copies": {1: 2, 10: 20}, "shares": {1: 2, 10: 2}}, x="messages", y="us", title="cost").svg
+    assert all(f">{text}</text>" in svg for text in ("copies", "shares", "messages", "us", "cost"))
