@@ -337,7 +337,7 @@ class Rule(Requirement):
     )
     STEP_NOTHING_WRITTEN = (
         "step.nothing-written",
-        "Hooks, tools and observers are given frozen values: a write is refused, with its place and a remedy.",
+        "Hooks, tools and observers are given frozen values: a write is refused, and told with its place.",
         "core",
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +11,9 @@ import click
 
 from agentcore.cli.terminal import console, say
 from agentcore.oracle import targets
-from agentcore.oracle.ai_sdk.reference import trace as trace_program
 from agentcore.oracle.driver import Answer, Driver
-from agentcore.oracle.examples import Example, ExampleError, Tracer, examples, mismatches
-from agentcore.oracle.program import program_to_line
+from agentcore.oracle.examples import Example, ExampleError, Tracer, examples, mismatches, reference
+from agentcore.oracle.families import family_of
 
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1
@@ -43,7 +41,7 @@ def examples_command(
         if printed:
             _print(found)
         else:
-            profiles = f"{targets.TARGETS[target].profile}/" if target else ""
+            profiles = targets.TARGETS[target].profile if target else ""
             with _tracer(target) as tracer:
                 context.exit(_tell(found, tracer, profiles))
     except (ExampleError, targets.TargetError) as error:
@@ -58,15 +56,17 @@ def _texts(files: Iterable[Path]) -> Iterator[Path]:
 
 def _print(found: Iterable[Example]) -> None:
     for example in found:
-        click.echo(program_to_line(example.on(example.expectations[0].profile)))
+        profile = example.expectations[0].profile
+        click.echo(family_of(profile).to_line(example.on(profile)))
 
 
 @contextmanager
 def _tracer(target: str | None) -> Iterator[Tracer]:
     if target is None:
-        yield lambda program, profile: json.loads(json.dumps(trace_program(program, profile)))
+        yield reference
         return
-    with Driver(targets.command(target)) as driver:
+    family = family_of(targets.TARGETS[target].profile)
+    with Driver(targets.command(target), trace_fields=family.trace_fields) as driver:
         yield lambda program, _: _answer(driver, program)
 
 

@@ -104,6 +104,14 @@ class Store:
         self._kept: Vector[Cell] = vector()
         self._changed: set[int] = set()
 
+    @classmethod
+    def of(cls, heap: Heap) -> Store:
+        """A store that goes on from a heap."""
+        store = cls()
+        store.cells = list(heap.cells)
+        store.sealed = set(heap.sealed)
+        return store
+
     # ---------------------------------------------------------------- making
 
     def array(self, slots: Iterable[Slot]) -> Ref:

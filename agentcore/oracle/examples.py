@@ -23,15 +23,26 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.compare import MISSING
-from agentcore.oracle.program import BadProgram, check_program
+from agentcore.oracle.families import family_of
+from agentcore.oracle.program import BadProgram
 from agentcore.values import canonical_json
 
-__all__ = ["Block", "Example", "ExampleError", "Expectation", "Mismatch", "blocks", "examples", "mismatches"]
+__all__ = [
+    "Block",
+    "Example",
+    "ExampleError",
+    "Expectation",
+    "Mismatch",
+    "Place",
+    "blocks",
+    "examples",
+    "mismatches",
+    "reference",
+]
 
 Json: TypeAlias = dict[str, Any]
 Tracer: TypeAlias = Callable[[Json, str], Any]
 
-_PATHS: Final = ("stream", "generate")
 _FENCE: Final = re.compile(r"(`{3,})(.*)")
 _EXAMPLE: Final = re.compile(r"\*\*Example\*\* \(([^)]*)\)")
 _KEY: Final = re.compile(r"\.?([A-Za-z_]\w*)|\[(-?\d+|\*)\]")
@@ -82,12 +93,14 @@ class Example:
     others: tuple[Block, ...]
 
     def on(self, profile: str) -> Json:
-        """The program as it is run under a profile. Raises ExampleError if it is no program."""
-        own = profile.rpartition("/")[2]
-        path = {"path": own if own in _PATHS else "generate"}
+        """The program as it is run under a profile. Raises ExampleError if it is none."""
+        family = family_of(profile)
+        # Where only some of a family's profiles are paths, the others run a program the same on each.
+        paths = [name.rpartition("/")[2] for name in (profile, *family.profiles) if "/" in name]
+        path = {"path": paths[0]} if paths else {}
         program = {"id": f"{self.place.file.name}#{self.place.number}", **path, **(self.program or {})}
         try:
-            check_program(program)
+            family.require(program)
         except BadProgram as error:
             raise ExampleError(f"{self.place}: {error}") from None
         return program
@@ -201,7 +214,12 @@ def _parsed(block: Block, place: Place) -> Json:
 # ---------------------------------------------------------------- running
 
 
-def mismatches(example: Example, trace: Tracer, *, profiles: str = "") -> Iterator[Mismatch]:
+def reference(program: Json, profile: str) -> Any:
+    """The trace that the reference gives, as plain JSON."""
+    return json.loads(json.dumps(family_of(profile).trace(program, profile)))
+
+
+def mismatches(example: Example, trace: Tracer = reference, *, profiles: str = "") -> Iterator[Mismatch]:
     """What is not as the example says, of expectations whose profile begins with `profiles`.
 
     Raises:

@@ -28,8 +28,8 @@ class OracleRule(Requirement):
     BY_VALUE = (
         "oracle.by-value",
         (
-            "A trace holds each observation by value, as it was at its moment: for a hook, before the hook's ops; for "
-            " the result and the caller's array, after the run."
+            "A trace holds each observation by value, as it was at its moment: for a hook, before its ops; "
+            "for the result and the caller's array, after the run."
         ),
     )
     CYCLES_NAMED = (

@@ -5,14 +5,17 @@ function write(line) {
   return new Promise((resolve) => (process.stdout.write(line + '\n') ? resolve() : process.stdout.once('drain', resolve)));
 }
 
-export function serve(run) {
-  filter(run).catch((error) => {
+const badProgram = (id, message) => ({ id, error: { name: 'BadProgram', message } });
+
+// `check` throws for a value that is no program; `refusal` is the answer to it.
+export function serve(run, check, refusal = badProgram) {
+  filter(run, check, refusal).catch((error) => {
     console.error(error);
     process.exit(1);
   });
 }
 
-async function filter(run) {
+async function filter(run, check, refusal) {
   // A promise of the package that nobody awaits (a hung run leaves one) is not the driver's failure.
   process.on('unhandledRejection', () => {});
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
@@ -20,9 +23,9 @@ async function filter(run) {
     let program;
     try {
       program = JSON.parse(line);
-      if (!Array.isArray(program.messages) || !Array.isArray(program.script)) throw new TypeError('messages and script are lists');
+      check(program);
     } catch (error) {
-      await write(JSON.stringify({ id: program?.id, error: { name: 'BadProgram', message: error.message } }));
+      await write(JSON.stringify(refusal(program?.id, error.message)));
       continue;
     }
     await write(JSON.stringify(await run(program)));
