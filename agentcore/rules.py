@@ -247,6 +247,11 @@ class Rule(Requirement):
         ),
         "C9",
     )
+    STEP_INITIAL_GIVEN = (
+        "step.initial-given",
+        "A run is given one or more messages, or it does not start.",
+        "C2",
+    )
     STEP_INITIAL_FIXED = ("step.initial-fixed", "The initial chain never changes during a run.", "C3")
     STEP_RESPONSE_GROWS = (
         "step.response-grows",

@@ -1,8 +1,9 @@
 """Vectors: programs with the traces that a real package gave for them, one file each.
 
-A file holds `{profile, title, claims, requirements, program, traces}`. `profile` is whose traces they are, `ai-sdk-6` if
-it is left out. Where that has paths, there is a trace for each, and the program stands without `path`; else
-there is one trace, under the name of the profile. The program has no `id`: it is called as the file is.
+A file holds `{profile, title, claims, requirements, program, traces}`. `profile` is whose traces they are,
+`ai-sdk-6` if it is left out. Where that has paths, there is a trace for each, and the program stands without
+`path`; else there is one trace, under the name of the profile. The program has no `id`: it is called as the
+file is.
 """
 
 from __future__ import annotations

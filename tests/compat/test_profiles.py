@@ -6,18 +6,21 @@ import attrs
 import pytest
 
 from agentcore.compat.ai_sdk.profiles import AI_SDK_6_STREAM, PROFILES, Moment
+from agentcore.compat.depth import CopyDepth
 
 
 @pytest.mark.parametrize(
-    ("field", "moment"),
+    ("field", "value"),
     [
+        ("caller_to_initial", CopyDepth.PART),
+        ("chains_to_hooks", CopyDepth.SHARE),
         ("response_made", Moment.AFTER_STEP_FINISH),
         ("step_recorded", Moment.AFTER_STOP_WHEN),
         ("base_made", Moment.AFTER_STOP_WHEN),
     ],
 )
-def test_a_profile_has_no_moment_that_its_loop_does_not_know(field: str, moment: Moment) -> None:
-    changed: dict[str, Any] = {field: moment}
+def test_a_profile_has_no_moment_or_depth_that_its_loop_does_not_know(field: str, value: object) -> None:
+    changed: dict[str, Any] = {field: value}
     with pytest.raises(ValueError, match=field):
         attrs.evolve(AI_SDK_6_STREAM, **changed)
 

@@ -96,7 +96,7 @@ _HEADING: Final = re.compile(r"    # (.+)\.$")
 def _text(node: ast.stmt | None) -> str:
     """The text under a field, on one line."""
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return " ".join(str(node.value.value).split()) if is_text else ""  # type: ignore[union-attr, attr-defined]
+    return " ".join(str(node.value.value).split()) if is_text else ""  # type: ignore[union-attr]
 
 
 def statements() -> Mapping[str, str]:

@@ -213,7 +213,7 @@ class AiSdkLoop:
         self.desk.step += 1
         number = len(elements(store, self.steps))
         listed = self.carried if profile.base is Base.CARRIED else self._listed()
-        step_input = listed if profile.chains_to_hooks <= CopyDepth.LIST else store.clone(listed)
+        step_input = store.clone(listed) if profile.chains_to_hooks is CopyDepth.DEEP else listed
         result = self._prepare_step(number, step_input)  # type: ignore[arg-type]
         model = self.models.resolved(or_else(self._override(result, "model"), self.model))
         system = or_else(self._system_override(result), self.system)
@@ -334,9 +334,9 @@ class AiSdkLoop:
         observe(self.desk, "onStepStart", self.hooks.on_step_start, shown)
 
     def _shown(self, names: Iterable[str], values: Mapping[str, Value]) -> Ref:
-        """The argument of a hook: `name` or `name=value's name`."""
+        """The argument of a hook: `name` or `name=value's name`; a name of nothing is undefined."""
         pairs = (name.partition("=") for name in names)
-        return self.store.object({name: values[source or name] for name, _, source in pairs})
+        return self.store.object({name: values.get(source or name, UNDEFINED) for name, _, source in pairs})
 
     def _model_called(self, step: _Step) -> Sent:
         options = self.store.object(

@@ -118,9 +118,11 @@ class AiSdkProfile:
     package: str
 
     # The chains.
-    caller_to_initial: CopyDepth
+    caller_to_initial: CopyDepth = attrs.field(
+        validator=attrs.validators.in_((CopyDepth.SHARE, CopyDepth.LIST, CopyDepth.DEEP))
+    )
     """How much of the caller's messages is new in the initial chain."""
-    chains_to_hooks: CopyDepth
+    chains_to_hooks: CopyDepth = attrs.field(validator=attrs.validators.in_((CopyDepth.LIST, CopyDepth.DEEP)))
     """How much of the chains is new in the `messages` of a step's hooks, tools and observers."""
     base: Base
     """What the messages of a step are before its hook."""
