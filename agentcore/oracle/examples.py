@@ -155,9 +155,9 @@ def examples(file: Path) -> Iterator[Example]:
     """
     text = file.read_text(encoding="utf-8")
     heads = [*_heads(text)]
-    ends = [line for line, _ in heads[1:]] + [len(text.splitlines()) + 1]
+    ends = [*(line for line, _ in heads), len(text.splitlines()) + 1][1:]
     every = [*blocks(text)]
-    for number, ((line, cites), end) in enumerate(zip(heads, ends, strict=True), 1):
+    for number, ((line, cites), end) in enumerate(zip(heads, ends, strict=False), 1):
         own = [block for block in every if line < block.line < end]
         last = max((block.line + block.text.count("\n") + 1 for block in own), default=line)
         yield _example(Place(file, number, (line, last)), cites, own)

@@ -42,6 +42,7 @@ class ProfileFamily:
     """The profiles of one framework, and the fields that tell them apart."""
 
     name: str
+    title: str
     profiles: Mapping[str, Any]
     fields: tuple[Field, ...]
 
@@ -71,7 +72,8 @@ def _family(module: Any) -> ProfileFamily:
     name = module.__name__.split(".")[-2].replace("_", "-")
     profiles = module.PROFILES
     kind = type(next(iter(profiles.values())))
-    return ProfileFamily(name=name, profiles=profiles, fields=tuple(_fields(kind, name)))
+    title = (inspect.getdoc(kind) or name).splitlines()[0].rstrip(".")
+    return ProfileFamily(name=name, title=title, profiles=profiles, fields=tuple(_fields(kind, name)))
 
 
 def _fields(kind: type, family: str) -> Iterator[Field]:
