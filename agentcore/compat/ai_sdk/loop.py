@@ -408,7 +408,8 @@ class AiSdkLoop:
         if self.profile.response_made is Moment.AFTER_STOP_WHEN:
             steps = elements(store, self.steps)
             content = get(store, _last(steps), "content")
-            store.push(self.response, self.calls.conversion.messages(content))
+            later = self.carried if self.profile.base is Base.CARRIED else self.response
+            store.push(later, self.calls.conversion.messages(content))
         return True
 
     def _stops(self) -> bool:
