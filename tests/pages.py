@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.rules import Requirement
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 
 _ITEM: Final = re.compile(r"^- \*\*`([^`]+)`\*\*(?:$| .*$)", flags=re.MULTILINE)
@@ -21,8 +22,9 @@ _ITEM: Final = re.compile(r"^- \*\*`([^`]+)`\*\*(?:$| .*$)", flags=re.MULTILINE)
 _RULES: Final = """\
 # Requirements by name
 
-Each has the same name in code, in vectors and in the chapter that states it. The source is a measured claim about
-`ai@6.0.134` (C.., X..), the package itself, or the core. What profiles decide is on the pages of their families: {}.
+Each has the same name in code, in vectors and in the chapter that states it. The source is a measured claim
+about `ai@6.0.134` (C.., X..), the package itself, or the core. What profiles decide is on the pages of their
+families: {}.
 
 | requirement | statement | source | chapter |
 |---|---|---|---|
@@ -72,15 +74,13 @@ def rules_page() -> str:
     """`rules.md`."""
     where = chapter_of()
     links = ", ".join(f"[{name}](profiles/{name}.md)" for name in families())
-    rows = "".join(
-        f"| `{name}` | {rule.statement} | {getattr(rule, 'source', 'core')} | {_links(where.get(name, []))} |\n"
-        for name, rule in rules().items()
-    )
-    return _RULES.format(links) + rows
+    return _RULES.format(links) + "".join(_rule(rule, where[name]) for name, rule in rules().items())
 
 
-def _links(files: list[str]) -> str:
-    return ", ".join(f"[{file.removesuffix('.md')}]({file})" for file in files)
+def _rule(rule: Requirement, files: list[str]) -> str:
+    source = getattr(rule, "source", "core")
+    links = ", ".join(f"[{file.removesuffix('.md')}]({file})" for file in files)
+    return f"| `{rule.value}` | {rule.statement} | {source} | {links} |\n"
 
 
 def profile_page(family: ProfileFamily) -> str:
@@ -93,7 +93,8 @@ def profile_page(family: ProfileFamily) -> str:
 
 def _group(family: ProfileFamily, group: str) -> str:
     names = "".join(f" `{name}` |" for name in family.profiles)
-    head = f"\n## {group}\n\n| requirement | what it decides |{names}\n|---|---|{'---|' * len(family.profiles)}\n"
+    line = "---|" * len(family.profiles)
+    head = f"\n## {group}\n\n| requirement | what it decides |{names}\n|---|---|{line}\n"
     own = (field for field in family.fields if field.group == group)
     return head + "".join(_rows(family, field) for field in own)
 
@@ -144,9 +145,7 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
 
 def pages() -> Mapping[Path, str]:
     """Every page of the specification as it has to be, by its path below it."""
-    written = {
-        file.relative_to(SPEC): stated(file.read_text(encoding="utf-8")) for file in chapters()
-    }
+    written = {file.relative_to(SPEC): stated(file.read_text(encoding="utf-8")) for file in chapters()}
     return written | {name: page() for name, page in _MADE.items()}
 
 

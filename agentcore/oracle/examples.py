@@ -5,7 +5,9 @@ that follow it:
 
 - `json program`: a program without `id` and `path`, which the profile names;
 - `json trace` and one or more profiles: an object of paths into the trace, and what is there;
-- `json claimed` and one or more profiles: the same, but something else is there.
+- `json claimed` and one or more profiles: the same, but something else is there;
+- `js` or `py` and one or more targets: a program of that language that uses the target's package, and after
+  it, as `text`, what it writes.
 
 A path is that of a reported difference, without `$.` (`steps[1].prompt[0].role`); an index may be negative,
 `[*]` stands for every element (those that lack what follows are left out), and an array has a `length`.
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -34,10 +36,12 @@ __all__ = [
     "Expectation",
     "Mismatch",
     "Place",
+    "Script",
     "blocks",
     "examples",
     "mismatches",
     "reference",
+    "scripts",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -104,6 +108,17 @@ class Example:
         except BadProgram as error:
             raise ExampleError(f"{self.place}: {error}") from None
         return program
+
+
+@attrs.frozen(kw_only=True)
+class Script:
+    """A program in a language, the targets whose package it uses, and what it writes."""
+
+    example: Example
+    language: str
+    targets: tuple[str, ...]
+    source: str
+    output: str
 
 
 @attrs.frozen(kw_only=True)
@@ -209,6 +224,21 @@ def _parsed(block: Block, place: Place) -> Json:
     if not isinstance(value, dict):
         raise ExampleError(f"{place}: the block of line {block.line} is no object")
     return value
+
+
+def scripts(example: Example, languages: Collection[str] = ("js", "py")) -> Iterator[Script]:
+    """The programs of an example that are written in one of the languages."""
+    for block, after in zip(example.others, [*example.others[1:], None], strict=False):
+        if block.words and block.words[0] in languages:
+            output = after.text if after is not None and after.words == ("text",) else ""
+            language, *targets = block.words
+            yield Script(
+                example=example,
+                language=language,
+                targets=tuple(targets),
+                source=block.text,
+                output=output,
+            )
 
 
 # ---------------------------------------------------------------- running
