@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from agentcore.rules import Difference, Rule
-from oracle.test_immutable import SHOWN
+from oracle.ai_sdk.test_immutable import SHOWN
 
 SPEC: Final = Path(__file__).parent.parent / "spec"
 
