@@ -83,7 +83,7 @@ class ImmutableWriteError(_LocatedError, AttributeError, TypeError):
 
 
 class InvalidPromptError(AgentCoreError):
-    """The messages given to a run are not a list of one or more `ModelMessage`s."""
+    """The messages given to a run are not a list of one or more ModelMessages."""
 
     wire_name = "AI_InvalidPromptError"
 

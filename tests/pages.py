@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -136,10 +137,7 @@ def _code(value: Any) -> str:
 
 _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     Path("rules.md"): rules_page,
-    **{
-        Path(f"profiles/{name}.md"): lambda family=family: profile_page(family)
-        for name, family in families().items()
-    },
+    **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
 }
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pages import chapter_of, pages
@@ -9,7 +11,7 @@ PAGES = pages()
 
 
 @pytest.mark.parametrize("name", PAGES, ids=str)
-def test_a_page_says_what_the_code_says(name: str) -> None:
+def test_a_page_says_what_the_code_says(name: Path) -> None:
     assert (SPEC / name).read_text(encoding="utf-8") == PAGES[name], "run: python tests/pages.py"
 
 

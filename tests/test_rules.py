@@ -21,7 +21,7 @@ TESTS = (
     "test_calls",
     "test_history",
     "test_saved",
-    "oracle.test_immutable",
+    "oracle.ai_sdk.test_immutable",
 )
 SOURCES = "\n".join(path.read_text("utf-8") for path in Path(agentcore.__file__).parent.glob("*.py"))
 CODE = SOURCES.replace((Path(agentcore.__file__).parent / "rules.py").read_text("utf-8"), "")

@@ -104,11 +104,17 @@ def _read(file: Path) -> Vector:
             profile=fields.get("profile", DEFAULT_PROFILE),
             requirements=tuple(fields.get("requirements", ())),
         )
-        for run in vector.runs:
-            vector.family.require(vector.on(run))
+        _check(vector)
     except (ValueError, KeyError, TypeError, BadProgram, UnknownProfileError) as error:
         raise VectorError(f"{file} is no vector: {error}") from error
     return vector
+
+
+def _check(vector: Vector) -> None:
+    for run in vector.runs:
+        vector.family.require(vector.on(run))
+    if unknown := {*vector.traces}.difference(vector.runs):
+        raise ValueError(f"of {vector.profile} there are no traces named {', '.join(sorted(unknown))}")
 
 
 def replay(vector: Vector) -> Iterator[tuple[str, Difference | None]]:

@@ -20,7 +20,7 @@ from agentcore.oracle.strategies import programs
 from agentcore.rules import Difference, Rule
 from agentcore.values import canonical_json, thaw
 from agentcore.wire import message_from_wire
-from oracle import on_purpose
+from oracle.ai_sdk import on_purpose
 from rulebook import states
 
 Json = dict[str, Any]
