@@ -1,6 +1,7 @@
 """Profiles: how one path of one framework treats messages, as data.
 
-What differs between paths and versions is a field here, never a branch on a profile's name.
+What differs between paths and versions is a field here, never a branch on a profile's name (rule
+compat.profile-is-data).
 """
 
 from __future__ import annotations

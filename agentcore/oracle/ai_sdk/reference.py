@@ -1,4 +1,7 @@
-"""Programs under a profile: what the reference says an implementation does."""
+"""Programs under a profile: what the reference says an implementation does.
+
+Rules oracle.by-value, oracle.cycles-named and oracle.hung-told.
+"""
 
 from __future__ import annotations
 
