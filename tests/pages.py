@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -89,13 +91,36 @@ def profile_page(family: ProfileFamily) -> str:
     packages = dict.fromkeys(f"`{name}` is `{each.package}`" for name, each in family.profiles.items())
     head = _PROFILES.format(family.name, family.title, ", ".join(packages), family.name.replace("-", "_"))
     groups = dict.fromkeys(field.group for field in family.fields)
-    return head + "".join(_group(family, group) for group in groups)
+    return head + _crossings(family) + "".join(_group(family, group) for group in groups)
+
+
+_CROSSINGS: Final = """
+## What crosses a boundary
+
+How much is new ([depths](../compat.md#copy-depth)), measured by running each profile while nothing is written;
+absent where messages do not come through.
+
+"""
+
+
+def _crossings(family: ProfileFamily) -> str:
+    """The table of a family that has a module which measures it: `spec.crossings_<family>`."""
+    module = f"spec.crossings_{family.name.replace('-', '_')}"
+    if find_spec(module) is None:
+        return ""
+    measured = {name: import_module(module).crossings(name) for name in family.profiles}
+    boundaries = dict.fromkeys(name for depths in measured.values() for name in depths)
+    rows = (_row(name, [depths.get(name) for depths in measured.values()]) for name in boundaries)
+    return _CROSSINGS + _head("boundary", family) + "".join(rows)
+
+
+def _head(title: str, family: ProfileFamily) -> str:
+    names = "".join(f" `{name}` |" for name in family.profiles)
+    return f"| {title} |{names}\n|{'---|' * title.count('|')}---|{'---|' * len(family.profiles)}\n"
 
 
 def _group(family: ProfileFamily, group: str) -> str:
-    names = "".join(f" `{name}` |" for name in family.profiles)
-    line = "---|" * len(family.profiles)
-    head = f"\n## {group}\n\n| requirement | what it decides |{names}\n|---|---|{line}\n"
+    head = f"\n## {group}\n\n{_head('requirement | what it decides', family)}"
     own = (field for field in family.fields if field.group == group)
     return head + "".join(_rows(family, field) for field in own)
 
@@ -103,18 +128,18 @@ def _group(family: ProfileFamily, group: str) -> str:
 def _rows(family: ProfileFamily, field: Field) -> str:
     values = [getattr(profile, field.name) for profile in family.profiles.values()]
     if not any(attrs.has(type(value)) for value in values):
-        return _row(f"`{field.requirement}`", field.statement, values)
+        return _row(f"`{field.requirement}` | {field.statement}", values)
     kind = next(type(value) for value in values if attrs.has(type(value)))
     parts = [
-        _row(f"... `{part.name}`", "", [getattr(value, part.name, None) for value in values])
+        _row(f"... `{part.name}` |", [getattr(value, part.name, None) for value in values])
         for part in attrs.fields(kind)
     ]
     told = ["" if attrs.has(type(value)) else value for value in values]
-    return _row(f"`{field.requirement}`", field.statement, told) + "".join(parts)
+    return _row(f"`{field.requirement}` | {field.statement}", told) + "".join(parts)
 
 
-def _row(name: str, statement: str, values: list[Any]) -> str:
-    return f"| {name} | {statement} | {' | '.join(map(_shown, values))} |\n"
+def _row(first: str, values: list[Any]) -> str:
+    return f"| {first} | {' | '.join(map(_shown, values))} |\n"
 
 
 def _shown(value: Any) -> str:
