@@ -119,7 +119,7 @@ class Family:
         check_program(value, self.check)
 
     def programs(self, seeds: Iterable[int], profile: str) -> Iterator[Json]:
-        """A random program for each seed, made one at a time; its id names the seed."""
+        """A random program for each seed, made one at a time; its id names the seed (rule oracle.seeded)."""
         return (self.program(RandomChoices(seed), f"seed-{seed}", profile) for seed in seeds)
 
 
