@@ -44,7 +44,7 @@ from agentcore.compat.heap import (
     Store,
     Value,
 )
-from agentcore.compat.js import PackageError, elements, get, is_nullish, or_else
+from agentcore.compat.js import PackageError, elements, get, is_nullish, or_else, stringified
 from agentcore.compat.views import Desk
 
 _RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
@@ -202,6 +202,9 @@ class AiSdkLoop:
             choice=step.tool_choice,
         )
         recorded = record(self.profile, self.calls, sent, context)
+        if self.profile.calls_written:
+            for call in recorded.calls:
+                stringified(self.store, call)
         self._record_step(step, recorded, sent)
         return self._goes_on(recorded)
 

@@ -166,6 +166,8 @@ class AiSdkProfile:
     """Without a schedule: whether results are recorded as they are ready, after all that the model sent."""
     answers_invalid_provider_calls: bool
     """Whether a provider's call of an unknown tool gets an error here."""
+    calls_written: bool
+    """Whether a step's calls are written as JSON at its end, which one that holds itself makes fail."""
 
     # Tools.
     tools_see_override: bool
@@ -286,6 +288,7 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     content_made_early=False,
     results_as_ready=False,
     answers_invalid_provider_calls=True,
+    calls_written=True,
     tools_see_override=False,
     active_tools_enforced=False,
     tool_choice_enforced=False,
@@ -328,6 +331,7 @@ AI_SDK_6_GENERATE: Final = attrs.evolve(
     step_recorded=Moment.BEFORE_STEP_FINISH,
     content_copied=False,
     schedule=None,
+    calls_written=False,
     failure=Failure.REJECTED,
     records_step_model=True,
     denial_names_approval=True,
@@ -356,6 +360,7 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     schedule=None,
     results_as_ready=True,
     answers_invalid_provider_calls=False,
+    calls_written=False,
     tools_see_override=True,
     active_tools_enforced=True,
     tool_choice_enforced=True,
