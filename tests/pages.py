@@ -97,8 +97,8 @@ def profile_page(family: ProfileFamily) -> str:
 _CROSSINGS: Final = """
 ## What crosses a boundary
 
-How much is new ([depths](../compat.md#copy-depth)), measured by running each profile while nothing is written;
-absent where messages do not come through.
+How much is new ([depths](../compat.md#copy-depth)), measured by running each profile while nothing is
+written; absent where messages do not come through.
 
 """
 

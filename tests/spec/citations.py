@@ -11,7 +11,7 @@ from agentcore.oracle.vectors import Vector, load
 from spec.requirements import SPEC
 
 EXAMPLES: Final[tuple[Example, ...]] = tuple(
-    example for file in sorted(SPEC.glob("*.md")) for example in examples(file)
+    example for file in sorted(SPEC.rglob("*.md")) for example in examples(file)
 )
 VECTORS: Final[tuple[Vector, ...]] = tuple(load(SPEC / "vectors"))
 

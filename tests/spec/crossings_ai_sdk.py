@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore import compat
-from agentcore.compat.views import View
+from agentcore.compat.views import ObjectView
 
 ABSENT: Final = "absent"
 _DEPTHS: Final = ("share", "list", "message", "content", "part")
@@ -73,8 +73,8 @@ def _note(messages: Any, start: int = 0) -> _Note:
 
 def _payloads(part: Any) -> Iterator[Any]:
     for key, value in part.items():
-        if isinstance(value, View):
-            yield part[key]["value"] if key == "output" else value
+        if isinstance(value, ObjectView):
+            yield value["value"] if key == "output" else value
 
 
 class _Run:

@@ -40,7 +40,7 @@ class AiSdkRule(Requirement):
     )
     OVERRIDE_UNCHECKED = (
         "ai-sdk.override-unchecked",
-        "Returned messages fail only where no prompt can be made of them.",
+        "Returned messages fail where no prompt can be made of them, or where each step's are checked.",
         "X16, C30",
     )
     PROMPT_SHARES_PAYLOADS = (
