@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from agentcore.rules import Difference, Rule
+from agentcore.differences import Difference
+from agentcore.rules import Rule
 from oracle.ai_sdk.test_immutable import SHOWN
 
 SPEC: Final = Path(__file__).parent.parent / "spec"

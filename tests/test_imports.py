@@ -21,6 +21,7 @@ CORE: Final = (
     "codec",
     "wire",
     "rules",
+    "differences",
     "media",
     "content",
     "prompt",

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import agentcore
-from agentcore.rules import Difference, Rule
+from agentcore.differences import Difference
+from agentcore.rules import Rule
 from rulebook import STATED
 
 TESTS = (
@@ -22,8 +23,9 @@ TESTS = (
     "test_history",
     "oracle.ai_sdk.test_immutable",
 )
-SOURCES = "\n".join(path.read_text("utf-8") for path in Path(agentcore.__file__).parent.glob("*.py"))
-CODE = SOURCES.replace((Path(agentcore.__file__).parent / "rules.py").read_text("utf-8"), "")
+PACKAGE = Path(agentcore.__file__).parent
+NAMING = {PACKAGE / "rules.py", PACKAGE / "differences.py"}
+CODE = "\n".join(path.read_text("utf-8") for path in sorted({*PACKAGE.glob("*.py")} - NAMING))
 
 
 @pytest.mark.parametrize("rule", [*Rule, *Difference])

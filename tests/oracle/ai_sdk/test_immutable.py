@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from agentcore.content import ContentPart, GeneratedFile, GeneratedReasoning, GeneratedText, ToolCall
+from agentcore.differences import Difference
 from agentcore.oracle.ai_sdk import immutable
 from agentcore.oracle.ai_sdk.frozen import StepFrame, part_frame
 from agentcore.oracle.ai_sdk.programs import program_of_seed
 from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
 from agentcore.oracle.strategies import programs
-from agentcore.rules import Difference
 from agentcore.values import canonical_json, thaw
 from agentcore.wire import message_from_wire
 from oracle.ai_sdk import on_purpose
