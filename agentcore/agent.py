@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, Generic, TypeAlias, TypedDict, cast, overload
+from typing import Any, Final, Generic, TypeAlias, TypedDict, overload
 
 import attrs
 from attrs import field
@@ -18,10 +18,8 @@ from typing_extensions import TypeVar, Unpack
 
 from agentcore.driver import (
     AgentError,
-    AgentResult,
     AgentStream,
     Call,
-    NoObjectError,
     Parts,
     ResumeError,
     UnfinishedStreamError,
@@ -29,6 +27,16 @@ from agentcore.driver import (
     streaming,
 )
 from agentcore.driver.errors import resumable
+from agentcore.driver.fields import (
+    at_least,
+    conditions_of,
+    context_of,
+    models_of,
+    names_of,
+    options_of,
+    settings_of,
+    tools_of,
+)
 from agentcore.driver.parts import (
     Checkpoint,
     OnChunk,
@@ -46,10 +54,11 @@ from agentcore.models.base import LanguageModel
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.output import Output
 from agentcore.prompt import SystemPrompt
+from agentcore.result import AgentResult, NoObjectError
 from agentcore.run import Run, start
 from agentcore.stop import StopCondition, step_count_is
-from agentcore.tools import InvalidToolError, Tool
-from agentcore.values import JsonObject, JsonValue, Vector, freeze, json_path, sealed, strict_key, vector
+from agentcore.tools import Tool
+from agentcore.values import JsonObject, JsonValue, Vector, json_path, sealed, strict_key, vector
 
 __all__ = [
     "Agent",
@@ -108,54 +117,7 @@ PrepareCall: TypeAlias = Callable[
 OnStart: TypeAlias = Callable[[StartEvent], object]
 
 
-# ---------------------------------------------------------------- fields of an agent
-
-
-def _tools(value: Iterable[Tool[..., Any]]) -> tuple[Tool[..., Any], ...]:
-    tools = tuple(value)
-    names: set[str] = set()
-    for each in cast("tuple[object, ...]", tools):
-        if not isinstance(each, Tool):
-            name = str(getattr(each, "__name__", each))
-            raise InvalidToolError(name, "it is no tool; decorate the function with @tool")
-        if each.name in names:
-            raise InvalidToolError(each.name, "two tools have that name; models tell them apart by it")
-        names.add(each.name)
-    return tools
-
-
-def _models(value: Iterable[LanguageModel]) -> tuple[LanguageModel, ...]:
-    return tuple(value)
-
-
-def _conditions(value: StopCondition | Iterable[StopCondition] | None) -> tuple[StopCondition, ...]:
-    if value is None:
-        return ()
-    return (value,) if callable(value) else tuple(value)
-
-
-def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(value)
-
-
-def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.provider_options"))
-
-
-def _settings(value: Mapping[str, object] | None) -> JsonObject:
-    return cast("JsonObject", freeze({} if value is None else value, "$.settings"))
-
-
-def _context(value: object) -> JsonValue:
-    return freeze(value, "$.experimental_context")
-
-
-def _at_least(limit: int) -> Callable[[Any, attrs.Attribute[Any], float], None]:
-    def check(_: Any, attribute: attrs.Attribute[Any], value: float) -> None:
-        if value < limit:
-            raise ValueError(f"{attribute.name} is {limit} or more, not {value}")
-
-    return check
+# ---------------------------------------------------------------- what a call may replace
 
 
 class ResumeOverrides(TypedDict, total=False):
@@ -220,14 +182,14 @@ class Agent(Generic[_T]):
     """
 
     model: LanguageModel
-    tools: tuple[Tool[..., Any], ...] = field(default=(), converter=_tools, kw_only=True)
+    tools: tuple[Tool[..., Any], ...] = field(default=(), converter=tools_of, kw_only=True)
     system: SystemPrompt | None = field(default=None, converter=system_prompt, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
-    models: tuple[LanguageModel, ...] = field(default=(), converter=_models, kw_only=True)
+    models: tuple[LanguageModel, ...] = field(default=(), converter=models_of, kw_only=True)
     prepare_call: PrepareCall | None = field(default=None, kw_only=True)
     prepare_step: PrepareStep | None = field(default=None, kw_only=True)
     stop_when: tuple[StopCondition, ...] = field(
-        default=step_count_is(_DEFAULT_STEPS), converter=_conditions, kw_only=True
+        default=step_count_is(_DEFAULT_STEPS), converter=conditions_of, kw_only=True
     )
     on_start: OnStart | None = field(default=None, kw_only=True)
     on_step_start: OnStepStart | None = field(default=None, kw_only=True)
@@ -235,17 +197,19 @@ class Agent(Generic[_T]):
     on_finish: OnFinish | None = field(default=None, kw_only=True)
     on_chunk: OnChunk | None = field(default=None, kw_only=True)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, kw_only=True, eq=strict_key)
-    active_tools: tuple[str, ...] | None = field(default=None, converter=_names, kw_only=True)
-    provider_options: JsonObject | None = field(default=None, converter=_options, kw_only=True, eq=strict_key)
+    active_tools: tuple[str, ...] | None = field(default=None, converter=names_of, kw_only=True)
+    provider_options: JsonObject | None = field(
+        default=None, converter=options_of, kw_only=True, eq=strict_key
+    )
     # Not shown: providers may take headers here.
-    settings: JsonObject = field(default=None, converter=_settings, kw_only=True, eq=strict_key, repr=False)
+    settings: JsonObject = field(default=None, converter=settings_of, kw_only=True, eq=strict_key, repr=False)
     experimental_context: JsonValue = field(
-        default=None, converter=_context, kw_only=True, eq=strict_key, repr=False
+        default=None, converter=context_of, kw_only=True, eq=strict_key, repr=False
     )
     output: Output[_T] | None = field(default=None, kw_only=True)
-    max_retries: int = field(default=2, validator=_at_least(0), kw_only=True)
-    tool_concurrency: int = field(default=8, validator=_at_least(1), kw_only=True)
-    slow_hook_seconds: float = field(default=0.2, validator=_at_least(0), kw_only=True)
+    max_retries: int = field(default=2, validator=at_least(0), kw_only=True)
+    tool_concurrency: int = field(default=8, validator=at_least(1), kw_only=True)
+    slow_hook_seconds: float = field(default=0.2, validator=at_least(0), kw_only=True)
     tracer: Any = field(default=None, kw_only=True)
 
     # ------------------------------------------------------------ calls

@@ -45,6 +45,7 @@ SHELL: Final = {
     "events",
     "observe",
     "output",
+    "result",
     "schema",
     "stop",
 }

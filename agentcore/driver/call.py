@@ -7,76 +7,24 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, cast
 
 import anyio
-import attrs
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from attrs import field
 
 # From typing_extensions for its default: without an output, the object is None.
 from typing_extensions import TypeVar
 
-from agentcore.driver.errors import AgentError, NoObjectError, UnfinishedStreamError
+from agentcore.driver.errors import AgentError, UnfinishedStreamError
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
 from agentcore.effects import RunResult
 from agentcore.events import AgentEvent, RunFinished
-from agentcore.hooks import StepRecord
-from agentcore.messages import Message
-from agentcore.models.base import Usage
 from agentcore.observe import Observer, Timings
 from agentcore.output import Output, OutputError
+from agentcore.result import AgentResult
 from agentcore.run import Failed, Run
-from agentcore.values import Vector, sealed
 
-__all__ = ["AgentResult", "AgentStream", "Call", "streaming"]
+__all__ = ["AgentStream", "Call", "streaming"]
 
 _T = TypeVar("_T", default=None)
-
-
-@sealed
-@attrs.frozen(kw_only=True)
-class AgentResult(Generic[_T]):
-    """What a call of an agent came to; `run` is all of it, `timings` are how long it took."""
-
-    run: Run
-    timings: Timings = field(eq=False)
-    # Empty if there is none.
-    _objects: tuple[_T, ...] = field(repr=False)
-
-    @property
-    def text(self) -> str:
-        """The text of the last step."""
-        return self.steps[-1].text
-
-    @property
-    def object(self) -> _T:
-        """The text of the last step as the agent's output; None for an agent without.
-
-        Raises:
-            NoObjectError: if the run ended before the model had answered.
-        """
-        if not self._objects:
-            raise NoObjectError
-        return self._objects[0]
-
-    @property
-    def steps(self) -> Vector[StepRecord]:
-        """The finished steps."""
-        return self.run.steps
-
-    @property
-    def messages(self) -> Vector[Message]:
-        """The messages that the run has produced, to be put after those that it was given."""
-        return self.run.chains.response
-
-    @property
-    def finish_reason(self) -> str:
-        """Why the model stopped in the last step."""
-        return self.steps[-1].finish_reason
-
-    @property
-    def usage(self) -> Usage:
-        """What all steps used together."""
-        return self.run.usage
 
 
 class Call(Generic[_T]):

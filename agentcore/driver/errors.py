@@ -11,7 +11,6 @@ from agentcore.run import Failed, Run
 __all__ = [
     "AgentError",
     "ChunkHookError",
-    "NoObjectError",
     "ResumeError",
     "UnfinishedStreamError",
     "UnknownModelError",
@@ -54,15 +53,6 @@ class UnknownModelError(AgentCoreError):
     def __str__(self) -> str:
         known = ", ".join(self.known)
         return f"no model {self.model_id!r} among {known}; give it as `model` or in `models`"
-
-
-class NoObjectError(AgentCoreError):
-    """The object of a run was asked for that ended before its model had given it."""
-
-    wire_name = "AI_NoOutputGeneratedError"
-
-    def __str__(self) -> str:
-        return "the run has no object: it ended with tool calls, by a stop condition or with calls that wait"
 
 
 class ResumeError(AgentCoreError, ValueError):
