@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic
+from typing import Any, Generic
 
 import attrs
 from attrs import field
@@ -12,9 +12,10 @@ from typing_extensions import TypeVar
 
 from agentcore.errors import AgentCoreError
 from agentcore.hooks import StepRecord
+from agentcore.interrupts import Interrupt
 from agentcore.messages import Message
 from agentcore.observe import Timings
-from agentcore.run import Run
+from agentcore.run import Interrupted, Run
 from agentcore.usage import Usage
 from agentcore.values import Vector, sealed
 
@@ -29,23 +30,35 @@ class NoObjectError(AgentCoreError):
     wire_name = "AI_NoOutputGeneratedError"
 
     def __str__(self) -> str:
-        return "the run has no object: it ended with tool calls, by a stop condition or with calls that wait"
+        return (
+            "the run has no object: it ended with tool calls, by a stop condition, "
+            "or with calls or questions that wait"
+        )
 
 
 @sealed
 @attrs.frozen(kw_only=True)
 class AgentResult(Generic[_T]):
-    """What a call of an agent came to; `run` is all of it, `timings` are how long it took."""
+    """What a call of an agent came to; `run` is all of it, `timings` are how long it took.
+
+    `invocation_state` is the dict that the call's handlers, tools and hooks shared.
+    """
 
     run: Run
     timings: Timings = field(eq=False)
+    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
     # Empty if there is none.
     _objects: tuple[_T, ...] = field(repr=False)
 
     @property
     def text(self) -> str:
-        """The text of the last step."""
-        return self.steps[-1].text
+        """The text of the last step; empty if none has finished."""
+        return self.steps[-1].text if self.steps else ""
+
+    @property
+    def interrupts(self) -> tuple[Interrupt, ...]:
+        """The questions that the run waits for: resume it with their answers. None if it has ended."""
+        return self.run.pending.interrupts if isinstance(self.run.pending, Interrupted) else ()
 
     @property
     def object(self) -> _T:
@@ -70,8 +83,8 @@ class AgentResult(Generic[_T]):
 
     @property
     def finish_reason(self) -> str:
-        """Why the model stopped in the last step."""
-        return self.steps[-1].finish_reason
+        """Why the model stopped in the last step; `interrupt` for a run that waits for answers."""
+        return "interrupt" if self.interrupts else self.steps[-1].finish_reason
 
     @property
     def usage(self) -> Usage:

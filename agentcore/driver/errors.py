@@ -70,8 +70,11 @@ class UnfinishedStreamError(AgentCoreError):
         return "the stream has no result: iterate over it to its end, or resume its `run`"
 
 
-class ChunkHookError(Exception):
-    """What `on_chunk` raised, told apart from what models and tools raise."""
+class ChunkHookError(BaseException):
+    """What `on_chunk` raised, told apart from what models and tools raise.
+
+    No Exception, so that no handler takes it for a failure that it could mend.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)

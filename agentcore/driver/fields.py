@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import attrs
 
+from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
 from agentcore.stop import StopCondition
 from agentcore.tools import InvalidToolError, Tool
@@ -16,6 +17,7 @@ __all__ = [
     "at_least",
     "conditions_of",
     "context_of",
+    "middleware_of",
     "models_of",
     "names_of",
     "options_of",
@@ -41,6 +43,16 @@ def tools_of(value: Iterable[Tool[..., Any]]) -> tuple[Tool[..., Any], ...]:
 def models_of(value: Iterable[LanguageModel]) -> tuple[LanguageModel, ...]:
     """Models as a tuple."""
     return tuple(value)
+
+
+def middleware_of(value: Iterable[Middleware]) -> tuple[Middleware, ...]:
+    """The handlers. Raises TypeError for one that no stage has registered."""
+    handlers = tuple(value)
+    for one in cast("tuple[object, ...]", handlers):
+        if not isinstance(one, Middleware):
+            name = getattr(one, "__name__", type(one).__name__)
+            raise TypeError(f"{name} is no middleware; register it, as in InvokeModelStage.wrap({name})")
+    return handlers
 
 
 def conditions_of(value: StopCondition | Iterable[StopCondition] | None) -> tuple[StopCondition, ...]:
