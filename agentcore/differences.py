@@ -1,4 +1,7 @@
-"""The places where this core differs from AI SDK 6 on purpose, by the names that the specification has."""
+"""The places where this core differs from AI SDK 6 on purpose, by the names that the specification has.
+
+Where there is something that the AI SDK does not have, it is Strands Agents that it differs from.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Self
 
 
 class Difference(Enum):
-    """Where the core does not do what ai@6.0.134 does; `value` is the dotted name."""
+    """Where the core does not do what the packages do; `value` is the dotted name."""
 
     statement: str
     reason: str
@@ -188,4 +191,36 @@ class Difference(Enum):
             "generateText records the first in the place of each."
         ),
         "What is recorded is what was asked for, and what ran.",
+    )
+    OUTPUTS_IN_ORDER = (
+        "difference.outputs-in-order",
+        (
+            "Output handlers of middleware run in the order of registration; in Strands Agents the last one "
+            "runs first (S67)."
+        ),
+        "Its own comment promises this order, and input handlers have it.",
+    )
+    CONTEXTS_ARE_VALUES = (
+        "difference.contexts-are-values",
+        (
+            "Contexts and results of middleware cannot be written to; Strands Agents copies some of their "
+            "fields and shares the others, and handlers of one chain share all (S12, S14, S64, S86)."
+        ),
+        "What a handler did to another's context shows nowhere, and copies cost what values do not.",
+    )
+    HANDLER_FAILURE_FAILS = (
+        "difference.handler-failure-fails",
+        (
+            "A handler that raises fails the run, at every stage; in Strands Agents a tool's handler ends the "
+            "call or makes an error result, by the executor and the language (S75)."
+        ),
+        "It is a fault of the program, as in a hook; what the model is to see is a result.",
+    )
+    QUESTIONS_PASS = (
+        "difference.questions-pass",
+        (
+            "A question on its way out is no Exception; in Strands Agents a handler or a tool that catches "
+            "Exception swallows it."
+        ),
+        "Whoever retries or reports failures has not failed, and a person waits to be asked.",
     )

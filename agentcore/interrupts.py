@@ -56,7 +56,7 @@ def _escaped(part: str) -> str:
 class InterruptSignal(BaseException):
     """A question on its way to whoever drives the run.
 
-    As a cancellation it is no Exception: what catches failures has no business with it.
+    It is no Exception, as a cancellation is none (Difference.QUESTIONS_PASS).
     """
 
     def __init__(self, interrupt: Interrupt) -> None:

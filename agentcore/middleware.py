@@ -14,8 +14,9 @@ before left (Difference.OUTPUTS_IN_ORDER).
 
 Contexts and results are values: what a handler makes of them, with `attrs.evolve`, holds for what it passes
 them to and for nothing else (stage.passed-on, Difference.CONTEXTS_ARE_VALUES). The one thing that is shared
-on purpose is `invocation_state`, a plain dict: the same object in every context, tool and hook of a call, for
-whatever they have to tell each other. It is in no saved run.
+on purpose is `invocation_state`, a plain dict: the same object in every context and tool of a call, and in
+the arguments of `prepare_call`, `on_start` and `prepare_step`, for whatever they have to tell each other.
+It is on the result, and in no saved run.
 
 A handler that raises fails the run (Difference.HANDLER_FAILURE_FAILS). `context.interrupt(name)` asks a
 person (`agentcore.interrupts`).

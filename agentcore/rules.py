@@ -1,7 +1,8 @@
 """The named rules of an agent loop.
 
 A rule's dotted name is the same in the specification, in code, in tests and in traces. Sources are claims
-about ai@6.0.134 (C1 to C83, X1 to X20) or the package itself where no claim covers the point.
+about ai@6.0.134 (C1 to C83, X1 to X20) and about the middleware of Strands Agents (S1 to S86), a package
+itself where no claim covers the point, or `own` where none has the thing.
 """
 
 from __future__ import annotations
@@ -273,4 +274,87 @@ class Rule(Enum):
         "loop.stops",
         ("stop_when is asked only where another step would follow, and the limit of steps holds besides."),
         "X7",
+    )
+    STAGE_ORDER = (
+        "stage.order",
+        (
+            "Input handlers run in the order of registration, then the wraps, the first registered "
+            "outermost, then what the stage is of; the wraps unwind, and output handlers run in the order "
+            "of registration."
+        ),
+        "S65, S66",
+    )
+    STAGE_PASSED_ON = (
+        "stage.passed-on",
+        (
+            "A context that a handler passes on holds for what it calls with it; chains, records, other "
+            "calls and other handlers' contexts stay as they were."
+        ),
+        "S28, S63",
+    )
+    STAGE_CALLED_AGAIN = (
+        "stage.called-again",
+        (
+            "A wrap may call again: each call begins anew from the context it is given, and the result "
+            "that the wrap gives is the one that counts."
+        ),
+        "S72",
+    )
+    STAGE_SHORT_CIRCUIT = (
+        "stage.short-circuit",
+        (
+            "A wrap that calls nothing gives a result of its own: what is inside does not run, output "
+            "handlers do, and tool calls in a model's place are run."
+        ),
+        "S68",
+    )
+    STAGE_TOOL_ANSWERS_ITS_CALL = (
+        "stage.tool-answers-its-call",
+        "The outcome of a tool's stage is that of the call that the model made, whatever was passed on.",
+        "S79",
+    )
+    STAGE_RUN_BEGINS_ONCE = (
+        "stage.run-begins-once",
+        (
+            "Messages and settings that a handler of the whole call passes on are what a run begins with; "
+            "a run that goes on keeps its own."
+        ),
+        "own",
+    )
+    MODEL_STATE_IS_A_SNAPSHOT = (
+        "model.state-is-a-snapshot",
+        (
+            "Every call of a model in a step is given the state that the model's last answer in an earlier "
+            "step left; no other model's, and none from a context."
+        ),
+        "S9, S10, S70",
+    )
+    MODEL_STATE_FROM_THE_ANSWER = (
+        "model.state-from-the-answer",
+        (
+            "The answer that a step takes brings the next state; failed calls, answers that were not taken "
+            "and answers without one leave it as it was."
+        ),
+        "S10, S18, S33, S71",
+    )
+    INTERRUPT_ONE_QUESTION = (
+        "interrupt.one-question",
+        "Who asks at one place by one name asks one question, which has one id and one answer.",
+        "own",
+    )
+    INTERRUPT_NEEDED_AGAIN = (
+        "interrupt.needed-again",
+        (
+            "When every question has its answer, what was pending is done again, and whoever asked is given "
+            "the answer where it asked."
+        ),
+        "strands-agents@1.62.0",
+    )
+    INTERRUPT_FINISHED_KEPT = (
+        "interrupt.finished-kept",
+        (
+            "Tool calls that had finished when others of their step asked, failed the run or were cancelled "
+            "are not run again."
+        ),
+        "strands-agents@1.62.0",
     )

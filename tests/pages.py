@@ -13,10 +13,11 @@ from oracle.ai_sdk.test_immutable import SHOWN
 SPEC: Final = Path(__file__).parent.parent / "spec"
 
 _DIFFERENCES: Final = """\
-# Where the core differs from AI SDK 6 on purpose
+# Where the core differs from the packages on purpose
 
 For programs without in-place writes, a trace under `immutable` equals the one under the AI SDK 6 profile of
-the program's path, but for what this list says. The claims (C.., X..) are about `ai@6.0.134`.
+the program's path, but for what this list says. The claims (C.., X..) are about `ai@6.0.134`; those about
+middleware (S..) are about `@strands-agents/sdk@1.19.0` and `strands-agents@1.62.0`.
 
 | difference | the core | why |
 |---|---|---|
@@ -26,7 +27,8 @@ _RULES: Final = """\
 # Rules of the core
 
 Each has the same name in code (`agentcore.rules`), in tests and here. The source is a measured claim about
-`ai@6.0.134`, or the package itself.
+`ai@6.0.134` (C.., X..) or the middleware of Strands Agents (S..), a package itself, or `own` where none has
+the thing.
 
 | rule | statement | source |
 |---|---|---|
