@@ -211,8 +211,8 @@ class Difference(Enum):
     HANDLER_FAILURE_FAILS = (
         "difference.handler-failure-fails",
         (
-            "A handler that raises fails the run, at every stage; in Strands Agents a tool's handler ends the "
-            "call or makes an error result, by the executor and the language (S75)."
+            "A handler that raises fails the run, at every stage; in Strands Agents a tool's handler ends "
+            "the call or makes an error result, by the executor and the language (S75)."
         ),
         "It is a fault of the program, as in a hook; what the model is to see is a result.",
     )

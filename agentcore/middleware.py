@@ -46,7 +46,7 @@ from agentcore.messages import Message
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.result import AgentResult
 from agentcore.tools import Tool
-from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key
+from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
 
 __all__ = [
     "AgentStreamContext",
@@ -107,6 +107,10 @@ def _error(stage: str, phase: Phase, handler: str, reason: str) -> MiddlewareErr
 
 
 # ---------------------------------------------------------------- contexts
+
+
+def _messages(value: Iterable[Message]) -> Vector[Message]:
+    return vector(value)
 
 
 @sealed
@@ -174,7 +178,7 @@ class AgentStreamContext:
     are passed over (rule stage.run-begins-once). `call_next` begins where the call did, each time.
     """
 
-    messages: Vector[Message]
+    messages: Vector[Message] = field(converter=_messages)
     settings: Settings
     resumed: bool = False
     invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)

@@ -24,6 +24,8 @@ TESTS = (
     "test_interrupts",
     "test_middleware",
     "agent.test_agent_middleware",
+    "agent.test_agent_model_state",
+    "agent.test_agent_stages",
     "agent.test_agent_interrupts",
     "oracle.ai_sdk.test_immutable",
 )

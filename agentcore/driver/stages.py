@@ -232,6 +232,10 @@ class _Feed(Generic[_R, _E]):
             return await self._receive.receive()
         except anyio.EndOfStream:
             pass  # and `run` has: it awaits nothing after closing the stream
+        except anyio.get_cancelled_exc_class():
+            # As with a call that is awaited: it has ended before whoever waits for it goes on.
+            await self.close()
+            raise
         if self._error is not None:
             raise self._error
         raise StopAsyncIteration
