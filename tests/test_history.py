@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentcore.chains import Chains
 from agentcore.content import GeneratedText
+from agentcore.differences import Difference
 from agentcore.effects import (
     Done,
     HookFailed,
@@ -35,7 +36,7 @@ from agentcore.messages import (
     UserMessage,
 )
 from agentcore.prompt import PromptState, fold, to_prompt
-from agentcore.rules import Difference, Rule
+from agentcore.rules import Rule
 from agentcore.run import give, start
 from agentcore.state import Failed, Run
 from agentcore.values import vector
