@@ -1,0 +1,8 @@
+// Runs programs (spec/program-format-processors.md) on the Agent of @mastra/core 1.0.
+import '../mastra_quiet.mjs';
+import { Agent, MessageList } from '@mastra/core/agent';
+import { createTool } from '@mastra/core/tools';
+import { z } from 'zod';
+import { drive } from '../mastra.mjs';
+
+drive({ Agent, MessageList, createTool, looseObject: z.object({}).passthrough() });
