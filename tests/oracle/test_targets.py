@@ -78,7 +78,7 @@ def test_a_package_is_installed_once_beside_its_driver(tools: FakeTools, cache: 
     assert place.parent.parent == cache
     for own in ("driver.mjs", "package.json", "package-lock.json", ".npmrc"):
         assert (place / own).read_bytes() == (SOURCES / "ai_sdk_6" / own).read_bytes()
-    for shared in ("lines.mjs", "ops.mjs", *targets._SHARED):
+    for shared in ("lines.mjs", "ops.mjs", *TARGETS["ai-sdk@6.0.134"].shared):
         assert (place.parent / shared).read_bytes() == (SOURCES / shared).read_bytes()
     assert (place / "node_modules").is_dir()
     assert command(NAME) == (node, driver)
@@ -111,7 +111,7 @@ def test_another_driver_has_another_place(
     tools: FakeTools, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = tmp_path / "changed"
-    for name in (*targets._SHARED, *(f"ai_sdk_6/{own}" for own in targets._OWN)):
+    for name in (*TARGETS["ai-sdk@6.0.134"].shared, *(f"ai_sdk_6/{own}" for own in targets._OWN)):
         (changed / name).parent.mkdir(parents=True, exist_ok=True)
         (changed / name).write_bytes((SOURCES / name).read_bytes() + b"\n")
     _, before = command(NAME)
@@ -178,8 +178,8 @@ def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / made.stdout.split()[-1]) as wheel:
         names = {*wheel.namelist()}
     targets_folder = "agentcore/oracle/targets"
-    assert {f"{targets_folder}/{name}" for name in targets._SHARED} <= names
     for target in TARGETS.values():
+        assert {f"{targets_folder}/{name}" for name in target.shared} <= names
         assert {f"{targets_folder}/{target.folder}/{name}" for name in targets._OWN} <= names
     schemas = {f"agentcore/schemas/{file.name}" for file in (here / "agentcore" / "schemas").iterdir()}
     assert len(schemas) >= 3

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+import attrs
 import platformdirs
 
 from agentcore.errors import AgentCoreError
@@ -24,10 +25,11 @@ class TargetError(AgentCoreError):
 
 @frozen
 class Target:
-    """A package that can be driven: `package` is its name and version, `folder` where its driver is."""
+    """A package that can be driven: its name and version, where its driver is, and the modules it shares."""
 
     package: str
     folder: str
+    shared: tuple[str, ...] = attrs.field(kw_only=True)
 
     @property
     def profile(self) -> str:
@@ -35,15 +37,22 @@ class Target:
         return self.folder.replace("_", "-")
 
 
+_AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
+_MASTRA: Final = (
+    *("lines.mjs", "mastra.mjs", "mastra_models.mjs", "mastra_ops.mjs"),
+    *("mastra_quiet.mjs", "mastra_show.mjs", "ops.mjs"),
+)
+
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
-        "ai-sdk@6.0.134": Target(package="ai@6.0.134", folder="ai_sdk_6"),
-        "ai-sdk@7.0.173": Target(package="ai@7.0.173", folder="ai_sdk_7"),
+        "ai-sdk@6.0.134": Target(package="ai@6.0.134", folder="ai_sdk_6", shared=_AI_SDK),
+        "ai-sdk@7.0.173": Target(package="ai@7.0.173", folder="ai_sdk_7", shared=_AI_SDK),
+        "mastra@1.71.0": Target(package="@mastra/core@1.71.0", folder="mastra_1_71", shared=_MASTRA),
+        "mastra@1.0.4": Target(package="@mastra/core@1.0.4", folder="mastra_1_0", shared=_MASTRA),
     }
 )
 """Targets by the name that `agentcore check --target` takes."""
 
-_SHARED: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
 _OWN: Final = ("driver.mjs", "package.json", "package-lock.json", ".npmrc")
 _INSTALL_SECONDS: Final = 300
 
@@ -73,7 +82,7 @@ def _found(program: str) -> str:
 
 def _installed(target: Target, npm: str) -> Path:
     with as_file(files(__package__)) as source:
-        names = [*_SHARED, *(f"{target.folder}/{name}" for name in _OWN)]
+        names = [*target.shared, *(f"{target.folder}/{name}" for name in _OWN)]
         digest = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()[:16]
         root = _cache() / f"{target.folder}-{digest}"
         place = root / target.folder
