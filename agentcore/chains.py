@@ -6,7 +6,6 @@ so keeping every step's chains costs memory for what is new only.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from attrs import field
 from agentcore.errors import InvalidPromptError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.prompt import PromptState, SystemPrompt, fold
-from agentcore.values import Vector, sealed, vector
+from agentcore.values import Vector, following, sealed, vector
 
 __all__ = ["Chains", "checked_messages"]
 
@@ -24,10 +23,16 @@ _MESSAGES: Final = frozenset({SystemMessage, UserMessage, AssistantMessage, Tool
 _RESPONSES: Final = frozenset({AssistantMessage, ToolMessage})
 
 
-def checked_messages(messages: Iterable[Message], path: str = "$.messages") -> Vector[Message]:
-    """The messages as a vector. Raises InvalidPromptError with the path of the first that is none."""
+def checked_messages(
+    messages: Iterable[Message], path: str = "$.messages", known: Vector[Message] | None = None
+) -> Vector[Message]:
+    """The messages as a vector; those that it shares with `known` need no check.
+
+    Raises InvalidPromptError with the path of the first that is none.
+    """
     checked = vector(messages)
-    if not _MESSAGES.issuperset(map(type, checked)):
+    new = checked if known is None else following(checked, known)
+    if not _MESSAGES.issuperset(map(type, checked if new is None else new)):
         index = next(index for index, message in enumerate(checked) if type(message) not in _MESSAGES)
         kind = type(checked[index]).__name__
         raise InvalidPromptError(
@@ -76,7 +81,8 @@ class Chains:
         """The same chains, with the messages that this step's model call is to be made of; None for none."""
         if messages is None and self.override is None:
             return self
-        return attrs.evolve(self, override=None if messages is None else checked_messages(messages))
+        checked = None if messages is None else checked_messages(messages, known=self.step_input)
+        return attrs.evolve(self, override=checked)
 
     def with_lasting(self, messages: Iterable[Message]) -> Chains:
         """The same chains, the step input from now on being these messages and the responses to come.
@@ -91,23 +97,19 @@ class Chains:
 
     def sharing(self, messages: Vector[Message]) -> Vector[Message]:
         """The same messages; if they begin with the whole step input, a vector that shares its structure."""
-        if not self._begins(messages):
-            return messages
-        return self.step_input.extend(messages.tolist()[len(self.step_input) :])
+        new = following(messages, self.step_input)
+        return messages if new is None else self.step_input.extend(new)
 
     def folded_of(self, messages: Vector[Message], system: SystemPrompt | None = None) -> PromptState:
         """The prompt state of other messages; if they begin with the step input, made of what is new only.
 
         `system` replaces the run's, if there is one.
         """
-        if not self._begins(messages):
+        new = following(messages, self.step_input)
+        if new is None:
             return fold(PromptState.start(self.folded.system if system is None else system), messages)
         folded = self.folded if system is None else self.folded.with_system(system)
-        return fold(folded, messages.tolist()[len(self.step_input) :])
-
-    def _begins(self, messages: Vector[Message]) -> bool:
-        kept = self.step_input
-        return len(messages) >= len(kept) and all(map(operator.is_, kept, messages))
+        return fold(folded, new)
 
     def with_system(self, system: SystemPrompt | None) -> Chains:
         """The same chains under other instructions."""

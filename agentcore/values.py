@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -442,6 +443,37 @@ def vector(iterable: Iterable[_T] = ()) -> Vector[_T]:
         few = PythonPVector(len(items), SHIFT, _EMPTY._root, items)  # type: ignore[no-untyped-call]  # noqa: SLF001 # as below
         return cast("Vector[_T]", few)
     return cast("Vector[_T]", python_pvector(items))  # type: ignore[no-untyped-call] # pyrsistent types its public names only
+
+
+def following(longer: Vector[_T], kept: Vector[_T]) -> list[_T] | None:
+    """The elements after those of `kept`, if `longer` begins with the very same ones; None if it does not.
+
+    A vector that grew from `kept` shares its nodes, which are told apart as wholes: then this costs what is
+    new, whatever the length.
+    """
+    if len(longer) < len(kept) or not _grew(cast("Any", longer), cast("Any", kept)):
+        return None
+    return [longer[index] for index in range(len(kept), len(longer))]
+
+
+def _grew(longer: Any, kept: Any) -> bool:
+    # The fields of pyrsistent's vectors have no public names.
+    node, shift = longer._root, longer._shift  # noqa: SLF001
+    while shift > kept._shift:  # noqa: SLF001
+        node, shift = node[0], shift - SHIFT
+    tail = range(kept._tail_offset, len(kept))  # noqa: SLF001
+    return _same_nodes(kept._root, node, shift) and all(  # noqa: SLF001
+        item is longer[index]
+        for item, index in zip(kept._tail, tail, strict=True)  # noqa: SLF001
+    )
+
+
+def _same_nodes(kept: list[Any], longer: list[Any], shift: int) -> bool:
+    if kept is longer:
+        return True
+    if shift == 0:
+        return all(map(operator.is_, kept, longer))
+    return all(_same_nodes(*nodes, shift - SHIFT) for nodes in zip(kept, longer, strict=False))
 
 
 def _no_subclass(cls: type, /, **_: object) -> None:

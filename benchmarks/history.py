@@ -61,7 +61,7 @@ def seconds_per_step(length: int) -> float:
 
 def main() -> None:
     """Times every length, interleaved by pyperf's processes, and prints the ratio."""
-    runner = pyperf.Runner(processes=3, values=2, warmups=1, loops=1)
+    runner = pyperf.Runner(processes=6, values=3, warmups=1, loops=1)
     benches = [
         runner.bench_time_func(
             f"step after {length} messages", lambda _, length=length: seconds_per_step(length)

@@ -25,6 +25,7 @@ from agentcore.errors import ImmutableWriteError, InvalidJsonError
 from agentcore.values import (
     canonical_json,
     dump_json,
+    following,
     freeze,
     frozen,
     json_path,
@@ -409,3 +410,48 @@ def test_a_vector_is_built_as_pyrsistent_builds_it(length: int) -> None:
             assert getattr(made, slot) == getattr(given_, slot)
         made, given_ = made.append(0), given_.append(0)
     assert vector() is vector([])
+
+
+# ---------------------------------------------------------------- what follows
+
+
+@given(st.integers(0, 2200), st.integers(0, 40), st.booleans())
+def test_what_follows_a_vector_is_found_whether_nodes_are_shared_or_not(
+    length: int, more: int, shared: bool
+) -> None:
+    kept = vector(object() for _ in range(length))
+    new = [object() for _ in range(more)]
+    longer = kept.extend(new) if shared else vector([*kept, *new])
+    found = following(longer, kept)
+    assert found is not None
+    assert list(map(id, found)) == list(map(id, new))
+
+
+@given(st.integers(1, 2200), st.integers(0, 40), st.data())
+def test_nothing_follows_a_vector_that_another_does_not_begin_with(
+    length: int, more: int, data: st.DataObject
+) -> None:
+    kept = vector(object() for _ in range(length))
+    other = [*kept, *(object() for _ in range(more))]
+    other[data.draw(st.integers(0, length - 1))] = object()
+    assert following(vector(other), kept) is None
+    assert following(vector(other[: length - 1]), kept) is None
+
+
+def test_finding_what_follows_looks_at_few_nodes_of_a_vector_that_grew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+    same = values._same_nodes
+
+    def counting(kept: list[Any], longer: list[Any], shift: int) -> bool:
+        looked.append(shift)
+        return same(kept, longer, shift)
+
+    monkeypatch.setattr(values, "_same_nodes", counting)
+    kept = vector(range(100_000))
+    assert following(kept.extend(range(70)), kept) == list(range(70))
+    grown = len(looked)
+    assert following(vector(kept.tolist()), kept) == []
+    assert grown <= 32 * 3
+    assert len(looked) > 1_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shlex
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -15,9 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from agentcore.cli.terminal import console, say
 from agentcore.oracle import targets
-from agentcore.oracle.ai_sdk.programs import random_programs
-from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES
-from agentcore.oracle.ai_sdk.reference import trace as trace_program
 from agentcore.oracle.check import (
     Agreement,
     CheckResult,
@@ -29,13 +27,12 @@ from agentcore.oracle.check import (
 from agentcore.oracle.check import check as run_check
 from agentcore.oracle.compare import render
 from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
-from agentcore.oracle.program import program_to_line
+from agentcore.oracle.families import PROFILE_NAMES, Family, family_of
 from agentcore.oracle.vectors import pretty
 
 Json: TypeAlias = dict[str, Any]
 _DISAGREEMENT: Final = 1
 _FAILURE: Final = 2
-_PATHS: Final = ("stream", "generate")
 
 
 @click.command()
@@ -112,23 +109,27 @@ def check(  # noqa: PLR0913 - one parameter per option
         say(console(stderr=True), str(error), "red")
         context.exit(_FAILURE)
     first = random.SystemRandom().randrange(2**32) if seed is None else seed
+    family = family_of(profile)
     result = _run(
-        partial(trace_program, profile=profile),
-        partial(Driver, argv, time_limit=time_limit),
+        family,
+        profile,
+        partial(Driver, argv, time_limit=time_limit, trace_fields=family.trace_fields),
         range(first, first + programs),
-        profile.rpartition("/")[2],
         shrink_seconds,
     )
-    context.exit(_Teller(console(), profile, argv, first, save).tell(result))
+    context.exit(_Teller(console(), family, profile, argv, first, save).tell(result))
 
 
-def _run(reference: Any, make_driver: Any, seeds: range, path: str, shrink_seconds: float) -> CheckResult:
+def _run(
+    family: Family, profile: str, make_driver: Callable[[], Driver], seeds: range, shrink_seconds: float
+) -> CheckResult:
     with _progress(console(stderr=True)) as bar:
         task = bar.add_task("programs", total=len(seeds))
         return run_check(
-            reference,
+            lambda program: family.trace(program, profile),
             make_driver,
-            random_programs(seeds, path if path in _PATHS else None),
+            family.programs(seeds, profile),
+            family=family,
             shrink_seconds=shrink_seconds,
             progress=lambda done: bar.update(task, completed=done),
         )
@@ -144,6 +145,7 @@ class _Teller:
     """Prints a result for the one who asked for it."""
 
     console: Console
+    family: Family
     profile: str
     argv: tuple[str, ...]
     seed: int
@@ -172,7 +174,7 @@ class _Teller:
         self._saved(found.program)
 
     def _saved(self, program: Json) -> None:
-        self.save.write_text(program_to_line(program) + "\n", encoding="utf-8")
+        self.save.write_text(self.family.to_line(program) + "\n", encoding="utf-8")
         mine = ("agentcore", "trace", "--profile", self.profile)
         file = shlex.quote(str(self.save))
         self._say(f"The program is in {self.save}. What each side makes of it:")

@@ -12,6 +12,7 @@ import click
 from agentcore.cli.terminal import console, say
 from agentcore.oracle import targets
 from agentcore.oracle.compare import render
+from agentcore.oracle.families import family_of
 from agentcore.oracle.vectors import Vector, VectorError, load, record, replay, write
 
 _DIFFERENT: Final = 1
@@ -39,11 +40,11 @@ def replay_command(context: click.Context, folder: Path) -> None:
     with _failures(context):
         found = _loaded(folder)
         for vector in found:
-            for path, difference in replay(vector):
+            for run, difference in replay(vector):
                 traces += 1
                 if difference is not None:
                     different += 1
-                    say(target, f"{vector.name}, {path}:\n{render(difference)}")
+                    say(target, f"{vector.name}, {run}:\n{render(difference)}")
     say(target, f"{len(found)} vectors with {traces} traces, {different} different")
     context.exit(_DIFFERENT if different else 0)
 
@@ -63,11 +64,12 @@ def record_command(context: click.Context, *, target: str, check: bool, folder: 
     output = console()
     different = 0
     with _failures(context):
-        own = (vector for vector in _loaded(folder) if vector.profile == targets.TARGETS[target].profile)
-        for recorded in record(own, targets.command(target)):
-            for path, difference in recorded.differences:
+        profile = targets.TARGETS[target].profile
+        own = (vector for vector in _loaded(folder) if vector.profile == profile)
+        for recorded in record(own, targets.command(target), family_of(profile)):
+            for run, difference in recorded.differences:
                 different += 1
-                say(output, f"{recorded.vector.name}, {path}:\n{render(difference)}")
+                say(output, f"{recorded.vector.name}, {run}:\n{render(difference)}")
             if not check:
                 write(recorded.vector)
     say(output, f"{different} different")

@@ -8,13 +8,25 @@ from typing import Any
 import attrs
 
 from agentcore.compat.ai_sdk.loop import AiSdkLoop
-from agentcore.compat.ai_sdk.outcome import Outcome
+from agentcore.compat.ai_sdk.outcome import Outcome, Snapshot
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.pollution import Finding, Verdict, findings
 from agentcore.compat.views import View
 
-__all__ = ["PROFILES", "CompatRun", "Finding", "Hooks", "Model", "Settings", "Tool", "Verdict", "View", "run"]
+__all__ = [
+    "PROFILES",
+    "CompatRun",
+    "Finding",
+    "Hooks",
+    "Model",
+    "Settings",
+    "Snapshot",
+    "Tool",
+    "Verdict",
+    "View",
+    "run",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -23,7 +35,8 @@ class CompatRun:
 
     `steps` are the result's steps and `caller` the caller's messages, both as plain JSON with every write
     in them; `steps` is None if the caller got no result. `error` is what the run failed with. `hung` tells
-    that the real result would never settle.
+    that the real result would never settle. `snapshots` are the moments of the run: before each model call
+    (`prompt`), when a step is reported (`finish`), and at the `end`.
     """
 
     profile: AiSdkProfile
@@ -33,6 +46,13 @@ class CompatRun:
     error: BaseException | None
     hung: bool
     pollution: tuple[Finding, ...]
+    snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
+
+    @property
+    def prompts(self) -> tuple[list[dict[str, Any]], ...]:
+        """What the model was asked with at each step, as plain JSON."""
+        moments = (snapshot for snapshot in self.snapshots if snapshot.moment == "prompt")
+        return tuple(snapshot.plain("prompt") for snapshot in moments)
 
 
 def run(profile: AiSdkProfile | str, settings: Settings) -> CompatRun:
@@ -62,4 +82,5 @@ def _ended(profile: AiSdkProfile, loop: AiSdkLoop, outcome: Outcome) -> CompatRu
         error=outcome.error,
         hung=outcome.hung,
         pollution=findings(loop),
+        snapshots=tuple(loop.snapshots),
     )

@@ -7,7 +7,7 @@ taken at any moment. What both hold is in `cells`, and is to be imported from he
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from agentcore.compat.cells import (
     DEEPEST,
@@ -80,6 +80,9 @@ class _CycleError(Exception):
     pass
 
 
+_Holders: TypeAlias = "int | tuple[int, _Holders]"
+
+
 class Store:
     """A heap that a run writes to. Its own writes are `put` and `push`; those of hooks come through views.
 
@@ -93,12 +96,21 @@ class Store:
         self.origins: dict[int, tuple[tuple[int, frozenset[str] | None], ...]] = {}
         self.watching = False
         # What was printed, by address, and which printed cells hold it: those are stale when it is written.
+        # Most have one holder: its address; of more, the last and what there was before it, as a pair.
         self._printed: dict[int, Any] = {}
-        self._printed_in: dict[int, list[int]] = {}
+        self._printed_in: dict[int, _Holders] = {}
         # How deep printed cells are, which building on printed ones does not show.
         self._levels: dict[int, int] = {}
         self._kept: Vector[Cell] = vector()
         self._changed: set[int] = set()
+
+    @classmethod
+    def of(cls, heap: Heap) -> Store:
+        """A store that goes on from a heap."""
+        store = cls()
+        store.cells = list(heap.cells)
+        store.sealed = set(heap.sealed)
+        return store
 
     # ---------------------------------------------------------------- making
 
@@ -111,7 +123,12 @@ class Store:
     def object(self, fields: Mapping[str, Value], kind: type[ObjectCell] = ObjectCell) -> Ref:
         """A new object; undefined fields are left out, which no program can tell from holding undefined."""
         cells = self.cells
-        cells.append(kind(_defined(fields)))
+        cell = kind(fields)  # type: ignore[arg-type]  # until the next lines
+        for key, slot in fields.items():
+            # No test by `in`: comparing is far slower than telling identities apart.
+            if slot is UNDEFINED:
+                dict.__delitem__(cell, key)
+        cells.append(cell)
         return ref_to(len(cells) - 1)
 
     def load(self, value: Any) -> Any:
@@ -206,7 +223,10 @@ class Store:
         while stale:
             one = stale.pop()
             if self._printed.pop(one, None) is not None:
-                stale.extend(self._printed_in.pop(one, ()))
+                holders = self._printed_in.pop(one, None)
+                while holders is not None:
+                    last, holders = (holders, None) if isinstance(holders, int) else holders
+                    stale.append(last)
 
     def put(self, ref: Ref, key: str, value: Slot) -> None:
         """Assigns a field of an object."""
@@ -273,7 +293,7 @@ class Store:
     def _print(self, address: int, depth: int) -> Any:
         if depth > DEEPEST:
             raise DepthError
-        printed, levels = self._printed, self._levels
+        printed, printed_in, levels = self._printed, self._printed_in, self._levels
         printed[address] = _PRINTING
         cell = self.cells[address]
         level = 0
@@ -288,7 +308,8 @@ class Store:
                 elif value is _PRINTING:
                     raise _CycleError
                 shown[key] = value
-                self._printed_in.setdefault(inside, []).append(address)
+                held = printed_in.get(inside)
+                printed_in[inside] = address if held is None else (address, held)
                 if levels[inside] >= level:
                     level = levels[inside] + 1
             elif type(item) is Function:

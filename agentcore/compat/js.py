@@ -20,6 +20,7 @@ from agentcore.compat.heap import (
     ErrorCell,
     Function,
     HeapTypeError,
+    ObjectCell,
     Ref,
     Slot,
     StepCell,
@@ -54,15 +55,28 @@ def get(store: Store, value: Value, key: str) -> Value:
     """
     if type(value) is Ref:
         cell = store.cells[value.address]
-        if isinstance(cell, tuple):
+        if type(cell) is tuple:
             return len(cell) if key == "length" else UNDEFINED
-        slot: Value = cell.get(key, UNDEFINED)
+        slot: Value = cell.get(key, UNDEFINED)  # type: ignore[union-attr]
         if slot is UNDEFINED and isinstance(cell, StepCell) and key in computed_fields:
             return computed(store, value, key)
         return slot
     if value is None or value is UNDEFINED:
         raise HeapTypeError(f"Cannot read properties of {text(store, value)} (reading '{key}')")
     return len(value) if key == "length" and isinstance(value, str) else UNDEFINED
+
+
+def picked(store: Store, value: Value, names: Iterable[str]) -> dict[str, Value]:
+    """`{a: value.a, b: value.b}` for some field names; what is undefined may be left out.
+
+    Raises:
+        HeapTypeError: if the value is null or undefined.
+    """
+    if type(value) is Ref:
+        cell = store.cells[value.address]
+        if type(cell) is ObjectCell:
+            return {name: cell[name] for name in names if name in cell}
+    return {name: get(store, value, name) for name in names}
 
 
 def is_array(store: Store, value: Value) -> bool:

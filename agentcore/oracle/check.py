@@ -12,7 +12,7 @@ import attrs
 
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Crashed, Driver, Hung, Malformed, Outcome, Unsupported
-from agentcore.oracle.program import parse_program, program_to_line
+from agentcore.oracle.families import Family
 from agentcore.oracle.shrink import shrink
 
 __all__ = [
@@ -97,17 +97,19 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
     make_driver: Callable[[], Driver],
     programs: Iterable[Json],
     *,
+    family: Family,
     window: int = _WINDOW,
     shrink_seconds: float = 60.0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> CheckResult:
     """Runs the programs on both sides until the first that is not answered alike, and shrinks that one.
 
-    The driver works on up to `window` programs ahead while the reference runs in this process. `progress` is
-    called with the number of programs done. Raises BadProgram if one of the programs is none.
+    The programs are of the family. The driver works on up to `window` of them ahead while the reference runs
+    in this process. `progress` is called with the number of programs done. Raises BadProgram if one of the
+    programs is none.
     """
     with make_driver() as driver:
-        run = _Run(reference, driver, _parsed(programs), window)
+        run = _Run(reference, driver, family, _parsed(programs, family), window)
         found = run.first(progress)
         report = run.report()
         if found is None:
@@ -115,24 +117,27 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
         program, wrong = found
         if isinstance(wrong, Difference):
             driver.close()
-            return _shrunk_disagreement(reference, driver, program, shrink_seconds, report)
+            return run.shrunk_disagreement(program, shrink_seconds, report)
         if isinstance(wrong, str):
-            return _shrunk_failure(reference, program, shrink_seconds, report)
+            return run.shrunk_failure(program, shrink_seconds, report)
         return DriverFailure(program=program, outcome=wrong, report=report)
 
 
-def _parsed(programs: Iterable[Json]) -> Iterator[Json]:
+def _parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
     # Through the text, so that both sides run what the line says, whatever the program shares in memory.
-    return (parse_program(program_to_line(program)) for program in programs)
+    return (family.parse(family.to_line(program)) for program in programs)
 
 
 _Found: TypeAlias = tuple[Json, Crashed | Hung | Malformed | Difference | str]
 
 
 class _Run:
-    def __init__(self, reference: Reference, driver: Driver, programs: Iterator[Json], window: int) -> None:
+    def __init__(
+        self, reference: Reference, driver: Driver, family: Family, programs: Iterator[Json], window: int
+    ) -> None:
         self._reference = reference
         self._driver = driver
+        self._family = family
         self._programs = programs
         self._window = window
         self._started = time.monotonic()
@@ -172,7 +177,7 @@ class _Run:
         outcome = self._receive()
         match outcome:
             case Answer(trace):
-                return differences(expected, trace)
+                return differences(expected, trace, self._family.comparison)
             case Unsupported():
                 self._unsupported += 1
                 return None
@@ -184,47 +189,48 @@ class _Run:
         self._waiting += time.monotonic() - since
         return outcome
 
+    def shrunk_disagreement(self, program: Json, seconds: float, report: Report) -> CheckResult:
+        """The smallest program found on which the traces differ."""
+        reference, driver, family = self._reference, self._driver, self._family
+        latest: dict[str, tuple[Json, Json, Difference]] = {}
+
+        def disagree(candidate: Json) -> bool:
+            expected, outcome = _trace_or_text(reference, candidate), driver.run(candidate)
+            if isinstance(expected, str) or not isinstance(outcome, Answer):
+                return False
+            difference = differences(expected, outcome.trace, family.comparison)
+            if difference is not None:
+                latest[family.to_line(candidate)] = expected, outcome.trace, difference
+            return difference is not None
+
+        if not disagree(program):
+            reason = "the answer changed when the program was run a second time"
+            return DriverFailure(program=program, outcome=Malformed(reason, "", ""), report=report)
+        smallest = shrink(program, disagree, family, seconds=seconds)
+        expected, actual, difference = latest[family.to_line(smallest)]
+        return Disagreement(
+            program=smallest,
+            expected=expected,
+            actual=actual,
+            difference=difference,
+            original=program,
+            report=report,
+        )
+
+    def shrunk_failure(self, program: Json, seconds: float, report: Report) -> CheckResult:
+        """The smallest program found on which the reference fails."""
+        reference = self._reference
+
+        def fails(candidate: Json) -> bool:
+            return isinstance(_trace_or_text(reference, candidate), str)
+
+        smallest = shrink(program, fails, self._family, seconds=seconds)
+        text = _trace_or_text(reference, smallest)
+        return ReferenceFailure(program=smallest, traceback=str(text), original=program, report=report)
+
 
 def _trace_or_text(reference: Reference, program: Json) -> Json | str:
     try:
         return reference(program)
     except Exception:  # noqa: BLE001 - whatever it raises is reported with the program
         return traceback.format_exc()
-
-
-def _shrunk_disagreement(
-    reference: Reference, driver: Driver, program: Json, seconds: float, report: Report
-) -> CheckResult:
-    latest: dict[str, tuple[Json, Json, Difference]] = {}
-
-    def disagree(candidate: Json) -> bool:
-        expected, outcome = _trace_or_text(reference, candidate), driver.run(candidate)
-        if isinstance(expected, str) or not isinstance(outcome, Answer):
-            return False
-        difference = differences(expected, outcome.trace)
-        if difference is not None:
-            latest[program_to_line(candidate)] = expected, outcome.trace, difference
-        return difference is not None
-
-    if not disagree(program):
-        reason = "the answer changed when the program was run a second time"
-        return DriverFailure(program=program, outcome=Malformed(reason, "", ""), report=report)
-    smallest = shrink(program, disagree, seconds=seconds)
-    expected, actual, difference = latest[program_to_line(smallest)]
-    return Disagreement(
-        program=smallest,
-        expected=expected,
-        actual=actual,
-        difference=difference,
-        original=program,
-        report=report,
-    )
-
-
-def _shrunk_failure(reference: Reference, program: Json, seconds: float, report: Report) -> CheckResult:
-    def fails(candidate: Json) -> bool:
-        return isinstance(_trace_or_text(reference, candidate), str)
-
-    smallest = shrink(program, fails, seconds=seconds)
-    text = _trace_or_text(reference, smallest)
-    return ReferenceFailure(program=smallest, traceback=str(text), original=program, report=report)

@@ -1,22 +1,22 @@
 """Whether two traces agree, and where they first do not.
 
 Two traces agree when they are equal as JSON: types told apart, object keys in any order, `1.0` being `1`.
-What may differ all the same is listed in `PERMITTED`, one small function per permission, each of which can be
-switched off.
+What may differ all the same is said by a family's `Comparison`, one small function per permission, each of
+which can be switched off.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any, Final, TypeAlias
 
 import attrs
 
-__all__ = ["MISSING", "PERMITTED", "Difference", "Missing", "differences", "render"]
+from agentcore.oracle.families import Comparison, Each, Trace
 
-Trace: TypeAlias = dict[str, Any]
+__all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "render"]
 
 
 class Missing:
@@ -29,53 +29,9 @@ class Missing:
 MISSING: Final = Missing()
 
 
-# --- permitted differences: each function takes out of a trace what may differ ------------------------------
-
-
 def ids_may_differ(trace: Trace) -> Trace:
     """`id` names the program, and is no part of the run."""
     return {key: value for key, value in trace.items() if key != "id"}
-
-
-def packages_may_differ(trace: Trace) -> Trace:
-    """`package` names what ran the program."""
-    return {key: value for key, value in trace.items() if key != "package"}
-
-
-def error_messages_may_differ(trace: Trace) -> Trace:
-    """Error texts are every implementation's own."""
-    return _with_error(trace, lambda error: {key: value for key, value in error.items() if key != "message"})
-
-
-def foreign_error_names_may_differ(trace: Trace) -> Trace:
-    """Names that begin with `AI_` are the package's; others are a language's and may differ."""
-    return _with_error(
-        trace, lambda error: error if _is_ai_name(error.get("name")) else {**error, "name": "Error"}
-    )
-
-
-def op_error_texts_may_differ(trace: Trace) -> Trace:
-    """Of ops that led nowhere only the number counts, none being the same as no list."""
-    failed = trace.get("opErrors", [])
-    return {**trace, "opErrors": [None] * len(failed)} if isinstance(failed, list) else trace
-
-
-PERMITTED: Final[Mapping[str, Callable[[Trace], Trace]]] = {
-    "id": ids_may_differ,
-    "package": packages_may_differ,
-    "error.message": error_messages_may_differ,
-    "error.name": foreign_error_names_may_differ,
-    "opErrors": op_error_texts_may_differ,
-}
-
-
-def _with_error(trace: Trace, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Trace:
-    error = trace.get("error")
-    return {**trace, "error": change(error)} if isinstance(error, dict) else trace
-
-
-def _is_ai_name(name: object) -> bool:
-    return isinstance(name, str) and name.startswith("AI_")
 
 
 # --- comparison ---------------------------------------------------------------------------------------------
@@ -98,18 +54,20 @@ class Difference:
     actual_observation: Any
 
 
-def differences(expected: Trace, actual: Trace, *, strict_about: Collection[str] = ()) -> Difference | None:
+def differences(
+    expected: Trace, actual: Trace, comparison: Comparison, *, strict_about: Collection[str] = ()
+) -> Difference | None:
     """The first difference in the order of the run, or None if the traces agree.
 
-    `strict_about` names keys of PERMITTED that are switched off. Raises KeyError for other names.
+    `strict_about` names permissions that are switched off. Raises KeyError for names that are none.
     """
-    off = {PERMITTED[name] for name in strict_about}
-    for permit in PERMITTED.values():
+    off = {comparison.permitted[name] for name in strict_about}
+    for permit in comparison.permitted.values():
         if permit not in off:
             expected, actual = permit(expected), permit(actual)
     if _text(expected) == _text(actual):
         return None
-    for path, mine, theirs in _observations(expected, actual):
+    for path, mine, theirs in _fields("$", expected, actual, comparison.order):
         found = _first(path, mine, theirs)
         if found is not None:
             where, here, there = found
@@ -129,34 +87,31 @@ def _text(trace: Trace) -> str:
     return json.dumps(trace, sort_keys=True)
 
 
-_STEP_ORDER: Final = ("step", "prepareStep", "model", "prompt", "tools", "onStepFinish")
-_AFTER_STEPS: Final = ("error", "hung", "opErrors", "final", "caller")
 _Pair: TypeAlias = tuple[str, Any, Any]
 
 
-def _observations(expected: Trace, actual: Trace) -> Iterator[_Pair]:
-    """What both traces saw, pair by pair, in the order in which a reader would follow the run."""
-    yield "$.approvals", expected.get("approvals", MISSING), actual.get("approvals", MISSING)
-    yield from _steps(expected.get("steps", MISSING), actual.get("steps", MISSING))
-    known = {"approvals", "steps", *_AFTER_STEPS}
-    others = [key for key in {**expected, **actual} if key not in known]
-    for key in (*_AFTER_STEPS, *others):
-        yield f"$.{key}", expected.get(key, MISSING), actual.get(key, MISSING)
+def _fields(path: str, expected: Trace, actual: Trace, order: tuple[str | Each, ...]) -> Iterator[_Pair]:
+    """What both traces have, piece by piece, in the order in which a reader would follow the run."""
+    named = {entry.field if isinstance(entry, Each) else entry: entry for entry in order}
+    for key in {**named, **expected, **actual}:
+        entry = named.get(key)
+        mine, theirs = expected.get(key, MISSING), actual.get(key, MISSING)
+        if isinstance(entry, Each):
+            yield from _entries(f"{path}.{key}", mine, theirs, entry.fields)
+        else:
+            yield f"{path}.{key}", mine, theirs
 
 
-def _steps(expected: Any, actual: Any) -> Iterator[_Pair]:
+def _entries(path: str, expected: Any, actual: Any, fields: tuple[str, ...]) -> Iterator[_Pair]:
     if not isinstance(expected, list) or not isinstance(actual, list):
-        yield "$.steps", expected, actual
+        yield path, expected, actual
         return
     for index in range(max(len(expected), len(actual))):
         mine, theirs = _at(expected, index), _at(actual, index)
-        path = f"$.steps[{index}]"
-        if not isinstance(mine, dict) or not isinstance(theirs, dict):
-            yield path, mine, theirs
-            continue
-        others = [key for key in {**mine, **theirs} if key not in _STEP_ORDER]
-        for key in (*_STEP_ORDER, *others):
-            yield f"{path}.{key}", mine.get(key, MISSING), theirs.get(key, MISSING)
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            yield from _fields(f"{path}[{index}]", mine, theirs, fields)
+        else:
+            yield f"{path}[{index}]", mine, theirs
 
 
 def _at(values: list[Any], index: int) -> Any:

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
@@ -77,7 +77,7 @@ class Driver:
 
     A process that fails is killed with all that it started, and the program it was at gets the failure as its
     outcome; those submitted after it go to a new process. `time_limit` is how many seconds `receive` waits.
-    Use it in a `with` block, or `close` it.
+    An object without all of `trace_fields` is no trace. Use it in a `with` block, or `close` it.
     """
 
     def __init__(
@@ -86,12 +86,14 @@ class Driver:
         *,
         time_limit: float = 20.0,
         max_line: int = 1 << 26,
+        trace_fields: Collection[str] = ("error",),
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.argv = tuple(argv)
         self.starts = 0
         self._time_limit = time_limit
         self._max_line = max_line
+        self._trace_fields = trace_fields
         self._env = env
         self._pending: deque[tuple[Any, bytes]] = deque()
         self._process: _Process | None = None
@@ -155,7 +157,7 @@ class Driver:
             return Crashed(f"could not start {self.argv[0]}: {error.strerror}", "")
         line = process.line(time.monotonic() + self._time_limit, self._max_line)
         if isinstance(line, bytes):
-            return _read(line, asked, process)
+            return _read(line, asked, self._trace_fields, process)
         return line or Hung(self._time_limit, process.said())
 
     def _running(self) -> _Process:
@@ -172,7 +174,7 @@ class Driver:
             self._process = None
 
 
-def _read(line: bytes, asked: Any, process: _Process) -> Outcome:
+def _read(line: bytes, asked: Any, trace_fields: Collection[str], process: _Process) -> Outcome:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -184,7 +186,7 @@ def _read(line: bytes, asked: Any, process: _Process) -> Outcome:
         return Malformed(reason, _excerpt(line), process.said())
     if isinstance(value.get("unsupported"), str):
         return Unsupported(value["unsupported"])
-    if "error" not in value:
+    if not all(field in value for field in trace_fields):
         return Malformed("an object that is no trace", _excerpt(line), process.said())
     return Answer(value)
 

@@ -1,4 +1,4 @@
-"""The program generator as a Hypothesis strategy, for tests: examples shrink to small programs."""
+"""The program generators as a Hypothesis strategy, for tests: examples shrink to small programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from agentcore.oracle.ai_sdk.programs import random_program
+from agentcore.oracle.families import family_of, profiles_under
 
 __all__ = ["HypothesisChoices", "programs"]
 
@@ -37,10 +37,15 @@ class HypothesisChoices:
 
 
 @st.composite
-def _programs(draw: DrawFn, path: str | None) -> dict[str, Any]:
-    return random_program(HypothesisChoices(draw), id="example", path=path)
+def _programs(draw: DrawFn, profile: str) -> dict[str, Any]:
+    return family_of(profile).program(HypothesisChoices(draw), "example", profile)
 
 
-def programs(path: str | None = None) -> SearchStrategy[dict[str, Any]]:
-    """Programs for the given path, or for both."""
-    return _programs(path)
+def programs(profile: str) -> SearchStrategy[dict[str, Any]]:
+    """Programs for a profile such as `ai-sdk-6/stream`; those of `ai-sdk-6` are for both of its paths.
+
+    Raises:
+        UnknownProfileError: if there is no such profile.
+    """
+    profiles_under(profile)
+    return _programs(profile)

@@ -1,7 +1,8 @@
 """Vectors: programs with the traces that a real package gave for them, one file each.
 
-A file holds `{title, claims, program, traces}`: the program without `id` and `path`, and a trace for each
-path; and `profile`, the version whose traces they are, unless that is the first one.
+A file holds `{profile, title, claims, program, traces}`. `profile` is whose traces they are, `ai-sdk-6` if
+it is left out. Where that has paths, there is a trace for each, and the program stands without `path`; else
+there is one trace, under the name of the profile. The program has no `id`: it is called as the file is.
 """
 
 from __future__ import annotations
@@ -9,18 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle.ai_sdk.reference import trace
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver
-from agentcore.oracle.program import BadProgram, check_program
-
-PATHS = ("stream", "generate")
-_FIRST: Final = "ai-sdk-6"
+from agentcore.oracle.families import (
+    DEFAULT_PROFILE,
+    Family,
+    UnknownProfileError,
+    family_of,
+    profiles_under,
+)
+from agentcore.oracle.program import BadProgram
 
 
 class VectorError(AgentCoreError):
@@ -29,9 +33,9 @@ class VectorError(AgentCoreError):
 
 @attrs.frozen(kw_only=True)
 class Vector:
-    """One file; `claims` are the measured claims it shows (C17, X3).
+    """One file; `claims` are the measured claims it shows (C17, X3), and `traces` are by run.
 
-    `profile` with a path after it is the profile that gives the traces: `ai-sdk-7`, `ai-sdk-7/stream`.
+    A run is a path of the profile (`stream` of `ai-sdk-7`), or the profile itself where it has no paths.
     """
 
     file: Path
@@ -39,16 +43,33 @@ class Vector:
     claims: tuple[str, ...]
     program: Mapping[str, Any]
     traces: Mapping[str, Any]
-    profile: str = _FIRST
+    profile: str = DEFAULT_PROFILE
 
     @property
     def name(self) -> str:
         """The file's name without its ending."""
         return self.file.stem
 
-    def on(self, path: str) -> dict[str, Any]:
-        """The program as it is run on a path."""
-        return {"id": self.name, "path": path, **self.program}
+    @property
+    def family(self) -> Family:
+        """Whose format the program and the traces have."""
+        return family_of(self.profile)
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """What there is to be a trace of."""
+        return tuple(profiles_under(self.profile))
+
+    def on(self, run: str) -> dict[str, Any]:
+        """The program as it is run."""
+        path = {} if run == self.profile else {"path": run}
+        return {"id": self.name, **path, **self.program}
+
+    def expected(self, run: str) -> dict[str, Any]:
+        """What the reference gives for a run, as plain JSON."""
+        given = self.family.trace(self.on(run), profiles_under(self.profile)[run])
+        found: dict[str, Any] = json.loads(json.dumps(given))
+        return found
 
 
 @attrs.frozen(kw_only=True)
@@ -78,47 +99,50 @@ def _read(file: Path) -> Vector:
             claims=tuple(fields["claims"]),
             program=fields["program"],
             traces=fields.get("traces", {}),
-            profile=fields.get("profile", _FIRST),
+            profile=fields.get("profile", DEFAULT_PROFILE),
         )
-        for path in PATHS:
-            check_program(vector.on(path))
-    except (ValueError, KeyError, TypeError, BadProgram) as error:
+        for run in vector.runs:
+            vector.family.require(vector.on(run))
+    except (ValueError, KeyError, TypeError, BadProgram, UnknownProfileError) as error:
         raise VectorError(f"{file} is no vector: {error}") from error
     return vector
 
 
 def replay(vector: Vector) -> Iterator[tuple[str, Difference | None]]:
-    """For each path with a recorded trace, where the reference differs from it; None where it does not."""
-    for path, recorded in vector.traces.items():
-        given = trace(vector.on(path), f"{vector.profile}/{path}")
-        yield path, differences(recorded, json.loads(json.dumps(given)))
+    """For each run with a recorded trace, where the reference differs from it; None where it does not."""
+    for run, recorded in vector.traces.items():
+        yield run, differences(recorded, vector.expected(run), vector.family.comparison)
 
 
-def record(vectors: Iterable[Vector], argv: Sequence[str]) -> Iterator[Recorded]:
-    """Each vector with the traces that a driver gives now.
+def record(vectors: Iterable[Vector], argv: Sequence[str], family: Family) -> Iterator[Recorded]:
+    """Each vector of the family with the traces that a driver gives now.
 
     Raises:
         VectorError: if the driver does not answer.
     """
-    with Driver(argv) as driver:
+    with Driver(argv, trace_fields=family.trace_fields) as driver:
         for vector in vectors:
-            traces = {path: _answer(driver, vector, path) for path in PATHS}
-            pairs = ((path, differences(vector.traces.get(path, {}), traces[path])) for path in PATHS)
-            found = tuple((path, difference) for path, difference in pairs if difference is not None)
+            traces = {run: _answer(driver, vector, run) for run in vector.runs}
+            found = tuple(
+                (run, difference)
+                for run, trace in traces.items()
+                if (difference := differences(vector.traces.get(run, {}), trace, family.comparison))
+                is not None
+            )
             yield Recorded(vector=attrs.evolve(vector, traces=traces), differences=found)
 
 
-def _answer(driver: Driver, vector: Vector, path: str) -> Any:
-    outcome = driver.run(vector.on(path))
+def _answer(driver: Driver, vector: Vector, run: str) -> Any:
+    outcome = driver.run(vector.on(run))
     if not isinstance(outcome, Answer):
-        raise VectorError(f"{vector.name}, {path}: the driver did not answer: {outcome}")
+        raise VectorError(f"{vector.name}, {run}: the driver did not answer: {outcome}")
     return outcome.trace
 
 
 def write(vector: Vector) -> None:
     """Writes the file of a vector."""
     fields = {
-        **({} if vector.profile == _FIRST else {"profile": vector.profile}),
+        **({} if vector.profile == DEFAULT_PROFILE else {"profile": vector.profile}),
         "title": vector.title,
         "claims": vector.claims,
         "program": vector.program,

@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
 import pytest
 from click.testing import Result
 
 from agentcore.cli import check as module
 from agentcore.oracle import targets
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.reference import trace as trace_program
-from agentcore.oracle.program import parse_program
 from cli.commands import TRACE, driver, run
 from faults.profile_driver import faulty_trace
 
@@ -57,7 +58,7 @@ def test_a_disagreement_is_printed_and_saved_and_the_exit_code_is_1(saved: Path)
     assert result.exit_code == 1
     line = saved.read_text("utf-8")
     assert line.count("\n") == 1
-    program = parse_program(line)
+    program = FAMILY.parse(line)
     assert program["id"] == "seed-1"
     assert trace_program(program)["caller"] != faulty_trace(program, FAULT)["caller"]
     assert "1 programs from seed 1 in" in result.stdout
@@ -84,7 +85,7 @@ def test_a_seed_that_was_drawn_is_printed_and_repeats_the_run(saved: Path) -> No
 def test_shrinking_can_be_given_no_time(saved: Path) -> None:
     result = check(saved, "--seed", "1", "--shrink-seconds", "0", "--", *FAULTY)
     assert result.exit_code == 1
-    assert len(parse_program(saved.read_text("utf-8"))["script"]) == 3
+    assert len(FAMILY.parse(saved.read_text("utf-8"))["script"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_driver_that_fails_is_told_and_the_exit_code_is_2(kind: str, says: str
     result = check(saved, "--seed", "0", *limit, "--", *driver("liars.liar", kind))
     assert result.exit_code == 2
     assert f"The driver failed: {says}" in result.stdout
-    assert parse_program(saved.read_text("utf-8"))["path"] == "stream"
+    assert FAMILY.parse(saved.read_text("utf-8"))["path"] == "stream"
 
 
 def test_what_a_failing_driver_wrote_to_standard_error_is_printed(saved: Path) -> None:
@@ -145,12 +146,12 @@ def test_a_reference_that_fails_is_told_and_the_exit_code_is_2(
     def fails(program: Json, profile: str) -> Json:
         raise ZeroDivisionError(f"{program['id']} under {profile}")
 
-    monkeypatch.setattr(module, "trace_program", fails)
+    monkeypatch.setattr(module, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails))
     result = check(saved, "--seed", "4", "--", *TRACE)
     assert result.exit_code == 2
     assert "The reference failed:\nTraceback" in result.stdout
     assert "ZeroDivisionError: seed-4 under ai-sdk-6/stream" in result.stdout
-    assert parse_program(saved.read_text("utf-8"))["script"] == []
+    assert FAMILY.parse(saved.read_text("utf-8"))["script"] == []
 
 
 @pytest.mark.parametrize(

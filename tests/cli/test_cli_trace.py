@@ -5,9 +5,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from agentcore.cli import trace as module
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.programs import program_of_seed
 from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES
 from agentcore.oracle.ai_sdk.reference import trace as trace_program
@@ -100,12 +102,12 @@ def test_a_line_of_megabytes_is_one_program() -> None:
 def test_an_error_of_the_reference_itself_is_told_and_the_next_line_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fails_once(program: Json, profile: str | None) -> Json:
+    def fails_once(program: Json, profile: str) -> Json:
         if program["id"] == "bad":
             raise ZeroDivisionError("by nothing")
         return trace_program(program, profile)
 
-    monkeypatch.setattr(module, "trace_program", fails_once)
+    monkeypatch.setattr(module, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails_once))
     result = run("trace", given=lines_of([small("bad"), small("good")]))
     bad, good = map(json.loads, result.stdout.splitlines())
     assert bad == {
@@ -117,14 +119,14 @@ def test_an_error_of_the_reference_itself_is_told_and_the_next_line_is_read(
 
 
 def test_a_trace_too_deep_for_json_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def deep(program: Json, profile: str | None) -> Json:
-        assert profile is None
+    def deep(program: Json, profile: str) -> Json:
+        assert profile == "ai-sdk-6/stream"
         value: Any = 0
         for _ in range(100_000):
             value = [value]
         return {"id": program["id"], "caller": value}
 
-    monkeypatch.setattr(module, "trace_program", deep)
+    monkeypatch.setattr(module, "family_of", lambda _: attrs.evolve(FAMILY, trace=deep))
     [trace] = traces(lines_of([small("a")]))
     assert trace["id"] == "a"
     assert trace["error"]["name"] == "TooDeep"

@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Any
 
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.reference import Recording, trace
-from agentcore.oracle.program import parse_program
 from faults.profile_faults import PROFILE_FAULTS
 
 
@@ -20,7 +20,7 @@ def faulty_trace(program: dict[str, Any], fault: str) -> dict[str, Any]:
 
 def serve(fault: str | None = None) -> None:
     for line in sys.stdin.buffer:
-        program = parse_program(line)
+        program = FAMILY.parse(line)
         answer = trace(program) if fault is None else faulty_trace(program, fault)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

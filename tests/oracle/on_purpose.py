@@ -15,6 +15,7 @@ import attrs
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
 from agentcore.oracle import compare
 from agentcore.oracle.ai_sdk import immutable
+from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.reference import Recording
 from agentcore.rules import Difference
 
@@ -316,4 +317,4 @@ def difference(program: Json, off: Collection[str] = ()) -> compare.Difference |
     for name, (_, trace_change) in TRACE_CHANGES.items():
         if name not in off:
             theirs, ours = trace_change(program, theirs, ours)
-    return compare.differences(theirs, ours)
+    return compare.differences(theirs, ours, COMPARISON)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.programs import random_programs
 from agentcore.oracle.check import (
     Agreement,
@@ -23,7 +24,7 @@ Json = dict[str, Any]
 
 
 def against(driver: Driver, count: int = 40, **settings: Any) -> CheckResult:
-    return check(toy.trace, lambda: driver, random_programs(range(count)), **settings)
+    return check(toy.trace, lambda: driver, random_programs(range(count)), family=FAMILY, **settings)
 
 
 def test_truthful_drivers_agree_and_the_work_is_counted() -> None:
@@ -48,7 +49,7 @@ def test_a_planted_fault_is_found_and_shrunk_to_the_one_program_that_shows_it() 
     result = against(toy_driver("forgets"), 2_000)
     assert isinstance(result, Disagreement)
     # The toy forgets a set of step 1 on, so two steps and one op are the least. The first step may be empty.
-    assert size(result.program)[:2] == (2, 1)
+    assert size(result.program, FAMILY)[:2] == (2, 1)
     assert result.program["script"] == [[], []]
     [none, [op]] = result.program["hooks"]["prepareStep"]
     assert none is None
@@ -56,7 +57,7 @@ def test_a_planted_fault_is_found_and_shrunk_to_the_one_program_that_shows_it() 
     assert result.difference.observation == "$.steps[1].prompt" or result.difference.path == "$.opErrors[0]"
     assert result.expected == toy.trace(result.program)
     assert result.actual == toy.trace(result.program, fault="forgets")
-    assert size(result.original) > size(result.program)
+    assert size(result.original, FAMILY) > size(result.program, FAMILY)
 
 
 def test_shrinking_can_be_given_no_time() -> None:
@@ -103,7 +104,7 @@ def test_what_a_driver_does_not_support_is_counted_and_no_finding() -> None:
 
 
 def test_a_disagreement_that_is_gone_when_asked_again_is_a_failure_of_the_driver() -> None:
-    result = check(once_wrong(), toy_driver, [small()])
+    result = check(once_wrong(), toy_driver, [small()], family=FAMILY)
     assert isinstance(result, DriverFailure)
     assert isinstance(result.outcome, Malformed)
     assert "changed" in result.outcome.reason
@@ -125,17 +126,17 @@ def test_a_reference_that_raises_is_told_with_the_smallest_program() -> None:
             raise RecursionError("too deep for me")
         return toy.trace(program)
 
-    result = check(reference, toy_driver, random_programs(range(100)))
+    result = check(reference, toy_driver, random_programs(range(100)), family=FAMILY)
     assert isinstance(result, ReferenceFailure)
     assert "too deep for me" in result.traceback
     assert {*result.program} == {"id", "path", "messages", "script", "tools"}
-    assert size(result.program)[:2] == (0, 0)
-    assert size(result.original) > size(result.program)
+    assert size(result.program, FAMILY)[:2] == (0, 0)
+    assert size(result.original, FAMILY) > size(result.program, FAMILY)
 
 
 def test_a_program_that_is_none_is_refused_before_it_is_run() -> None:
     with pytest.raises(BadProgram):
-        check(toy.trace, toy_driver, [{"id": "a"}])
+        check(toy.trace, toy_driver, [{"id": "a"}], family=FAMILY)
 
 
 def test_neither_side_sees_what_the_other_does_to_a_program() -> None:
@@ -145,7 +146,7 @@ def test_neither_side_sees_what_the_other_does_to_a_program() -> None:
         return trace
 
     programs = [small(str(number)) for number in range(20)]
-    assert isinstance(check(reference, toy_driver, programs), Agreement)
+    assert isinstance(check(reference, toy_driver, programs, family=FAMILY), Agreement)
     assert programs[3] == small("3")
 
 
@@ -155,9 +156,11 @@ def test_smaller_programs_that_one_side_cannot_run_are_no_disagreements() -> Non
             raise ValueError("no messages")
         return toy.trace(program)
 
-    result = check(reference, lambda: toy_driver("forgets"), random_programs(range(2_000)))
+    result = check(reference, lambda: toy_driver("forgets"), random_programs(range(2_000)), family=FAMILY)
     while isinstance(result, ReferenceFailure):
         seed = int(str(result.original["id"]).removeprefix("seed-"))
-        result = check(reference, lambda: toy_driver("forgets"), random_programs(range(seed + 1, 2_000)))
+        result = check(
+            reference, lambda: toy_driver("forgets"), random_programs(range(seed + 1, 2_000)), family=FAMILY
+        )
     assert isinstance(result, Disagreement)
     assert len(result.program["messages"]) == 1

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.compare import MISSING, PERMITTED, Difference, differences, render
+from agentcore.oracle.ai_sdk.comparison import COMPARISON
+from agentcore.oracle.compare import MISSING, Difference, differences, render
 
 TRACE: dict[str, Any] = {
     "id": "a",
@@ -38,14 +39,14 @@ def changed(*path: str | int, to: Any) -> dict[str, Any]:
 
 
 def found(expected: dict[str, Any], actual: dict[str, Any]) -> Difference:
-    difference = differences(expected, actual)
+    difference = differences(expected, actual, COMPARISON)
     assert difference is not None
     return difference
 
 
 def test_a_trace_agrees_with_itself_in_any_order_of_keys() -> None:
-    assert differences(TRACE, copy.deepcopy(TRACE)) is None
-    assert differences(TRACE, dict(reversed(TRACE.items()))) is None
+    assert differences(TRACE, copy.deepcopy(TRACE), COMPARISON) is None
+    assert differences(TRACE, dict(reversed(TRACE.items())), COMPARISON) is None
 
 
 PERMITTED_CHANGES: dict[str, dict[str, Any]] = {
@@ -58,14 +59,14 @@ PERMITTED_CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("rule", PERMITTED_CHANGES)
 def test_a_permitted_difference_is_none_until_it_is_switched_off(rule: str) -> None:
-    assert differences(TRACE, PERMITTED_CHANGES[rule]) is None
-    assert differences(TRACE, PERMITTED_CHANGES[rule], strict_about=[rule]) is not None
+    assert differences(TRACE, PERMITTED_CHANGES[rule], COMPARISON) is None
+    assert differences(TRACE, PERMITTED_CHANGES[rule], COMPARISON, strict_about=[rule]) is not None
 
 
 def test_error_names_of_a_language_may_differ_until_that_is_switched_off() -> None:
     mine, theirs = (changed("error", to={"name": name, "message": ""}) for name in ("TypeError", "KeyError"))
-    assert differences(mine, theirs) is None
-    difference = differences(mine, theirs, strict_about=["error.name"])
+    assert differences(mine, theirs, COMPARISON) is None
+    difference = differences(mine, theirs, COMPARISON, strict_about=["error.name"])
     assert difference is not None
     assert difference.path == "$.error.name"
 
@@ -82,15 +83,15 @@ def test_an_error_is_not_no_error() -> None:
 def test_the_number_of_op_errors_counts_and_none_is_no_list() -> None:
     assert found(TRACE, changed("opErrors", to=["one", "two"])).path == "$.opErrors[1]"
     without = {key: value for key, value in TRACE.items() if key != "opErrors"}
-    assert differences(without, changed("opErrors", to=[])) is None
+    assert differences(without, changed("opErrors", to=[]), COMPARISON) is None
     assert found(TRACE, without).path == "$.opErrors[0]"
     assert found(TRACE, changed("opErrors", to=7)).path == "$.opErrors"
 
 
 def test_every_permission_has_a_test_and_unknown_names_are_refused() -> None:
-    assert {*PERMITTED} == {*PERMITTED_CHANGES, "error.name"}
+    assert {*COMPARISON.permitted} == {*PERMITTED_CHANGES, "error.name"}
     with pytest.raises(KeyError):
-        differences(TRACE, TRACE, strict_about=["errors"])
+        differences(TRACE, TRACE, COMPARISON, strict_about=["errors"])
 
 
 @pytest.mark.parametrize(
@@ -112,8 +113,8 @@ def test_every_permission_has_a_test_and_unknown_names_are_refused() -> None:
     ],
 )
 def test_values_are_compared_as_json(mine: Any, theirs: Any, same: bool) -> None:
-    assert (differences(changed("caller", to=mine), changed("caller", to=theirs)) is None) is same
-    assert (differences(changed("caller", to=theirs), changed("caller", to=mine)) is None) is same
+    assert (differences(changed("caller", to=mine), changed("caller", to=theirs), COMPARISON) is None) is same
+    assert (differences(changed("caller", to=theirs), changed("caller", to=mine), COMPARISON) is None) is same
 
 
 def test_the_first_difference_is_the_first_in_the_run() -> None:

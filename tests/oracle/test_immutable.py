@@ -128,7 +128,7 @@ def test_without_writes_the_trace_is_that_of_the_package() -> None:
     assert [each["id"] for each in compared if on_purpose.difference(each) is not None] == []
 
 
-@given(programs().map(on_purpose.without_writes))
+@given(programs("immutable").map(on_purpose.without_writes))
 @settings(
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
-from agentcore.oracle.program import BadProgram, parse_program
+from agentcore.oracle.program import BadProgram
 
 ALL = pytest.mark.parametrize("profile", PROFILE_NAMES)
 
@@ -13,7 +14,7 @@ ALL = pytest.mark.parametrize("profile", PROFILE_NAMES)
 @ALL
 def test_a_lone_surrogate_is_a_text_and_a_key_like_any_other(profile: str) -> None:
     message = '{"role": "user", "content": "\\ud800", "providerOptions": {"\\udfff": {"\\ud800": 1}}}'
-    program = parse_program(f'{{"id": 1, "path": "generate", "messages": [{message}], "script": [[]]}}')
+    program = FAMILY.parse(f'{{"id": 1, "path": "generate", "messages": [{message}], "script": [[]]}}')
     result = trace(program, profile)
     assert result["error"] is None
     assert result["caller"] == [
@@ -23,7 +24,7 @@ def test_a_lone_surrogate_is_a_text_and_a_key_like_any_other(profile: str) -> No
 
 @pytest.mark.parametrize("profile", ["immutable", "ai-sdk-6/stream", "ai-sdk-6/generate"])
 def test_messages_that_are_none_are_so_whatever_their_keys_hold(profile: str) -> None:
-    program = parse_program(
+    program = FAMILY.parse(
         '{"id": 1, "path": "stream", "messages": [{"role": "user", "\\ud800": 1}], "script": [[]]}'
     )
     assert trace(program, profile)["error"]["name"] == "AI_InvalidPromptError"
@@ -44,4 +45,4 @@ def test_a_computed_field_that_is_undefined_is_not_there() -> None:
 def test_numbers_that_no_double_holds_are_no_program(text: str) -> None:
     line = f'{{"id": 1, "path": "stream", "messages": [], "script": [], "options": {{"x": {text}}}}}'
     with pytest.raises(BadProgram):
-        parse_program(line)
+        FAMILY.parse(line)

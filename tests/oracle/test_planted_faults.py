@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.oracle import targets
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.programs import random_programs
 from agentcore.oracle.ai_sdk.reference import trace
 from agentcore.oracle.check import Agreement, Disagreement, check
@@ -129,9 +130,9 @@ _SMALLEST: Final[dict[str, Json]] = {
 def _assert_found(fault: str, expected: tuple[int, str], path: str, make_driver: partial[Driver]) -> None:
     first, observation = expected
     programs = random_programs(range(first, _PROGRAMS), path)
-    result = check(trace, make_driver, programs, window=1)
+    result = check(trace, make_driver, programs, family=FAMILY, window=1)
     assert isinstance(result, Disagreement)
-    steps, ops, *_ = size(result.program)
+    steps, ops, *_ = size(result.program, FAMILY)
     assert steps <= 2
     assert ops <= 3
     assert result.difference.observation == observation
@@ -153,7 +154,7 @@ def test_a_fault_in_a_profile_is_found_and_made_small(fault: str) -> None:
 
 
 def test_the_driver_of_the_profiles_agrees_where_none_is_planted() -> None:
-    assert isinstance(check(trace, _profile_driver(), random_programs(range(30))), Agreement)
+    assert isinstance(check(trace, _profile_driver(), random_programs(range(30)), family=FAMILY), Agreement)
 
 
 @pytest.mark.parametrize("fault", [name for name in PROFILE_FAULTS if name not in _IN_PROFILE])
@@ -161,7 +162,10 @@ def test_a_fault_that_random_programs_hardly_meet_shows_in_a_recorded_vector(fau
     path = PROFILE_FAULTS[fault].path
     folder = TESTS.parent / "spec" / "vectors" / "ai-sdk-6"
     recorded = ((vector.traces[path], vector.on(path)) for vector in load(folder) if path in vector.traces)
-    assert any(differences(expected, faulty_trace(program, fault)) for expected, program in recorded)
+    assert any(
+        differences(expected, faulty_trace(program, fault), FAMILY.comparison)
+        for expected, program in recorded
+    )
 
 
 # --- in the driver of the real package ----------------------------------------------------------------------
@@ -197,7 +201,7 @@ def test_the_copied_driver_agrees_where_nothing_is_planted(
     installed: tuple[str, Path], tmp_path: Path
 ) -> None:
     make_driver = _changed(installed, tmp_path, None)
-    assert isinstance(check(trace, make_driver, random_programs(range(30))), Agreement)
+    assert isinstance(check(trace, make_driver, random_programs(range(30)), family=FAMILY), Agreement)
 
 
 def test_every_planted_fault_is_tested() -> None:

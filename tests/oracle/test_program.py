@@ -8,7 +8,8 @@ import jsonschema_rs
 import pytest
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle.program import MAX_DEPTH, BadProgram, check_program, parse_program, program_to_line
+from agentcore.oracle.ai_sdk.family import FAMILY
+from agentcore.oracle.program import MAX_DEPTH, BadProgram
 from oracle.drivers import small
 
 PART = {"type": "text", "text": "x"}
@@ -20,20 +21,20 @@ def with_op(op: Any, hook: str = "prepareStep") -> dict[str, Any]:
 
 def refusal(line: str | bytes) -> BadProgram:
     with pytest.raises(BadProgram) as caught:
-        parse_program(line)
+        FAMILY.parse(line)
     return caught.value
 
 
 def test_a_program_is_read_as_it_stands() -> None:
-    assert parse_program(json.dumps(small())) == small()
-    assert parse_program(json.dumps(small()).encode()) == small()
+    assert FAMILY.parse(json.dumps(small())) == small()
+    assert FAMILY.parse(json.dumps(small()).encode()) == small()
 
 
 def test_a_program_survives_the_way_through_a_line() -> None:
     program = {**small(), "model": "m", "frozen": True, "maxSteps": 2}
-    assert parse_program(program_to_line(program)) == program
-    assert program_to_line(dict(reversed(program.items()))) == program_to_line(program)
-    assert "\n" not in program_to_line(small(text="a\nb"))
+    assert FAMILY.parse(FAMILY.to_line(program)) == program
+    assert FAMILY.to_line(dict(reversed(program.items()))) == FAMILY.to_line(program)
+    assert "\n" not in FAMILY.to_line(small(text="a\nb"))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_a_program_survives_the_way_through_a_line() -> None:
     ],
 )
 def test_every_op_and_stage_of_the_format_is_read(op: Any) -> None:
-    assert parse_program(json.dumps(with_op(op))) == with_op(op)
+    assert FAMILY.parse(json.dumps(with_op(op))) == with_op(op)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_every_op_and_stage_of_the_format_is_read(op: Any) -> None:
 )
 def test_every_part_of_a_script_is_read(part: Any) -> None:
     program = {**small(), "script": [[part]]}
-    assert parse_program(json.dumps(program)) == program
+    assert FAMILY.parse(json.dumps(program)) == program
 
 
 @pytest.mark.parametrize(
@@ -92,13 +93,13 @@ def test_every_part_of_a_script_is_read(part: Any) -> None:
 )
 def test_a_tool_may_lack_an_output_that_it_never_gives(tool: Any) -> None:
     program = {**small(), "tools": {"t": tool}}
-    assert parse_program(json.dumps(program)) == program
+    assert FAMILY.parse(json.dumps(program)) == program
 
 
 @pytest.mark.parametrize("message", [None, 1, "x", [], {}, {"role": "odd"}])
 def test_messages_are_left_to_the_implementation(message: Any) -> None:
     program = {**small(), "messages": [message], "system": {"role": "user"}}
-    assert parse_program(json.dumps(program)) == program
+    assert FAMILY.parse(json.dumps(program)) == program
 
 
 @pytest.mark.parametrize(
@@ -196,25 +197,25 @@ def test_the_id_is_told_when_the_rest_is_too_deep() -> None:
 
 def test_a_wide_program_is_not_a_deep_one() -> None:
     program = {**small(), "messages": [[[]] for _ in range(200)]}
-    assert parse_program(json.dumps(program)) == program
+    assert FAMILY.parse(json.dumps(program)) == program
 
 
 def test_numbers_are_those_of_javascript() -> None:
-    line = program_to_line(small()).replace('"hi"', "[1.0, -0.0, 9007199254740993, 9007199254740991, 0.5]")
-    content = parse_program(line)["messages"][0]["content"]
+    line = FAMILY.to_line(small()).replace('"hi"', "[1.0, -0.0, 9007199254740993, 9007199254740991, 0.5]")
+    content = FAMILY.parse(line)["messages"][0]["content"]
     assert content == [1, 0, 9007199254740992, 9007199254740991, 0.5]
     assert [type(number) for number in content] == [int, int, float, int, float]
 
 
 def test_a_whole_number_may_be_written_as_a_fraction() -> None:
-    program = parse_program(json.dumps({**small(), "maxSteps": 2.0}))
+    program = FAMILY.parse(json.dumps({**small(), "maxSteps": 2.0}))
     assert type(program["maxSteps"]) is int
 
 
 def test_lone_surrogates_are_data() -> None:
     program = {**small(text="\ud800"), "options": {"\udfff": ["\ud800"]}}
-    assert parse_program(json.dumps(program)) == program
-    assert parse_program(program_to_line(program)) == program
+    assert FAMILY.parse(json.dumps(program)) == program
+    assert FAMILY.parse(FAMILY.to_line(program)) == program
     bad = {**program, "path": "strem"}
     assert refusal(json.dumps(bad)).path == "$.path"
 
@@ -224,20 +225,20 @@ def test_an_escaped_proto_key_is_still_one() -> None:
 
 
 def test_proto_in_a_text_is_data() -> None:
-    assert parse_program(json.dumps(small(text="__proto__"))) == small(text="__proto__")
+    assert FAMILY.parse(json.dumps(small(text="__proto__"))) == small(text="__proto__")
 
 
 def test_a_value_in_memory_is_checked_like_a_line() -> None:
-    check_program(small())
+    FAMILY.require(small())
     wrong: list[Any] = [[], {**small(), "x": 1}, {**small(), "messages": [{"__proto__": 1}]}]
     for value in wrong:
         with pytest.raises(BadProgram):
-            check_program(value)
+            FAMILY.require(value)
     deep: list[Any] = []
     for _ in range(MAX_DEPTH):
         deep = [deep]
     with pytest.raises(BadProgram, match="levels deep"):
-        check_program({**small(), "messages": deep})
+        FAMILY.require({**small(), "messages": deep})
 
 
 def test_the_trace_schema_takes_runs_refusals_and_the_unsupported() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.features import features
 from agentcore.oracle.ai_sdk.programs import program_of_seed
-from agentcore.oracle.program import check_program
 from agentcore.oracle.shrink import shrink, size
 
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ def first_with(feature: str) -> Json:
 
 def test_a_program_of_which_nothing_matters_becomes_the_smallest() -> None:
     for seed in range(5):
-        smallest = shrink(program_of_seed(seed), lambda _: True)
+        smallest = shrink(program_of_seed(seed), lambda _: True, FAMILY)
         assert {**smallest, "id": "", "path": ""} == {"id": "", "path": "", "messages": [], "script": []}
 
 
@@ -41,11 +41,11 @@ def test_a_program_of_which_nothing_matters_becomes_the_smallest() -> None:
     ],
 )
 def test_what_matters_stays_and_the_rest_goes(feature: str, steps: int, ops: int) -> None:
-    smallest = shrink(first_with(feature), lambda program: feature in features(program))
+    smallest = shrink(first_with(feature), lambda program: feature in features(program), FAMILY)
     assert feature in features(smallest)
-    assert size(smallest)[:2] == (steps, ops)
-    assert size(smallest)[2] < 300
-    check_program(smallest)
+    assert size(smallest, FAMILY)[:2] == (steps, ops)
+    assert size(smallest, FAMILY)[2] < 300
+    FAMILY.require(smallest)
 
 
 def test_shrinking_is_deterministic_and_leaves_its_input_alone() -> None:
@@ -55,7 +55,7 @@ def test_shrinking_is_deterministic_and_leaves_its_input_alone() -> None:
     def holds(candidate: Json) -> bool:
         return "op freeze" in features(candidate)
 
-    assert shrink(program, holds) == shrink(again, holds)
+    assert shrink(program, holds, FAMILY) == shrink(again, holds, FAMILY)
     assert program == again
 
 
@@ -69,7 +69,7 @@ def test_hooks_move_with_the_steps_they_belong_to() -> None:
         last = len(candidate["script"]) - 1
         return 0 <= last < len(entries) and bool(entries[last])
 
-    smallest = shrink(program, holds)
+    smallest = shrink(program, holds, FAMILY)
     assert (smallest["script"], smallest["hooks"]) == ([[]], {"model": [[{"throw": ""}]]})
 
 
@@ -91,7 +91,7 @@ def test_paths_follow_the_messages_they_point_to() -> None:
                 return at < len(messages) and messages[at] == texts[2]
         return False
 
-    smallest = shrink(program, holds)
+    smallest = shrink(program, holds, FAMILY)
     assert smallest["messages"] == [texts[2]]
     assert smallest["hooks"]["prepareStep"][0][0]["set"] == ["messages", 0, "content"]
 
@@ -105,7 +105,7 @@ def test_shrinking_ends_when_its_time_is_over() -> None:
         tests.append(candidate)
         return False
 
-    assert shrink(program, holds, seconds=5, clock=lambda: float(next(ticks))) is program
+    assert shrink(program, holds, FAMILY, seconds=5, clock=lambda: float(next(ticks))) is program
     assert 0 < len(tests) <= 5
 
 
@@ -117,5 +117,5 @@ def test_what_never_holds_is_tried_once_each() -> None:
         tests.append(str(candidate))
         return False
 
-    assert shrink(program, holds) is program
+    assert shrink(program, holds, FAMILY) is program
     assert len(tests) == len({*tests}) > 50

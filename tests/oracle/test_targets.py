@@ -15,7 +15,7 @@ import pytest
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle import targets
-from agentcore.oracle.targets import TARGETS, Target, TargetError, command
+from agentcore.oracle.targets import TARGETS, Target, TargetError, command, sources
 from oracle.drivers import TESTS
 
 NAME: Final = "ai-sdk@6.0.134"
@@ -78,7 +78,7 @@ def test_a_package_is_installed_once_beside_its_driver(tools: FakeTools, cache: 
     assert place.parent.parent == cache
     for own in ("driver.mjs", "package.json", "package-lock.json", ".npmrc"):
         assert (place / own).read_bytes() == (SOURCES / "ai_sdk_6" / own).read_bytes()
-    for shared in ("lines.mjs", "ops.mjs", *TARGETS["ai-sdk@6.0.134"].shared):
+    for shared in ("ai_sdk.mjs", "lines.mjs", "ops.mjs"):
         assert (place.parent / shared).read_bytes() == (SOURCES / shared).read_bytes()
     assert (place / "node_modules").is_dir()
     assert command(NAME) == (node, driver)
@@ -111,7 +111,7 @@ def test_another_driver_has_another_place(
     tools: FakeTools, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = tmp_path / "changed"
-    for name in (*TARGETS["ai-sdk@6.0.134"].shared, *(f"ai_sdk_6/{own}" for own in targets._OWN)):
+    for name in sources(TARGETS[NAME]):
         (changed / name).parent.mkdir(parents=True, exist_ok=True)
         (changed / name).write_bytes((SOURCES / name).read_bytes() + b"\n")
     _, before = command(NAME)
@@ -179,8 +179,7 @@ def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:
         names = {*wheel.namelist()}
     targets_folder = "agentcore/oracle/targets"
     for target in TARGETS.values():
-        assert {f"{targets_folder}/{name}" for name in target.shared} <= names
-        assert {f"{targets_folder}/{target.folder}/{name}" for name in targets._OWN} <= names
+        assert {f"{targets_folder}/{name}" for name in sources(target)} <= names
     schemas = {f"agentcore/schemas/{file.name}" for file in (here / "agentcore" / "schemas").iterdir()}
     assert len(schemas) >= 3
     assert schemas <= names

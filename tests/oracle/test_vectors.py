@@ -10,9 +10,11 @@ import pytest
 
 from agentcore.compat.ai_sdk import profiles
 from agentcore.errors import AgentCoreError
+from agentcore.oracle.ai_sdk.family import FAMILY
+from agentcore.oracle.ai_sdk.program import PATHS
 from agentcore.oracle.ai_sdk.reference import trace
 from agentcore.oracle.compare import differences
-from agentcore.oracle.vectors import PATHS, Vector, VectorError, load, pretty, record, replay, write
+from agentcore.oracle.vectors import Vector, VectorError, load, pretty, record, replay, write
 from oracle.drivers import TESTS, small
 
 FOLDER: Final = TESTS.parent / "spec" / "vectors"
@@ -55,7 +57,10 @@ def test_every_program_recorded_of_a_later_version_gives_another_trace_than_the_
     later = [vector for vector in VECTORS if vector.profile != PROFILES[0]]
     for vector in later:
         first = {path: trace(vector.on(path), f"{PROFILES[0]}/{path}") for path in PATHS}
-        assert any(differences(vector.traces[path], json.loads(json.dumps(first[path]))) for path in PATHS)
+        assert any(
+            differences(vector.traces[path], json.loads(json.dumps(first[path])), FAMILY.comparison)
+            for path in PATHS
+        )
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -123,7 +128,7 @@ def test_vectors_are_loaded_in_the_order_of_their_names_from_all_folders_below(t
 
 def test_a_new_vector_is_recorded_on_both_paths_and_then_holds(tmp_path: Path) -> None:
     vector = Vector(file=tmp_path / "new.json", title="t", claims=("C1",), program=PROGRAM, traces={})
-    [recorded] = record([vector], REFERENCE)
+    [recorded] = record([vector], REFERENCE, FAMILY)
     assert [path for path, _ in recorded.differences] == ["stream", "generate"]
     write(recorded.vector)
     [read] = load(tmp_path)
@@ -134,7 +139,7 @@ def test_a_new_vector_is_recorded_on_both_paths_and_then_holds(tmp_path: Path) -
 def test_a_driver_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
     vector = Vector(file=tmp_path / "new.json", title="t", claims=("C1",), program=PROGRAM, traces={})
     with pytest.raises(VectorError, match="new, stream: the driver did not answer"):
-        list(record([vector], (sys.executable, "-c", "")))
+        list(record([vector], (sys.executable, "-c", ""), FAMILY))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -11,8 +11,11 @@ from agentcore.compat.ai_sdk.convert import Conversion
 from agentcore.compat.ai_sdk.profiles import AiSdkProfile
 from agentcore.compat.ai_sdk.settings import Hooks, Tool
 from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, Ref, Slot, Value
-from agentcore.compat.js import fields, get, in_object_order, is_nullish
+from agentcore.compat.js import fields, get, in_object_order, is_nullish, picked
 from agentcore.compat.views import Desk, View
+
+_SENT: Final = ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
+_CALLED: Final = ("toolCallId", "toolName", "input")
 
 
 class HookError(Exception):
@@ -86,9 +89,14 @@ class Calls:
         self.hooks = hooks
         self.by_function: dict[str, Tool] = {}
         self.tools: Value = UNDEFINED if tools is None else self._tools(tools)
-        self.conversion = Conversion(
-            store=self.store,
-            to_model_output=self._to_model_output,
+
+    @property
+    def conversion(self) -> Conversion:
+        """How messages are made of content. Made on use: kept, it and the calls would hold each other."""
+        profile = self.profile
+        return Conversion(
+            self.store,
+            self._to_model_output,
             errors_named=profile.errors_named,
             outputs_through_json=profile.outputs_through_json,
             results_in_call_order=profile.results_in_call_order,
@@ -140,10 +148,7 @@ class Calls:
         tool is none.
         """
         store = self.store
-        own = {
-            key: get(store, part, key)
-            for key in ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
-        }
+        own = {key: get(store, part, key) for key in _SENT}
         call: dict[str, Value] = {"type": "tool-call", **own, "input": store.load(sent)}
         if not is_nullish(self.tool(known, own["toolName"])):
             return store.object(call)
@@ -161,7 +166,7 @@ class Calls:
 
     def invalid_result(self, call: Ref) -> Ref:
         """The tool error that an invalid call is answered with."""
-        read = {key: get(self.store, call, key) for key in ("toolCallId", "toolName", "input")}
+        read = picked(self.store, call, _CALLED)
         message = self.conversion.error_text(get(self.store, call, "error"))
         return self.store.object({"type": "tool-error", **read, "error": message, "dynamic": True})
 
@@ -209,7 +214,7 @@ class Calls:
         execute = self._field(tool, "execute")
         if is_nullish(execute) or (self.profile.runs_only_functions and not isinstance(execute, Function)):
             return None
-        read: dict[str, Value] = {key: get(store, call, key) for key in ("toolCallId", "toolName", "input")}
+        read: dict[str, Value] = picked(store, call, _CALLED)
         metadata = get(store, call, "providerMetadata")
         rest: dict[str, Value] = {
             "dynamic": self._field(tool, "type") == "dynamic",
@@ -218,7 +223,7 @@ class Calls:
         event = self._event(call, step)
         notify(self.desk, "onToolCallStart", self.hooks.on_tool_call_start, lambda: self._told(event))
         try:
-            output = self._execute(execute, read["input"], step, call)
+            output = self._execute(execute, get(store, call, "input"), step, call)
         except HookError as error:
             thrown = error_cell(self.desk, error.original)
             result = store.object({"type": "tool-error", **read, "error": thrown, **rest})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Heap, Ref, Value
+from agentcore.compat.heap import UNDEFINED, Heap, Ref, Store, Value
 
 
 @attrs.define
@@ -30,6 +31,14 @@ class Snapshot:
     step: int
     holders: Mapping[str, Value]
     heap: Heap
+
+    def plain(self, holder: str) -> Any:
+        """What a holder held, as plain JSON.
+
+        Raises:
+            KeyError: if there is no such holder at this moment.
+        """
+        return Store.of(self.heap).plain(self.holders[holder])
 
     @property
     def heap_size(self) -> int:

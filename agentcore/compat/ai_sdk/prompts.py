@@ -19,6 +19,7 @@ from agentcore.compat.js import (
     is_nullish,
     iterated,
     or_else,
+    picked,
     text,
 )
 from agentcore.errors import InvalidDataContentError
@@ -31,6 +32,8 @@ _MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "pr
 _CALL: Final = frozenset({"type", "toolCallId", "toolName", "input", "providerExecuted", "providerOptions"})
 _RESULT: Final = frozenset({"type", "toolCallId", "toolName", "output", "providerOptions"})
 _RESPONSE: Final = frozenset({"type", "approvalId", "approved", "reason"})
+# Hooks see fields in this order, whatever the hash seed.
+_SORTED: Final = {names: tuple(sorted(names)) for names in (_TEXT, _CALL, _RESPONSE)}
 
 
 @sealed
@@ -185,9 +188,7 @@ def _tool_parts(store: Store, parts: Iterable[Value], rules: PromptRules) -> lis
 
 
 def _copy(store: Store, part: Value, names: frozenset[str]) -> Ref:
-    return store.derive(
-        store.object({name: get(store, part, name) for name in sorted(names)}), part, fields=names
-    )
+    return store.derive(store.object(picked(store, part, _SORTED[names])), part, fields=names)
 
 
 def _result(store: Store, part: Value, rules: PromptRules) -> Ref:
@@ -302,21 +303,23 @@ def _flat(store: Store, content: Value) -> Iterable[Value]:
 
 def _approved_calls(store: Store, messages: Iterable[Value]) -> list[Value]:
     calls: dict[Value, Value] = {}
-    messages = list(messages)
+    answers: list[Value] = []
     for message in messages:
-        content = get(store, message, "content")
-        if get(store, message, "role") == "assistant" and is_array(store, content):
+        role = get(store, message, "role")
+        if role == "tool":
+            answers.append(get(store, message, "content"))
+        elif role == "assistant" and is_array(store, content := get(store, message, "content")):
             for part in elements(store, content):
                 if get(store, part, "type") == "tool-approval-request":
                     approval_id, call_id = get(store, part, "approvalId"), get(store, part, "toolCallId")
                     if approval_id is not UNDEFINED and call_id is not UNDEFINED:
                         calls[approval_id] = call_id
-    answered: list[Value] = []
-    for message in messages:
-        if get(store, message, "role") == "tool":
-            parts = iterated(store, get(store, message, "content"))
-            responses = (p for p in parts if get(store, p, "type") == "tool-approval-response")
-            answered.extend(calls.get(get(store, part, "approvalId"), UNDEFINED) for part in responses)
+    answered = [
+        calls.get(get(store, part, "approvalId"), UNDEFINED)
+        for content in answers
+        for part in iterated(store, content)
+        if get(store, part, "type") == "tool-approval-response"
+    ]
     return [call_id for call_id in answered if call_id]
 
 

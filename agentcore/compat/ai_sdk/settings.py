@@ -45,6 +45,12 @@ class Model:
     answer: Callable[[ObjectView], Sequence[Mapping[str, Any]]]
     on_parts: Callable[[Any], None] | None = None
 
+    @classmethod
+    def scripted(cls, *answers: Sequence[Mapping[str, Any]], id: str = "scripted") -> Model:  # noqa: A002
+        """A model for one run, which gives these answers in turn, and after them none."""
+        left = iter(answers)
+        return cls(id=id, answer=lambda _: next(left, ()))
+
 
 @attrs.frozen(kw_only=True)
 class Hooks:

@@ -162,6 +162,11 @@ class Recording:
             fields[key] = self.desk.slot(options[key]) if key in options else UNDEFINED
         return self.desk.view(self.store.object(fields), ("execute",))
 
+    def close(self) -> None:
+        """Lets go of the run: hooks and cells refer to each other, and are freed here and not by a search."""
+        self.store.cells.clear()
+        vars(self).clear()
+
     # ---------------------------------------------------------------- the trace
 
     def trace(self) -> dict[str, Any]:
@@ -227,7 +232,11 @@ def trace(program: Mapping[str, Any], profile: str | None = None) -> dict[str, A
     """The trace of a program under a profile (without one: the AI SDK 6 path that the program names)."""
     if profile == "immutable":
         return immutable.trace(program)
-    return Recording(PROFILES[profile or _PATHS[program["path"]]], program).trace()
+    recording = Recording(PROFILES[profile or _PATHS[program["path"]]], program)
+    try:
+        return recording.trace()
+    finally:
+        recording.close()
 
 
 __all__ = ["HookError", "Recording", "trace"]

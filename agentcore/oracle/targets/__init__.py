@@ -6,55 +6,73 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 import platformdirs
 
 from agentcore.errors import AgentCoreError
-from agentcore.values import frozen
 
 
 class TargetError(AgentCoreError):
     """A target could not be set up; the message says what is missing or what the installer said."""
 
 
-@frozen
+@attrs.frozen(kw_only=True)
 class Target:
-    """A package that can be driven: its name and version, where its driver is, and the modules it shares."""
+    """A package that can be driven, and how.
 
+    `profile` is what it is expected to do (`ai-sdk-6` for both paths of that), `package` its name and
+    version. `folder` holds its driver and what pins it for `installer`: for npm `driver.mjs`, `package.json`,
+    `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`, which pins all there is to
+    install. `files` are more files of the driver, which other targets may have too. All are named as they lie
+    in this package, and lie alike where the target is installed.
+    """
+
+    profile: str
     package: str
     folder: str
-    shared: tuple[str, ...] = attrs.field(kw_only=True)
-
-    @property
-    def profile(self) -> str:
-        """What the profiles of its paths are called before the path: `ai-sdk-6`."""
-        return self.folder.replace("_", "-")
+    files: tuple[str, ...] = ()
+    installer: Literal["npm", "pip"] = "npm"
 
 
 _AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
 _MASTRA: Final = (
-    *("lines.mjs", "mastra.mjs", "mastra_models.mjs", "mastra_ops.mjs"),
-    *("mastra_quiet.mjs", "mastra_show.mjs", "ops.mjs"),
+    *("lines.mjs", "ops.mjs", "mastra.mjs"),
+    *("mastra_models.mjs", "mastra_ops.mjs", "mastra_quiet.mjs", "mastra_show.mjs"),
 )
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
-        "ai-sdk@6.0.134": Target(package="ai@6.0.134", folder="ai_sdk_6", shared=_AI_SDK),
-        "ai-sdk@7.0.173": Target(package="ai@7.0.173", folder="ai_sdk_7", shared=_AI_SDK),
-        "mastra@1.71.0": Target(package="@mastra/core@1.71.0", folder="mastra_1_71", shared=_MASTRA),
-        "mastra@1.0.4": Target(package="@mastra/core@1.0.4", folder="mastra_1_0", shared=_MASTRA),
+        "ai-sdk@6.0.134": Target(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6", files=_AI_SDK),
+        "ai-sdk@7.0.173": Target(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7", files=_AI_SDK),
+        "mastra@1.71.0": Target(
+            profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71", files=_MASTRA
+        ),
+        "mastra@1.0.4": Target(
+            profile="mastra@1.0.4", package="@mastra/core@1.0.4", folder="mastra_1_0", files=_MASTRA
+        ),
     }
 )
 """Targets by the name that `agentcore check --target` takes."""
 
-_OWN: Final = ("driver.mjs", "package.json", "package-lock.json", ".npmrc")
+_OWN: Final = MappingProxyType(
+    {
+        "npm": ("driver.mjs", "package.json", "package-lock.json", ".npmrc"),
+        "pip": ("driver.py", "requirements.txt"),
+    }
+)
 _INSTALL_SECONDS: Final = 300
+
+
+def sources(target: Target) -> tuple[str, ...]:
+    """The files that a target is set up from, as they are named in this package."""
+    return *target.files, *(f"{target.folder}/{name}" for name in _OWN[target.installer])
 
 
 def command(name: str) -> tuple[str, ...]:
@@ -68,9 +86,33 @@ def command(name: str) -> tuple[str, ...]:
     """
     if name not in TARGETS:
         raise TargetError(f"no target is named {name!r}; there are {', '.join(TARGETS)}")
+    target = TARGETS[name]
+    return (_by_npm if target.installer == "npm" else _by_pip)(target)
+
+
+def _by_npm(target: Target) -> tuple[str, ...]:
     node, npm = _found("node"), _found("npm")
-    place = _installed(TARGETS[name], npm)
-    return (node, str(place / "driver.mjs"))
+
+    def install(place: Path) -> None:
+        _run(target, [npm, "ci", "--no-audit", "--no-fund"], place)
+
+    return (node, str(_installed(target, install) / "driver.mjs"))
+
+
+def _by_pip(target: Target) -> tuple[str, ...]:
+    def install(place: Path) -> None:
+        _run(target, [sys.executable, "-m", "venv", "--clear", "venv"], place)
+        # Without dependencies: what is not pinned is not installed.
+        pip = ("-m", "pip", "install", "--no-deps", "--disable-pip-version-check", "--no-input")
+        _run(target, [_python(place), *pip, "-r", "requirements.txt"], place)
+
+    place = _installed(target, install)
+    # -E and -s: nothing but its own environment, whatever this process was started with.
+    return (_python(place), "-E", "-s", str(place / "driver.py"))
+
+
+def _python(place: Path) -> str:
+    return str(place / "venv" / "bin" / "python")
 
 
 def _found(program: str) -> str:
@@ -80,17 +122,18 @@ def _found(program: str) -> str:
     return path
 
 
-def _installed(target: Target, npm: str) -> Path:
+def _installed(target: Target, install: Callable[[Path], None]) -> Path:
+    """The folder of the installed target; another one for every change of what it is set up from."""
     with as_file(files(__package__)) as source:
-        names = [*target.shared, *(f"{target.folder}/{name}" for name in _OWN)]
+        names = sources(target)
         digest = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()[:16]
         root = _cache() / f"{target.folder}-{digest}"
         place = root / target.folder
         if not (root / "complete").exists():
-            place.mkdir(parents=True, exist_ok=True)
             for name in names:
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source / name, root / name)
-            _run_npm(npm, place, target.package)
+            install(place)
             (root / "complete").touch()
     return place
 
@@ -100,17 +143,15 @@ def _cache() -> Path:
     return Path(named) if named else platformdirs.user_cache_path("agentcore") / "targets"
 
 
-def _run_npm(npm: str, place: Path, package: str) -> None:
+def _run(target: Target, argv: Sequence[str], place: Path) -> None:
     try:
-        done = subprocess.run(  # noqa: S603 - npm, with fixed arguments
-            [npm, "ci", "--no-audit", "--no-fund"],
-            cwd=place,
-            capture_output=True,
-            text=True,
-            timeout=_INSTALL_SECONDS,
-            check=False,
+        done = subprocess.run(  # noqa: S603 - an installer, with fixed arguments
+            argv, cwd=place, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise TargetError(f"npm did not install {package} within {_INSTALL_SECONDS} seconds") from None
+        raise TargetError(
+            f"{target.installer} did not install {target.package} within {_INSTALL_SECONDS} seconds"
+        ) from None
     if done.returncode:
-        raise TargetError(f"npm could not install {package}: {done.stderr.strip()[-2000:]}")
+        said = done.stderr.strip() or done.stdout.strip()
+        raise TargetError(f"{target.installer} could not install {target.package}: {said[-2000:]}")

@@ -224,11 +224,15 @@ async function stream(recording) {
   }
 }
 
+function check(program) {
+  if (!Array.isArray(program.messages) || !Array.isArray(program.script)) throw new TypeError('messages and script are lists');
+}
+
 // `sdk` is what the package exports, with its name, the version of its models, and how to read a result's messages.
 export function drive(sdk) {
   serve(async (program) => {
     drawn.clear();
     const recording = new Recording(sdk, program);
     return recording.trace(await (program.path === 'stream' ? stream : generate)(recording));
-  });
+  }, check);
 }

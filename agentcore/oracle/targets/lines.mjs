@@ -8,40 +8,43 @@ function write(line) {
   return new Promise((resolve) => (out(line + '\n') ? resolve() : process.stdout.once('drain', resolve)));
 }
 
-// `run` gives the trace of a program. Up to `atOnce` programs are run side by side; answers keep the programs' order.
-// `required` are the fields that a program has, each of them a list.
-export function serve(run, { atOnce = 1, required = ['messages', 'script'] } = {}) {
-  filter(run, atOnce, required).catch((error) => {
+const badProgram = (id, message) => ({ id, error: { name: 'BadProgram', message } });
+
+// `check` throws for a value that is no program; `refusal` is the answer to it. Up to `atOnce` programs are run side by side; the
+// answers keep the order of the programs.
+export function serve(run, check, refusal = badProgram, { atOnce = 1 } = {}) {
+  filter((line) => answered(line, run, check, refusal), atOnce).catch((error) => {
     console.error(error);
     process.exit(1);
   });
 }
 
-async function filter(run, atOnce, required) {
+async function filter(answer, atOnce) {
   // A promise of the package that nobody awaits (a hung run leaves one) is not the driver's failure.
   process.on('unhandledRejection', () => {});
-  const asked = [];
+  const running = [];
   let written = Promise.resolve();
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
-    const answer = answered(line, run, required);
-    const before = written;
-    written = Promise.all([answer, before]).then(([text]) => write(text));
-    asked.push(written);
-    if (asked.length >= atOnce) await asked.shift();
+    written = inOrder(answer(line), written);
+    running.push(written);
+    if (running.length >= atOnce) await running.shift();
   }
   await written;
 }
 
-async function answered(line, run, required) {
+async function inOrder(answer, before) {
+  const [text] = await Promise.all([answer, before]);
+  await write(text);
+}
+
+async function answered(line, run, check, refusal) {
   let program;
   try {
     program = JSON.parse(line);
-    for (const field of required) {
-      if (!Array.isArray(program[field])) throw new TypeError(`${field} is no list`);
-    }
+    check(program);
   } catch (error) {
-    return JSON.stringify({ id: program?.id, error: { name: 'BadProgram', message: error.message } });
+    return JSON.stringify(refusal(program?.id, error.message));
   }
   return JSON.stringify(await run(program));
 }

@@ -273,7 +273,13 @@ async function answered(sdk, program) {
   return runs.run(recording, () => Promise.race([recording.run(), timedOut]));
 }
 
+function check(program) {
+  if (program === null || typeof program !== 'object' || Array.isArray(program)) throw new TypeError('a program is an object');
+}
+
+const refusal = (id, message) => ({ id, driverError: `BadProgram: ${message}` });
+
 // `sdk` is what the package exports, and `looseObject`, a schema that takes every object.
 export function drive(sdk) {
-  serve((program) => answered(sdk, program), { atOnce: AT_ONCE, required: [] });
+  serve((program) => answered(sdk, program), check, refusal, { atOnce: AT_ONCE });
 }

@@ -1,0 +1,236 @@
+"""Pictures of runs: who holds what, what a model was shown, what was measured. Needs the extra `pictures`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import networkx as nx
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from agentcore.compat import Snapshot
+from agentcore.compat.heap import Heap, Ref
+from agentcore.values import sealed
+
+__all__ = ["Picture", "alias_graph", "curves", "timeline"]
+
+_SHARED: Final = "#f4b183"
+_OWN: Final = "#dddddd"
+_HOLDER: Final = "#9dc3e6"
+_WRITTEN: Final = "#c00000"
+_NEW: Final = "#c6e0b4"
+_WIDTH: Final = 22
+_COLUMN: Final = 38
+# The same picture gives the same file.
+_STYLE: Final[Any] = {"svg.hashsalt": "agentcore", "svg.fonttype": "none", "font.size": 8}
+
+
+@sealed
+@attrs.frozen
+class Picture:
+    """A picture as SVG text; notebooks show it."""
+
+    svg: str = attrs.field(repr=False)
+
+    def save(self, file: Path) -> None:
+        """Writes the picture to a file."""
+        file.write_text(self.svg, encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+# ---------------------------------------------------------------- who holds what
+
+
+@attrs.frozen(kw_only=True)
+class _Node:
+    name: str
+    label: str
+    layer: int
+    holders: frozenset[str]
+
+
+def alias_graph(
+    snapshot: Snapshot,
+    holders: Sequence[str] = ("caller", "initial", "response", "prompt"),
+    *,
+    written: Iterable[int] = (),
+    deepest: int = 4,
+) -> Picture:
+    """Who holds what at a moment: holders, and the lists, messages, contents and parts that they reach.
+
+    What several holders reach is orange: a write there is seen through all of them. A red rim is for the
+    addresses in `written` (`Finding.write.address`). `deepest` is how many levels below a holder are drawn.
+
+    Raises:
+        KeyError: for a holder that the snapshot has not.
+    """
+    nodes, edges = _reached(snapshot, holders, deepest)
+    rim = set(written)
+    graph: nx.DiGraph[str] = nx.DiGraph(edges)
+    graph.add_nodes_from(holders)
+    # The layout puts what comes first at the bottom.
+    columns: dict[int, list[str]] = {0: [*reversed(holders)]}
+    for node in reversed(nodes.values()):
+        columns.setdefault(node.layer + 1, []).append(node.name)
+    rows = max(map(len, columns.values()))
+    with rc_context(_STYLE):
+        figure, axes = _canvas(2.1 * len(columns), 0.42 * rows + 0.9)
+        place = nx.multipartite_layout(graph, subset_key=columns)
+        nx.draw_networkx_edges(graph, place, ax=axes, edge_color="#888888", arrowsize=7, node_size=900)
+        for name in holders:
+            _box(axes, place[name], name, _HOLDER)
+        for address, node in nodes.items():
+            colour = _SHARED if len(node.holders) > 1 else _OWN
+            _box(axes, place[node.name], node.label, colour, rim=address in rim)
+        axes.legend(handles=_legend(rim=bool(rim)), loc="lower center", ncols=4, frameon=False)
+        axes.set_title(f"{snapshot.moment}, step {snapshot.step}", loc="left")
+        return _drawn(figure)
+
+
+def _box(axes: Axes, place: Iterable[float], label: str, colour: str, *, rim: bool = False) -> None:
+    edge, width = (_WRITTEN, 2.0) if rim else ("#666666", 0.7)
+    box = {"boxstyle": "round", "facecolor": colour, "edgecolor": edge, "linewidth": width}
+    x, y = place
+    axes.text(x, y, label, ha="center", va="center", bbox=box)
+
+
+def _legend(*, rim: bool) -> list[Patch]:
+    kinds = [Patch(color=_HOLDER, label="holder"), Patch(color=_SHARED, label="held by several")]
+    kinds.append(Patch(color=_OWN, label="held by one"))
+    if rim:
+        kinds.append(Patch(facecolor="white", edgecolor=_WRITTEN, label="written"))
+    return kinds
+
+
+def _reached(
+    snapshot: Snapshot, holders: Sequence[str], deepest: int
+) -> tuple[dict[int, _Node], list[tuple[str, str]]]:
+    nodes: dict[int, _Node] = {}
+    edges: dict[tuple[str, str], None] = {}
+    for name in holders:
+        queue = [(name, snapshot.holders[name], 0)]
+        seen: set[int] = set()
+        for source, value, layer in queue:
+            if not isinstance(value, Ref) or layer >= deepest:
+                continue
+            before = nodes.get(value.address)
+            node = _Node(
+                name=f"@{value.address}",
+                label=_label(snapshot.heap, value),
+                layer=layer if before is None else before.layer,
+                holders=frozenset({name}) if before is None else before.holders | {name},
+            )
+            nodes[value.address] = node
+            edges[source, node.name] = None
+            if value.address not in seen:
+                seen.add(value.address)
+                queue.extend((node.name, child, layer + 1) for _, child in snapshot.heap.children(value))
+    return nodes, list(edges)
+
+
+def _label(heap: Heap, ref: Ref) -> str:
+    cell = heap.cell(ref)
+    if isinstance(cell, tuple):
+        return f"{len(cell)} in a list"
+    kind = cell.get("role", cell.get("type"))
+    said = cell.get("text", cell.get("content"))
+    name = str(kind) if isinstance(kind, str) else "{" + ", ".join(list(cell)[:3]) + "}"
+    return f"{name}: {_short(said)}" if isinstance(said, str) else name
+
+
+def _short(text: str, width: int = _WIDTH) -> str:
+    text = text.replace("\n", " / ")
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+# ---------------------------------------------------------------- what each step saw
+
+
+def timeline(prompts: Sequence[Sequence[Mapping[str, Any]]], title: str = "") -> Picture:
+    """What the model was shown: a column a step, a line a message (plain JSON, as `CompatRun.prompts`).
+
+    A message that differs from the one in the same place of the step before is orange, one more is green.
+    """
+    rows = [max(_height(prompt, row) for prompt in prompts) for row in range(max(map(len, prompts)))]
+    with rc_context(_STYLE):
+        figure, axes = _canvas(2.7 * len(prompts), 0.16 * sum(rows) + 0.8)
+        axes.set_xlim(-0.5, len(prompts) - 0.5)
+        axes.set_ylim(sum(rows) + 0.5, -2)
+        for step, prompt in enumerate(prompts):
+            before = prompts[step - 1] if step else prompt
+            axes.text(step, -1, f"step {step}", ha="center", va="center", weight="bold")
+            for row, message in enumerate(prompt):
+                middle = sum(rows[:row]) + rows[row] / 2
+                label = "\n".join(_lines(message))
+                _box(axes, (step, middle), label, _colour(message, before[row : row + 1]))
+        axes.set_title(title, loc="left")
+        return _drawn(figure)
+
+
+def _colour(message: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> str:
+    if not before:
+        return _NEW
+    return _OWN if before[0] == message else _SHARED
+
+
+def _height(prompt: Sequence[Mapping[str, Any]], row: int) -> float:
+    # A box has its lines and its rim.
+    return len(_lines(prompt[row])) + 1.4 if row < len(prompt) else 0
+
+
+def _lines(message: Mapping[str, Any]) -> list[str]:
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    said = [line for part in parts for line in _part(part).splitlines()] or ["(nothing)"]
+    return [_short(f"{message['role']}: {said[0]}", _COLUMN), *(_short(line, _COLUMN) for line in said[1:])]
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    match part.get("type"):
+        case "text" | "reasoning":
+            return str(part.get("text"))
+        case "tool-call":
+            return f"calls {part['toolName']}"
+        case "tool-result":
+            output = part["output"]
+            return f"gets {output.get('value') if isinstance(output, Mapping) else output}"
+    return str(part.get("type"))
+
+
+# ---------------------------------------------------------------- measurements
+
+
+def curves(points: Mapping[str, Mapping[float, float]], *, x: str, y: str, title: str = "") -> Picture:
+    """Measurements by name, each a mapping of x to y, on logarithmic scales."""
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(6, 3.4), layout="tight")
+        axes = figure.add_subplot()
+        for name, measured in points.items():
+            axes.loglog(list(measured), list(measured.values()), marker="o", label=name)
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend(frameon=False)
+        axes.set_title(title, loc="left")
+        return _drawn(figure)
+
+
+def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="tight")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    return figure, axes
+
+
+def _drawn(figure: Figure) -> Picture:
+    target = io.StringIO()
+    figure.savefig(target, format="svg", metadata={"Date": None})
+    return Picture(target.getvalue())

@@ -1,0 +1,31 @@
+"""The AI SDK's format as a family: its versions on both paths, and the immutable core."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agentcore.oracle.ai_sdk.comparison import COMPARISON
+from agentcore.oracle.ai_sdk.program import check, path_of, to_line
+from agentcore.oracle.ai_sdk.programs import random_program
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
+from agentcore.oracle.ai_sdk.shrinking import SHRINKING
+from agentcore.oracle.choices import Choices
+from agentcore.oracle.families import Family
+
+__all__ = ["FAMILY"]
+
+
+def _program(choices: Choices, program_id: str, profile: str) -> dict[str, Any]:
+    return random_program(choices, id=program_id, path=path_of(profile))
+
+
+FAMILY: Final = Family(
+    name="ai-sdk",
+    profiles=PROFILE_NAMES,
+    check=check,
+    to_line=to_line,
+    trace=trace,
+    program=_program,
+    comparison=COMPARISON,
+    shrinking=SHRINKING,
+)
