@@ -7,7 +7,7 @@ import { serve } from './lines.mjs';
 
 const HI = ['hi'];
 const DONE = [[{ type: 'text', text: 'ok' }]];
-const AT_ONCE = 8;
+const AT_ONCE = 16;
 const SOURCES = [['memory', 'remembered'], ['input', 'input'], ['response', 'response'], ['context', 'context']];
 
 class Recording {
@@ -267,10 +267,14 @@ function final({ text, finishReason, steps, tripwire, response }) {
 const late = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds).unref(); });
 
 async function answered(sdk, program) {
-  const recording = new Recording(sdk, program);
   const limit = program.timeoutMs ?? 20000;
   const timedOut = late(limit).then(() => ({ id: program.id, driverError: `no outcome after ${limit} ms` }));
-  return runs.run(recording, () => Promise.race([recording.run(), timedOut]));
+  try {
+    const recording = new Recording(sdk, program);
+    return await runs.run(recording, () => Promise.race([recording.run(), timedOut]));
+  } catch (error) {
+    return { id: program.id, driverError: String(error) };
+  }
 }
 
 function check(program) {

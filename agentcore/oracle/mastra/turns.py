@@ -1,0 +1,233 @@
+"""Random ops for a turn of a processor: changes in place, methods of the list, and what is kept for later."""
+
+# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from agentcore.oracle.choices import Choices
+from agentcore.oracle.mastra.making import TOOLS, Expected, Maker
+from agentcore.oracle.mastra.results import Results
+
+__all__ = ["Turns"]
+
+Json: TypeAlias = dict[str, Any]
+Op: TypeAlias = dict[str, Any]
+# Besides what ends a run, which is kept rare.
+_ENDS: Final = 4
+
+
+class Turns:
+    """Makes the op lists of one program. `stashed` are the names that ops have kept something under."""
+
+    def __init__(self, choices: Choices, make: Maker) -> None:
+        self.choices = choices
+        self.make = make
+        self.results = Results(choices, make)
+        self.stashed: list[str] = []
+
+    def step(self, found: Expected) -> list[Op]:
+        """The ops of a turn before a model call."""
+        choices = self.choices
+        kinds = (self.on_messages, self.on_others, self.on_list, self.on_stash)
+        ops = [choices.sample(kinds)(found) for _ in range(choices.sample((0, 1, 1, 2)))]
+        if not ops or choices.chance(45):
+            ops.append(self.results.of_step(found))
+        return [*ops, self.results.end()] if choices.chance(_ENDS) else ops
+
+    def input(self, found: Expected) -> list[Op]:
+        """The ops of the turn before the first step."""
+        choices = self.choices
+        kinds = (self.on_messages, self.on_list, self.on_systems)
+        ops = [choices.sample(kinds)(found) for _ in range(choices.sample((0, 1, 1, 2)))]
+        if choices.chance(35):
+            ops.append(self.results.of_input(found))
+        return [*ops, self.results.end()] if choices.chance(_ENDS) else ops
+
+    # --- in place ---
+
+    def on_messages(self, found: Expected) -> Op:
+        """Changes of the conversation through its messages."""
+        return self.choices.sample((self._text, self._content, self._array))(found)
+
+    def _text(self, found: Expected) -> Op:
+        choices, make = self.choices, self.make
+        at = self._part(found)
+        if choices.chance(40):
+            return {"op": "set", "at": at, "value": make.mark()}
+        return {"op": "append", "at": at, "value": make.mark()}
+
+    def _part(self, found: Expected) -> list[str | int]:
+        """The path of something in a part of a message."""
+        choices = self.choices
+        if not found.answer or choices.chance(45):
+            index = choices.sample((0, -1 if not found.answer else found.messages - 1))
+            return [index, "content", "parts", 0, "text"]
+        place = choices.integer(0, len(found.answer) - 1)
+        kind = found.answer[place]
+        if kind == "tool-invocation":
+            inside = choices.sample((("args", "a"), ("result", "a")))
+            return [-1, "content", "parts", place, "toolInvocation", *inside]
+        return [-1, "content", "parts", place, "text" if kind == "text" else kind]
+
+    def _content(self, _: Expected) -> Op:
+        choices, make = self.choices, self.make
+        index = choices.sample((0, -1))
+        match choices.sample(("parts", "new", "part", "mirror", "role", "delete")):
+            case "parts":
+                return {"op": "push", "at": [index, "content", "parts"], "value": make.text_part()}
+            case "new":
+                content = {"format": 2, "parts": [make.text_part()]}
+                return {"op": "set", "at": [index, "content"], "value": content}
+            case "part":
+                return {"op": "set", "at": [index, "content", "parts", 0], "value": make.text_part()}
+            case "mirror":
+                return {"op": "set", "at": [index, "content", "content"], "value": make.mark()}
+            case "role":
+                return {"op": "set", "at": [index, "extra"], "value": make.mark()}
+        return {"op": "delete", "at": [index, "content", "content"]}
+
+    def _array(self, found: Expected) -> Op:
+        choices, make = self.choices, self.make
+        on = {"on": "list"} if choices.chance(15) else {}
+        match choices.sample(("push", "replace", "pop", "insert", "reverse", "clear")):
+            case "push":
+                return {"op": "push", **on, "message": make.message()}
+            case "replace":
+                return {"op": "set", **on, "at": [choices.sample((0, -1))], "message": make.message()}
+            case "pop":
+                return {"op": "splice", **on, "start": choices.sample((-1, 0)), "count": 1}
+            case "insert":
+                item = {"message": make.message()}
+                return {"op": "splice", **on, "start": 0, "count": 0, "items": [item]}
+            case "reverse":
+                return {"op": "reverse", **on}
+        return {"op": "splice", **on} if found.length < 2 else {"op": "splice", **on, "start": 1}
+
+    def on_systems(self, found: Expected) -> Op:
+        """Changes of the system messages in place."""
+        choices, make = self.choices, self.make
+        on = "systemMessages"
+        message = {"role": "system", "content": make.mark()}
+        ops: list[Op] = [{"op": "push", "on": on, "value": message}]
+        if found.systems:
+            ops += [
+                {"op": "append", "on": on, "at": [0, "content"], "value": make.mark()},
+                {"op": "set", "on": on, "at": [0, "content"], "value": make.mark()},
+                {"op": "splice", "on": on, "start": 0, "count": 1},
+                {"op": "set", "on": on, "at": [0], "value": message},
+                {"op": "reverse", "on": on},
+            ]
+        return choices.sample(ops)
+
+    def on_others(self, found: Expected) -> Op:
+        """Changes of the arguments beside the messages."""
+        kinds: list[Callable[[Expected], Op]] = [self.on_systems]
+        if found.steps:
+            kinds += [self._steps]
+        if found.tools:
+            kinds += [self._tools]
+        kinds += [self._option] * bool({"providerOptions", "modelSettings"} & {*found.options}) * 2
+        if isinstance(found.options.get("toolChoice"), dict):
+            kinds += [self._tool_choice]
+        if "activeTools" in found.options:
+            kinds += [self._active_tools]
+        return self.choices.sample(kinds)(found)
+
+    def _steps(self, _: Expected) -> Op:
+        push: Op = {"op": "push", "on": "steps", "value": {"text": self.make.mark()}}
+        return self.choices.sample((push, {"op": "splice", "on": "steps"}))
+
+    def _tools(self, _: Expected) -> Op:
+        name = self.choices.sample(TOOLS)
+        ops: tuple[Op, ...] = (
+            {"op": "delete", "on": "tools", "at": [name]},
+            {"op": "set", "on": "tools", "at": [name, "description"], "value": self.make.mark()},
+        )
+        return self.choices.sample(ops)
+
+    def _option(self, found: Expected) -> Op:
+        choices, make = self.choices, self.make
+        ops: list[Op] = []
+        if "providerOptions" in found.options:
+            on = "providerOptions"
+            ops += [
+                {"op": "set", "on": on, "at": ["x", "k"], "value": make.mark()},
+                {"op": "set", "on": on, "at": ["y"], "value": {"k": make.mark()}},
+                {"op": "delete", "on": on, "at": ["x"]},
+            ]
+        if "modelSettings" in found.options:
+            on = "modelSettings"
+            ops += [
+                {"op": "set", "on": on, "at": ["temperature"], "value": choices.integer(0, 9) / 10},
+                {"op": "push", "on": on, "at": ["stopSequences"], "value": make.mark()},
+            ]
+        return choices.sample(ops)
+
+    def _tool_choice(self, _: Expected) -> Op:
+        name = self.choices.sample(TOOLS)
+        return {"op": "set", "on": "toolChoice", "at": ["toolName"], "value": name}
+
+    def _active_tools(self, _: Expected) -> Op:
+        push: Op = {"op": "push", "on": "activeTools", "value": self.choices.sample(TOOLS)}
+        return self.choices.sample((push, {"op": "splice", "on": "activeTools"}))
+
+    # --- what is kept ---
+
+    def on_stash(self, _: Expected) -> Op:
+        """A reference that is kept, or a change through one that was."""
+        choices, make = self.choices, self.make
+        if not self.stashed or choices.chance(40):
+            kind = choices.sample(("array", "message", "systems"))
+            name = make.identity(kind)
+            self.stashed.append(name)
+            if kind == "array":
+                self.results.arrays.append(name)
+            where: Json = {"message": {"at": [choices.sample((0, -1))]}, "systems": {"on": "systemMessages"}}
+            return {"op": "stash", "name": name, **where.get(kind, {})}
+        name = choices.sample(self.stashed)
+        on = f"stash:{name}"
+        if name.startswith("array"):
+            return {"op": "push", "on": on, "message": make.message()}
+        if name.startswith("systems"):
+            return {"op": "push", "on": on, "value": {"role": "system", "content": make.mark()}}
+        path = ["content", "parts", 0, "text"]
+        return {"op": "append", "on": on, "at": path, "value": make.mark()}
+
+    # --- methods of the list ---
+
+    def on_list(self, found: Expected) -> Op:
+        """A method of the message list."""
+        kinds = (self._add, self._add_system, self._remove, self._other_method)
+        return {"op": "list", **self.choices.sample(kinds)(found)}
+
+    def _add(self, _: Expected) -> Json:
+        source = self.choices.sample(("input", "input", "input", "response", "memory", "context"))
+        messages = [self.make.message() for _ in range(self.choices.sample((1, 1, 2)))]
+        return {"call": "add", "messages": messages, "args": [source]}
+
+    def _add_system(self, _: Expected) -> Json:
+        tag = ["tag"] if self.choices.chance(35) else []
+        return {"call": "addSystem", "args": [self.make.system(), *tag]}
+
+    def _remove(self, _: Expected) -> Json:
+        choices = self.choices
+        if choices.chance(12):
+            return {"call": "removeByIds", "ids": choices.sample(("all", ["nobody"]))}
+        return {"call": "removeByIds", "index": choices.sample((0, -1))}
+
+    def _other_method(self, _: Expected) -> Json:
+        choices = self.choices
+        match choices.sample(("replace", "clear", "input", "response", "all")):
+            case "replace":
+                systems = [{"role": "system", "content": self.make.mark()}]
+                return {"call": "replaceAllSystemMessages", "args": [systems]}
+            case "clear":
+                return {"call": "clearSystemMessages", "args": ["tag"] if choices.chance(30) else []}
+            case "input":
+                return {"call": "clearInput"}
+            case "response":
+                return {"call": "clearResponse"}
+        return {"call": "clearAll"}
