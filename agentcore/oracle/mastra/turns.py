@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.choices import Choices
@@ -17,6 +17,12 @@ Json: TypeAlias = dict[str, Any]
 Op: TypeAlias = dict[str, Any]
 # Besides what ends a run, which is kept rare.
 _ENDS: Final = 4
+# What can be written to in a part of an answer.
+_INSIDE: Final[Mapping[str, Sequence[tuple[str | int, ...]]]] = {
+    "text": (("text",),),
+    "reasoning": (("details", 0, "text"),),
+    "tool-invocation": (("toolInvocation", "args", "a"), ("toolInvocation", "result")),
+}
 
 
 class Turns:
@@ -55,22 +61,17 @@ class Turns:
     def _text(self, found: Expected) -> Op:
         choices, make = self.choices, self.make
         at = self._part(found)
-        if choices.chance(40):
-            return {"op": "set", "at": at, "value": make.mark()}
-        return {"op": "append", "at": at, "value": make.mark()}
+        verb = "set" if at[-1] == "result" or choices.chance(40) else "append"
+        return {"op": verb, "at": at, "value": make.mark()}
 
     def _part(self, found: Expected) -> list[str | int]:
         """The path of something in a part of a message."""
         choices = self.choices
-        if not found.answer or choices.chance(45):
-            index = choices.sample((0, -1 if not found.answer else found.messages - 1))
-            return [index, "content", "parts", 0, "text"]
-        place = choices.integer(0, len(found.answer) - 1)
-        kind = found.answer[place]
-        if kind == "tool-invocation":
-            inside = choices.sample((("args", "a"), ("result", "a")))
-            return [-1, "content", "parts", place, "toolInvocation", *inside]
-        return [-1, "content", "parts", place, "text" if kind == "text" else kind]
+        written = [place for place, kind in enumerate(found.answer) if kind in _INSIDE]
+        if not written or choices.chance(45):
+            return [choices.sample((0, found.messages - 1)), "content", "parts", 0, "text"]
+        place = choices.sample(written)
+        return [-1, "content", "parts", place, *choices.sample(_INSIDE[found.answer[place]])]
 
     def _content(self, _: Expected) -> Op:
         choices, make = self.choices, self.make

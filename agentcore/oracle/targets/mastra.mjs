@@ -145,7 +145,7 @@ class Recording {
     const { id, path = 'generate' } = this.program;
     const trace = {
       id,
-      version: 1,
+      version: this.sdk.version,
       path,
       events: this.events,
       received: this.received,
@@ -283,7 +283,7 @@ function check(program) {
 
 const refusal = (id, message) => ({ id, driverError: `BadProgram: ${message}` });
 
-// `sdk` is what the package exports, and `looseObject`, a schema that takes every object.
+// `sdk` is what the package exports, its version, and `looseObject`, a schema that takes every object.
 export function drive(sdk) {
   serve((program) => answered(sdk, program), check, refusal, { atOnce: AT_ONCE });
 }
