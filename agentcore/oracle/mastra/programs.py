@@ -137,7 +137,7 @@ class _Generator:
 
     def processors(self, program: Json) -> None:
         choices = self.choices
-        count = choices.sample((1, 0, 1, 1, 2, 2, 3))
+        count = choices.sample((0, 1, 1, 1, 2, 2, 3))
         places = [choices.sample(("call", "ctor", "ctor")) for _ in range(count)]
         if choices.chance(75) and places:
             places = [places[0]] * count
@@ -146,7 +146,7 @@ class _Generator:
             program["processors"] = [
                 self.processor(f"p{number}", where, found) for number, where in enumerate(places, 1)
             ]
-        if count == 0 or choices.chance(40):
+        if choices.chance(40 if count else 90):
             program["prepareStep"] = self.steps(found)
         if choices.chance(12):
             program["defaultPrepareStep"] = self.steps(found)
