@@ -1,0 +1,61 @@
+"""Dates and drawn ids, as a run makes them.
+
+Mastra orders messages by dates of a millisecond. A real clock makes that order a matter of luck; here time
+stands still but for what a model call takes, so the order is what the rules of the list make of it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from agentcore.compat.heap import DateCell, HeapTypeError, Ref, Store, Value
+from agentcore.compat.js import get
+
+_START: Final = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
+THINKING: Final = 20
+"""How many milliseconds a model call takes: more than a step makes messages."""
+
+
+class Clock:
+    """The time of a run, and the ids that it draws."""
+
+    def __init__(self) -> None:
+        self.now = _START
+        self._drawn = 0
+
+    def think(self) -> None:
+        """Lets the time of a model call pass."""
+        self.now += THINKING
+
+    def draw_id(self) -> str:
+        """An id that no message has."""
+        self._drawn += 1
+        return f"00000000-0000-4000-8000-{self._drawn:012x}"
+
+
+def date(store: Store, time: int) -> Ref:
+    """A new date."""
+    return store.object({"time": time}, DateCell)
+
+
+def is_date(store: Store, value: Value) -> bool:
+    """Whether a value is a date."""
+    return type(value) is Ref and type(store.cells[value.address]) is DateCell
+
+
+def time_of(store: Store, value: Value) -> int:
+    """`value.getTime()`.
+
+    Raises:
+        HeapTypeError: if the value is no date.
+    """
+    if is_date(store, value):
+        return store.cells[value.address]["time"]  # type: ignore[union-attr, index, call-overload, no-any-return]
+    get(store, value, "getTime")
+    raise HeapTypeError("getTime is not a function")
+
+
+def parsed(text: str) -> int:
+    """The moment that an ISO text names, in milliseconds since 1970."""
+    return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)

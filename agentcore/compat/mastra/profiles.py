@@ -1,0 +1,25 @@
+"""Profiles: how one version of Mastra treats messages, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import attrs
+
+
+@attrs.frozen(kw_only=True)
+class MastraProfile:
+    """A version of Mastra's agent loop."""
+
+    name: str
+    version: str
+
+
+MASTRA_1_71: Final = MastraProfile(name="mastra@1.71.0", version="1.71.0")
+
+PROFILES: Final[Mapping[str, MastraProfile]] = MappingProxyType(
+    {profile.name: profile for profile in (MASTRA_1_71,)}
+)
+"""The profiles by their names."""
