@@ -155,7 +155,7 @@ def test_a_run_that_takes_too_long_is_no_trace(driver: Driver) -> None:
 
 def test_programs_run_side_by_side_are_answered_in_their_order(argv: tuple[str, ...]) -> None:
     throwing = {"id": "first", "script": [[{"type": "throw", "message": "#1"}]], "fallbackModels": ["second"]}
-    programs = [throwing, *({"id": number} for number in range(40))]
+    programs: list[Json] = [throwing, *({"id": number} for number in range(40))]
     lines = [json.dumps(program) for program in programs]
     done = subprocess.run(
         argv, input="\n".join([*lines, "7", "{"]), capture_output=True, text=True, check=True, timeout=60
