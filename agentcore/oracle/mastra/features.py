@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.choices import RandomChoices
 from agentcore.oracle.mastra.programs import random_program
+from agentcore.oracle.mastra.wellformed import every_op
 
 __all__ = ["FEATURES", "features", "statistics"]
 
@@ -99,7 +100,7 @@ def features(program: Json) -> set[str]:
         *(f"script {what}" for what in _of_script(program)),
         *(f"tool {field}" for tool in program.get("tools", {}).values() for field in tool),
         *(f"processors {what}" for what in _of_places(program)),
-        *(what for op in _ops(program) for what in _of_op(op)),
+        *(what for op in every_op(program) for what in _of_op(op)),
     }
     return found & _KNOWN
 
@@ -177,11 +178,6 @@ def _of_places(program: Json) -> Iterator[str]:
 def _steps(program: Json) -> Iterator[dict[str, list[Json]]]:
     yield from (processor.get("steps", {}) for processor in program.get("processors", []))
     yield from (program.get(name, {}) for name in ("prepareStep", "defaultPrepareStep"))
-
-
-def _ops(program: Json) -> Iterator[Json]:
-    yield from (op for steps in _steps(program) for ops in steps.values() for op in ops)
-    yield from (op for processor in program.get("processors", []) for op in processor.get("input", []))
 
 
 def _of_op(op: Json) -> Iterator[str]:

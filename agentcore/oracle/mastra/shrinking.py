@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.families import Shrinking
+from agentcore.oracle.mastra.wellformed import every_op, is_well_formed
 from agentcore.oracle.places import Place, at, has, put, without
 
 __all__ = ["SHRINKING"]
@@ -17,10 +18,7 @@ _EVERY: Final = "*"
 
 
 def _steps_and_ops(program: Json) -> tuple[int, int]:
-    processors = program.get("processors", [])
-    lists = [ops for place in _turns(program) for ops in at(program, place).values()]
-    inputs = [processor.get("input", []) for processor in processors]
-    return len(program.get("script", [])), sum(len(ops) for ops in (*lists, *inputs))
+    return len(program.get("script", [])), sum(1 for _ in every_op(program))
 
 
 def _turns(program: Json) -> list[Place]:
@@ -96,4 +94,5 @@ SHRINKING: Final = Shrinking(
     names=frozenset({"id", "toolCallId", "toolName", "op"}),
     measure=_steps_and_ops,
     edits=(_script, _ops_by_step, _one_place),
+    within=is_well_formed,
 )
