@@ -16,6 +16,8 @@ _START: Final = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
 THINKING: Final = 20
 """How many milliseconds a model call takes: more than a step makes messages."""
 
+_MOMENT: Final = 2
+
 
 class Clock:
     """The time of a run, and the ids that it draws."""
@@ -27,6 +29,10 @@ class Clock:
     def think(self) -> None:
         """Lets the time of a model call pass."""
         self.now += THINKING
+
+    def pass_by(self, latest: int) -> None:
+        """Lets a little time pass, enough for the dates given in advance, of messages that came at once."""
+        self.now = max(self.now, latest if latest < self.now + THINKING else 0) + _MOMENT
 
     def draw_id(self) -> str:
         """An id that no message has."""

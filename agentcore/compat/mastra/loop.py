@@ -46,6 +46,7 @@ class _Step:
 
     fields: Fields
     answered: Answered
+    early: Mapping[Slot, tooling.Answer]
 
 
 class MastraLoop:
@@ -64,6 +65,7 @@ class MastraLoop:
         self.caller = self.store.object({name: self.store.load(value) for name, value in own.items()})
         self.options = {name: get(self.store, self.caller, name) for name in _OPTIONS}
         self.fallbacks = self._fallbacks()
+        self.first_fallback = 0
         self.tools = tooling.built(self.store, settings.tools)
         self.steps = self.store.array(())
         self.message_id = self.clock.draw_id()
@@ -164,8 +166,7 @@ class MastraLoop:
         while goes_on:
             count += 1
             goes_on = self._run_step(first=count == 1)
-            if count == self.settings.max_steps:
-                goes_on = False
+            goes_on = goes_on and count != self.settings.max_steps
             self._chunk("step-finish")
         self._finish()
 
@@ -185,17 +186,19 @@ class MastraLoop:
         return self._run_tools(step)
 
     def _call_a_model(self) -> _Step:
-        """Calls the first model that neither fails nor has a processor fail before it."""
-        last: Exception | None = None
-        for index, fallback in enumerate(self.fallbacks):
+        """Calls the first model that neither fails nor has a processor fail before it; later steps begin there."""
+        final = len(self.fallbacks) - 1
+        for index in range(self.first_fallback, final):
             try:
-                return self._attempt(fallback, is_last=index == len(self.fallbacks) - 1)
+                step = self._attempt(self.fallbacks[index], is_last=False)
             except TripWire:
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever fails, the next model is tried
-                last = error
-        assert last is not None
-        raise last
+            except Exception:  # noqa: BLE001, S112 - whatever fails, the next model is tried
+                continue
+            self.first_fallback = index
+            return step
+        self.first_fallback = final
+        return self._attempt(self.fallbacks[final], is_last=True)
 
     def _attempt(self, fallback: Fallback, *, is_last: bool) -> _Step:
         store = self.store
@@ -271,7 +274,17 @@ class MastraLoop:
             }
         )
         retries = get(store, settings, "maxRetries")
-        return _Step(current, self._answered(current["model"], options, retries, is_last=is_last))
+        answered = self._answered(current["model"], options, retries, is_last=is_last)
+        early = self._run_early(current, answered)
+        message = answered.message(store, current["messageId"], current["model"])
+        try:
+            if message is not None:
+                self.list.add(message, "response")
+        except Exception as error:
+            if not is_last:
+                raise
+            answered.error = error
+        return _Step(current, answered, early)
 
     def _headers(self, headers: Value) -> Value:
         named = {name.lower(): value for name, value in fields(self.store, headers).items()}
@@ -296,11 +309,8 @@ class MastraLoop:
     # ---------------------------------------------------------------- recording the answer
 
     def _record(self, step: _Step, attempt_id: Value) -> None:
-        """Puts the answer into the list, or the error that stands for it."""
-        store, answered = self.store, step.answered
-        message = answered.message(store, self.message_id, step.fields["model"])
-        if message is not None:
-            self.list.add(message, "response")
+        """Enters what is told of the answer, or the error that stands for it."""
+        answered = step.answered
         self.texts.append(answered.text)
         self._chunk("step-start", *self._passed(answered))
         model = step.fields.get("executedModel")
@@ -353,11 +363,21 @@ class MastraLoop:
 
     # ---------------------------------------------------------------- tools
 
+    def _run_early(self, current: Fields, answered: Answered) -> dict[Slot, tooling.Answer]:
+        """The answers of calls that a stream runs as soon as they come in, before the list has the message."""
+        if not (self.settings.streams and self.profile.streams_run_tools_early):
+            return {}
+        tools, active = current["tools"], current["activeTools"]
+        calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
+        return {call: tooling.run(self.desk, call, tools, active) for call in calls}
+
     def _run_tools(self, step: _Step) -> bool:
         """Runs the calls of an answer; whether another step follows."""
         current = step.fields
+        # Where a processor took the tools away the model is told of none, but those of the call are run.
+        tools, active = current["tools"] or self.tools, current["activeTools"]
         answers = [
-            tooling.run(self.desk, call, current["tools"], current["activeTools"]) for call in step.answered.calls
+            step.early.get(call) or tooling.run(self.desk, call, tools, active) for call in step.answered.calls
         ]
         self.outcome.finish_reason = "tool-calls" if answers else "stop"
         for answer in answers:

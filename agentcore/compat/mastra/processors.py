@@ -15,7 +15,8 @@ from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.errors import MastraError, TripWire
 from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.models import Models
-from agentcore.compat.mastra.settings import Hook, Processor
+from agentcore.compat.mastra.settings import Hook, Processor, Tool
+from agentcore.compat.mastra.tools import built
 from agentcore.compat.views import ArrayView, Desk, View
 
 Fields: TypeAlias = dict[str, Any]
@@ -188,6 +189,7 @@ class Processors:
 
     def _called(self, processor_id: str, hook: Hook, shown: Mapping[str, Value]) -> Any:
         self.desk.hook = processor_id
+        self.target.clock.pass_by(self.target.latest)
         return hook(Arguments(self.desk, processor_id, self.target, shown))
 
     def _ids(self, messages: Value) -> list[Value]:
@@ -234,9 +236,15 @@ class Processors:
             return {}
         kept = {name: value for name, value in returned.items() if _is_own(name, value)}
         names = [name for name in returned if name not in kept]
-        slots = self.store.load_all(returned[name] for name in names)
+        slots = self.store.load_all(self._loadable(returned[name]) for name in names)
         loaded = dict(zip(names, slots, strict=True))
         return {name: kept[name] if name in kept else loaded[name] for name in returned}
+
+    def _loadable(self, value: Any) -> Any:
+        """A value of which the heap can hold everything: tools as the objects that stand for them."""
+        if isinstance(value, Mapping) and any(isinstance(one, Tool) for one in value.values()):
+            return built(self.store, value)
+        return value
 
     def _take(self, result: Fields, ids: Iterable[Value], sources: Mapping[object, str]) -> None:
         if result.get("messages", UNDEFINED):

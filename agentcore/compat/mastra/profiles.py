@@ -15,9 +15,10 @@ class MastraProfile:
 
     name: str
     version: str
+    streams_run_tools_early: bool
 
 
-MASTRA_1_71: Final = MastraProfile(name="mastra@1.71.0", version="1.71.0")
+MASTRA_1_71: Final = MastraProfile(name="mastra@1.71.0", version="1.71.0", streams_run_tools_early=True)
 
 PROFILES: Final[Mapping[str, MastraProfile]] = MappingProxyType(
     {profile.name: profile for profile in (MASTRA_1_71,)}

@@ -84,6 +84,14 @@ class Answer:
     error: str | None = None
 
 
+def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
+    """Whether there is a tool of the call's own name that runs, and may."""
+    name = text(store, get(store, call, "toolName"))
+    tool: Value = fields(store, tools).get(name, UNDEFINED) if tools else UNDEFINED
+    execute = get(store, tool, "execute") if isinstance(tool, Ref) else UNDEFINED
+    return isinstance(execute, Function) and (not active or includes(store, active, name))
+
+
 def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
     """Runs a call: {toolCallId, toolName, args}."""
     store = desk.store

@@ -55,7 +55,6 @@ class Objects(Protocol):
         ...
 
 
-
 class Ops:
     """Runs the ops of one program; holds what they stash, and what could not be carried out."""
 
@@ -185,18 +184,20 @@ class _Turn:
     def _list_values(self, op: Op) -> list[Any]:
         messages = self.args.message_list.messages
         if op.get("ids") == "all":
-            return [[message["id"] for message in messages]]
+            return [[message.get("id", UNDEFINED) for message in messages]]
         if "ids" in op:
             return [op["ids"]]
         if "index" in op:
-            return [[messages[_slot(messages, op["index"])]["id"]]]
+            return [[messages[_slot(messages, op["index"])].get("id", UNDEFINED)]]
         given = [self.objects.new(value) for value in op.get("args", ())]
         return [self._messages(op["messages"]), *given] if "messages" in op else given
 
     # ---------------------------------------------------------------- results
 
     def _return(self, op: Op) -> None:
-        made = {name: self._field(name, value) for name, value in op.items() if name not in ("op", "undefined")}
+        made = {
+            name: self._field(name, value) for name, value in op.items() if name not in ("op", "undefined")
+        }
         base = self.result if isinstance(self.result, dict) else {}
         self.result = {**base, **made, **dict.fromkeys(op.get("undefined", ()), UNDEFINED)}
 
@@ -407,5 +408,3 @@ def _content(spec: Mapping[str, Any]) -> dict[str, Any]:
     beside = text if mirror is True else mirror
     content = {"format": 2, "parts": [{"type": "text", "text": text}]}
     return {**content, "content": beside} if isinstance(beside, str) else content
-
-

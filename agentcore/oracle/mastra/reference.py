@@ -54,7 +54,9 @@ class Recording:
         self.listed = False
         self.ops = Ops(self)
         self.caller = {name: self._given(name) for name in _CALLER if name == "messages" or name in program}
-        self.passed = {name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()}
+        self.passed = {
+            name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()
+        }
         self.loop = MastraLoop(profile, self._settings(), self.desk)
 
     # ---------------------------------------------------------------- what the program is given
@@ -181,8 +183,12 @@ class Recording:
         return [
             Processor(
                 id=spec["id"],
-                process_input=self._turn(spec["id"], lambda _, spec=spec: spec["input"]) if "input" in spec else None,
-                process_input_step=self._turn(spec["id"], _by_step(spec["steps"])) if "steps" in spec else None,
+                process_input=self._turn(spec["id"], lambda _, spec=spec: spec["input"])
+                if "input" in spec
+                else None,
+                process_input_step=self._turn(spec["id"], _by_step(spec["steps"]))
+                if "steps" in spec
+                else None,
             )
             for spec in self.program.get("processors", ())
             if spec.get("where", "call") == place
@@ -273,7 +279,12 @@ class Recording:
         }
         wire = outcome.tripwire
         if wire is not None:
-            told = {"reason": wire.reason, "retry": wire.retry, "metadata": wire.metadata, "processorId": wire.processor_id}
+            told = {
+                "reason": wire.reason,
+                "retry": wire.retry,
+                "metadata": wire.metadata,
+                "processorId": wire.processor_id,
+            }
             final["tripwire"] = {name: value for name, value in told.items() if value is not UNDEFINED}
         if outcome.response_messages is not UNDEFINED:
             final["responseMessages"] = _printed(self.store, outcome.response_messages, hide=True)
@@ -344,7 +355,9 @@ def _error(error: CallerError) -> dict[str, Any]:
 # ---------------------------------------------------------------- values as a trace shows them
 
 
-def _printed(store: Store, slot: Value, above: tuple[int, ...] = (), key: str = "", *, hide: bool = False) -> Any:
+def _printed(
+    store: Store, slot: Value, above: tuple[int, ...] = (), key: str = "", *, hide: bool = False
+) -> Any:
     """A value as plain JSON; `hide` names the clock's dates and functions."""
     if type(slot) is not Ref:
         return _scalar(slot, key, hide=hide)
