@@ -140,6 +140,8 @@ class Maker:
         """A message of a processor's."""
         choices = self.choices
         role = "assistant" if choices.chance(20) else "user"
+        if choices.chance(8):
+            return {"role": role, "text": self.mark(), "core": True}
         made: Json = {"role": role, "text": self.mark()}
         if choices.chance(45):
             made["id"] = choices.sample((self.identity("m"), None))

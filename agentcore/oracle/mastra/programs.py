@@ -95,15 +95,16 @@ class _Generator:
         return parts + [self.call() for _ in range(choices.sample((1, 1, 1, 2)))]
 
     def call(self) -> Json:
-        name = "nobody" if self.choices.chance(2) else self.choices.sample(TOOLS)
-        call_id = self.make.identity("c")
+        choices = self.choices
+        name = "nobody" if choices.chance(2) else choices.sample(TOOLS)
+        call_id = self.make.identity("c") if not choices.chance(2) else "again"
         return {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": self.make.payload()}
 
     def tool(self) -> Json:
         choices, make = self.choices, self.make
         spec: Json = {"output": choices.sample((make.payload, make.mark))()}
-        if choices.chance(5):
-            spec = {"error": make.mark()}
+        if choices.chance(8):
+            spec = choices.sample(({"error": make.mark()}, {}))
         if choices.chance(8):
             spec["mutateInput"] = {"a": make.mark()}
         if choices.chance(10):
@@ -114,6 +115,8 @@ class _Generator:
         choices = self.choices
         if choices.chance(6):
             program["fallbackModels"] = ["second", "third"][: choices.integer(1, 2)]
+            if choices.chance(40) and "script" in program:
+                program["script"].insert(0, [{"type": "throw", "message": self.make.mark()}])
         if choices.chance(5):
             program["maxSteps"] = choices.integer(1, 3)
         if choices.chance(3):

@@ -20,6 +20,7 @@ _ODD: Final[tuple[Op, ...]] = (
     {"op": "returnList", "which": "same"},
     {"op": "return", "messageList": "same", "toolChoice": "none"},
     *({"op": "returnArgs", "fields": [name]} for name in ("messages", "systemMessages", "model")),
+    {"op": "returnArgs", "fields": ["providerOptions", "modelSettings", "toolChoice", "activeTools"]},
     *({"op": "return", name: None} for name in ("toolChoice", "providerOptions", "activeTools")),
     {"op": "return", "messages": []},
 )
@@ -92,7 +93,7 @@ class Results:
                 stops: Json = {"stopSequences": [make.mark()]}
                 return choices.sample(({"temperature": 0.7}, {"topP": 0.5}, stops))
             case "model":
-                versioned = {"version": choices.sample(("v3", "v2", "v4")), "id": "other"}
+                versioned = {"version": choices.sample(("v3", "v2", "v4", "v9")), "id": "other"}
                 return versioned if choices.chance(25) else "other"
         return {choices.sample(("extra", TOOLS[0])): {"output": make.payload()}} if choices.chance(85) else {}
 
@@ -153,7 +154,7 @@ class Results:
         if choices.chance(50):
             return {"reid": self.make.identity("r")}
         if choices.chance(15):
-            return {"role": "user"}
+            return {"role": choices.sample(("user", "assistant"))}
         return {"createdAt": choices.sample(DATES)}
 
     def systems(self) -> Any:

@@ -26,13 +26,13 @@ _INSIDE: Final[Mapping[str, Sequence[tuple[str | int, ...]]]] = {
 
 
 class Turns:
-    """Makes the op lists of one program. `stashed` are the names that ops have kept something under."""
+    """Makes the op lists of one program. `stashed` has what can be done to what was kept under a name."""
 
     def __init__(self, choices: Choices, make: Maker) -> None:
         self.choices = choices
         self.make = make
         self.results = Results(choices, make)
-        self.stashed: list[str] = []
+        self.stashed: dict[str, Op] = {}
 
     def step(self, found: Expected) -> list[Op]:
         """The ops of a turn before a model call."""
@@ -62,21 +62,25 @@ class Turns:
         choices, make = self.choices, self.make
         at = self._part(found)
         verb = "set" if at[-1] == "result" or choices.chance(40) else "append"
-        return {"op": verb, "at": at, "value": make.mark()}
+        return {"op": verb, **self._on_list(), "at": at, "value": make.mark()}
+
+    def _on_list(self) -> Json:
+        """The conversation is reached by two names."""
+        return {"on": "list"} if self.choices.chance(12) else {}
 
     def _part(self, found: Expected) -> list[str | int]:
         """The path of something in a part of a message."""
         choices = self.choices
         written = [place for place, kind in enumerate(found.answer) if kind in _INSIDE]
         if not written or choices.chance(45):
-            return [choices.sample((0, found.messages - 1)), "content", "parts", 0, "text"]
+            return [choices.integer(0, max(0, found.messages - 1)), "content", "parts", 0, "text"]
         place = choices.sample(written)
         return [-1, "content", "parts", place, *choices.sample(_INSIDE[found.answer[place]])]
 
     def _content(self, _: Expected) -> Op:
         choices, make = self.choices, self.make
         index = choices.sample((0, -1))
-        match choices.sample(("parts", "new", "part", "mirror", "role", "delete")):
+        match choices.sample(("parts", "new", "part", "mirror", "extra", "id", "cut", "delete")):
             case "parts":
                 return {"op": "push", "at": [index, "content", "parts"], "value": make.text_part()}
             case "new":
@@ -86,13 +90,17 @@ class Turns:
                 return {"op": "set", "at": [index, "content", "parts", 0], "value": make.text_part()}
             case "mirror":
                 return {"op": "set", "at": [index, "content", "content"], "value": make.mark()}
-            case "role":
+            case "extra":
                 return {"op": "set", "at": [index, "extra"], "value": make.mark()}
+            case "id":
+                return {"op": "set", "at": [index, "id"], "value": make.identity("i")}
+            case "cut":
+                return {"op": "splice", "at": [index, "content", "parts"], "start": -1, "count": 1}
         return {"op": "delete", "at": [index, "content", "content"]}
 
     def _array(self, found: Expected) -> Op:
         choices, make = self.choices, self.make
-        on = {"on": "list"} if choices.chance(15) else {}
+        on = self._on_list()
         match choices.sample(("push", "replace", "pop", "insert", "reverse", "clear")):
             case "push":
                 return {"op": "push", **on, "message": make.message()}
@@ -177,25 +185,42 @@ class Turns:
 
     # --- what is kept ---
 
-    def on_stash(self, _: Expected) -> Op:
+    def on_stash(self, found: Expected) -> Op:
         """A reference that is kept, or a change through one that was."""
-        choices, make = self.choices, self.make
+        choices = self.choices
         if not self.stashed or choices.chance(40):
-            kind = choices.sample(("array", "message", "systems"))
-            name = make.identity(kind)
-            self.stashed.append(name)
-            if kind == "array":
-                self.results.arrays.append(name)
-            where: Json = {"message": {"at": [choices.sample((0, -1))]}, "systems": {"on": "systemMessages"}}
-            return {"op": "stash", "name": name, **where.get(kind, {})}
-        name = choices.sample(self.stashed)
-        on = f"stash:{name}"
-        if name.startswith("array"):
-            return {"op": "push", "on": on, "message": make.message()}
-        if name.startswith("systems"):
-            return {"op": "push", "on": on, "value": {"role": "system", "content": make.mark()}}
-        path = ["content", "parts", 0, "text"]
-        return {"op": "append", "on": on, "at": path, "value": make.mark()}
+            return self._kept(found)
+        name = choices.sample([*self.stashed])
+        op = self.stashed[name]
+        return {**op, "on": f"stash:{name}", **self._new(op)}
+
+    def _kept(self, found: Expected) -> Op:
+        choices, make = self.choices, self.make
+        text = ["content", "parts", 0, "text"]
+        # What is kept, and what is done to it later.
+        kinds: list[tuple[str, Json, Op]] = [
+            ("array", {}, {"op": "push", "message": {}}),
+            ("message", {"at": [choices.sample((0, -1))]}, {"op": "append", "at": text}),
+            ("systems", {"on": "systemMessages"}, {"op": "push"}),
+            ("content", {"at": [choices.sample((0, -1)), "content"]}, {"op": "set", "at": text[1:]}),
+        ]
+        if found.systems:
+            kinds.append(("system", {"on": "systemMessages", "at": [0]}, {"op": "append", "at": ["content"]}))
+        if "providerOptions" in found.options:
+            kinds.append(("options", {"on": "providerOptions"}, {"op": "set", "at": ["x", "k"]}))
+        kind, where, change = choices.sample(kinds)
+        name = make.identity(kind)
+        self.stashed[name] = change
+        if kind == "array":
+            self.results.arrays.append(name)
+        return {"op": "stash", "name": name, **where}
+
+    def _new(self, op: Op) -> Json:
+        """What is written by a change of something that was kept."""
+        if "message" in op:
+            return {"message": self.make.message()}
+        text = self.make.mark()
+        return {"value": {"role": "system", "content": text} if op["op"] == "push" else text}
 
     # --- methods of the list ---
 
