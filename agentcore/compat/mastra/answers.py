@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store
+from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.compat.js import get
 
 
@@ -32,7 +32,7 @@ class Answered:
             return None
         texts = [get(store, part, "text") for part in self.parts if get(store, part, "type") == "text"]
         named = {"modelId": get(store, model, "modelId"), "provider": get(store, model, "provider")}
-        content = {
+        content: dict[str, Value] = {
             "format": 2,
             "parts": store.array(self.parts),
             "content": "\n".join(map(str, texts)) or UNDEFINED,

@@ -73,7 +73,9 @@ class ListHandle:
 class Arguments(Mapping[str, Any]):
     """The arguments of a processor by their names, as views; `message_list` is `messageList`."""
 
-    def __init__(self, desk: Desk, processor_id: str, target: MessageList, values: Mapping[str, Value]) -> None:
+    def __init__(
+        self, desk: Desk, processor_id: str, target: MessageList, values: Mapping[str, Value]
+    ) -> None:
         self.desk = desk
         self.processor_id = processor_id
         self.message_list = ListHandle(desk, target)

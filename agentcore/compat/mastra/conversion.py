@@ -52,7 +52,9 @@ def ui_message(store: Store, message: Slot) -> UiMessage:
     """A stored message as a UI message."""
     content = get(store, message, "content")
     given = get(store, content, "parts")
-    parts = [part for part in (elements(store, given) if is_array(store, given) else ()) if isinstance(part, Ref)]
+    parts = [
+        part for part in (elements(store, given) if is_array(store, given) else ()) if isinstance(part, Ref)
+    ]
     kinds = [get(store, part, "type") for part in parts]
     shown: list[Slot] = []
     calls, reasoning = get(store, content, "toolInvocations"), get(store, content, "reasoning")
@@ -64,7 +66,9 @@ def ui_message(store: Store, message: Slot) -> UiMessage:
     for part, kind in zip(parts, kinds, strict=True):
         made = _ui_part(store, part, kind)
         shown += [] if made is None else [made]
-        told = told or not (kind in ("reasoning", "source", "source-document", "file") or _is_call(store, kind))
+        told = told or not (
+            kind in ("reasoning", "source", "source-document", "file") or _is_call(store, kind)
+        )
     if get(store, content, "content") and not told:
         shown.append(store.object({"type": "text", "text": get(store, content, "content")}))
     options = get(store, content, "providerMetadata") or UNDEFINED
@@ -211,7 +215,9 @@ def _in_steps(store: Store, parts: Iterable[Slot]) -> list[list[Slot]]:
     return [block for block in blocks if block]
 
 
-def model_messages(store: Store, messages: Iterable[UiMessage], *, for_prompt: bool = False) -> list[ModelMessage]:
+def model_messages(
+    store: Store, messages: Iterable[UiMessage], *, for_prompt: bool = False
+) -> list[ModelMessage]:
     """UI messages as model messages; in a prompt a call without an answer is left out.
 
     Raises:
@@ -241,12 +247,20 @@ def _produced(store: Store, role: Value, parts: list[Slot]) -> list[ModelMessage
         told = "".join(text(store, get(store, part, "text")) for part in texts)
         return [ModelMessage("system", told, store.object(options) if options else UNDEFINED)]
     if role == "user":
-        return [ModelMessage("user", [_text_part(store, part) for part in parts if get(store, part, "type") == "text"])]
+        return [
+            ModelMessage(
+                "user", [_text_part(store, part) for part in parts if get(store, part, "type") == "text"]
+            )
+        ]
     if role == "assistant":
         produced = []
         for block in _in_steps(store, parts):
             produced.append(ModelMessage("assistant", _assistant_parts(store, block)))
-            calls = [part for part in block if is_ui_call(store, part) and get(store, part, "providerExecuted") is not True]
+            calls = [
+                part
+                for part in block
+                if is_ui_call(store, part) and get(store, part, "providerExecuted") is not True
+            ]
             if calls:
                 answers = [_answer(store, part) for part in calls]
                 produced.append(ModelMessage("tool", [one for one in answers if one is not None]))
@@ -313,7 +327,9 @@ def _answer(store: Store, part: Slot) -> Ref | None:
 # ---------------------------------------------------------------- the list's messages
 
 
-def of_messages(target: MessageList, messages: Iterable[Slot], *, for_prompt: bool = False) -> list[ModelMessage]:
+def of_messages(
+    target: MessageList, messages: Iterable[Slot], *, for_prompt: bool = False
+) -> list[ModelMessage]:
     """Stored messages of a list as model messages, with the input of each call beside its answer."""
     store = target.store
     made = model_messages(store, [ui_message(store, one) for one in messages], for_prompt=for_prompt)
@@ -360,12 +376,16 @@ def _paired(store: Store, messages: list[ModelMessage]) -> list[ModelMessage]:
         content = message.content
         if message.role == "assistant":
             answered = _ids(store, after, "tool-result") if after and after.role == "tool" else set()
-            content = [part for part in content if not _is_unanswered(store, part, answered)]  # type: ignore[arg-type]
+            content = [part for part in content if not _is_unanswered(store, part, answered)]
         elif message.role == "tool":
             asked = _ids(store, before, "tool-call") if before and before.role == "assistant" else set()
-            content = [part for part in content if get(store, part, "toolCallId") in asked]  # type: ignore[arg-type]
+            content = [part for part in content if get(store, part, "toolCallId") in asked]
         if content:
-            kept.append(message if len(content) == len(message.content) else ModelMessage(message.role, content, message.options))
+            kept.append(
+                message
+                if len(content) == len(message.content)
+                else ModelMessage(message.role, content, message.options)
+            )
     return kept
 
 
@@ -377,10 +397,8 @@ def _is_unanswered(store: Store, part: Slot, answered: set[Value]) -> bool:
 def system_prompt(target: MessageList) -> list[ModelMessage]:
     """The system messages as a model is shown them. Each is dated on the way, which the list remembers."""
     store = target.store
-    shown = []
-    for message in target.all_system():
-        shown.append(ui_message(store, of_core(target, message, "system")))
-    return model_messages(store, shown)
+    stored_forms = [of_core(target, message, "system") for message in target.all_system()]
+    return model_messages(store, [ui_message(store, message) for message in stored_forms])
 
 
 def prompt(target: MessageList) -> Ref:

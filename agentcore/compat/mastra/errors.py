@@ -10,7 +10,7 @@ from agentcore.compat.js import PackageError
 
 
 class MastraError(PackageError):
-    """An error that the package throws by a name of its own, such as PROCESSOR_RETURNED_EXTERNAL_MESSAGE_LIST."""
+    """An error that the package has a name for, such as PROCESSOR_RETURNED_UNSUPPORTED_MODEL."""
 
     def __init__(
         self,

@@ -11,7 +11,17 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.js import PackageError, elements, fields, get, is_array, is_nullish, joined, or_else, text
+from agentcore.compat.js import (
+    PackageError,
+    elements,
+    fields,
+    get,
+    is_array,
+    is_nullish,
+    joined,
+    or_else,
+    text,
+)
 from agentcore.compat.mastra.clock import date, is_date, parsed
 from agentcore.compat.mastra.forms import Form, form_of, has
 
@@ -70,10 +80,13 @@ def _message(store: Store, origin: Value, **named: Value) -> Ref:
 
 def _completed(context: Context, message: Value, source: str) -> Ref:
     store = context.store
-    assert isinstance(message, Ref)  # a form was found in it
+    if not isinstance(message, Ref):  # never: a form was found in it
+        raise HeapTypeError("a message is an object")
     content = get(store, message, "content")
     parts = get(store, content, "parts")
-    kept = [part for part in elements(store, parts) if isinstance(part, Ref)] if is_array(store, parts) else []
+    kept = (
+        [part for part in elements(store, parts) if isinstance(part, Ref)] if is_array(store, parts) else []
+    )
     store.put(content, "parts", store.array(kept))  # type: ignore[arg-type]
     if not get(store, message, "id"):
         store.put(message, "id", context.new_id())
@@ -98,7 +111,9 @@ def _with_args(store: Store, call: Slot, parts: Iterable[Slot]) -> Slot:
     if args and fields(store, args):
         return call
     for part in parts:
-        found = get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else UNDEFINED
+        found = (
+            get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else UNDEFINED
+        )
         if found and get(store, found, "toolCallId") == get(store, call, "toolCallId"):
             given = get(store, found, "args")
             if given and fields(store, given):
@@ -124,9 +139,14 @@ def of_core(context: Context, message: Value, source: str) -> Ref:
         made["toolInvocations"] = store.array(calls)
     if isinstance(content, str):
         made["content"] = content
-    options = or_else(get(store, message, "providerOptions"), get(store, message, "experimental_providerMetadata"))
+    options = or_else(
+        get(store, message, "providerOptions"), get(store, message, "experimental_providerMetadata")
+    )
     metadata = get(store, message, "metadata")
-    made |= {"providerMetadata": options or UNDEFINED, "metadata": UNDEFINED if metadata is None else metadata}
+    made |= {
+        "providerMetadata": options or UNDEFINED,
+        "metadata": UNDEFINED if metadata is None else metadata,
+    }
     return _message(
         store,
         message,
@@ -173,7 +193,11 @@ def _core_parts(context: Context, message: Value, content: Value) -> tuple[list[
                 parts.append(store.object({"type": "step-start"}))
             made = {"type": "text", "text": get(store, part, "text")}
         elif kind == "reasoning":
-            detail = {"type": "text", "text": get(store, part, "text"), "signature": get(store, part, "signature")}
+            detail = {
+                "type": "text",
+                "text": get(store, part, "text"),
+                "signature": get(store, part, "signature"),
+            }
             made = _reasoning(store, get(store, part, "text"), detail)
         elif kind == "redacted-reasoning":
             made = _reasoning(store, "", {"type": "redacted", "data": get(store, part, "data")})
@@ -224,7 +248,9 @@ def _of_old(context: Context, message: Value, source: str) -> Ref:
     at = context.new_date(source, get(store, message, "createdAt"))
     named = {"id": get(store, message, "id"), "createdAt": at}
     named |= {name: get(store, message, name) for name in ("threadId", "resourceId")}
-    return _message(store, message, role=get(store, made, "role"), content=get(store, made, "content"), **named)
+    return _message(
+        store, message, role=get(store, made, "role"), content=get(store, made, "content"), **named
+    )
 
 
 def _of_ui_4(context: Context, message: Value, source: str) -> Ref:
@@ -273,12 +299,18 @@ def core_content(context: Context, message: Value) -> dict[str, Value]:
     if isinstance(content, str):
         given: tuple[Slot, ...] = (store.derive(store.object({"type": "text", "text": content}), message),)
     else:
-        given = tuple(part for part in (elements(store, content) if is_array(store, content) else ()) if isinstance(part, Ref))
+        given = tuple(
+            part
+            for part in (elements(store, content) if is_array(store, content) else ())
+            if isinstance(part, Ref)
+        )
     taken = _Taken(context)
     for part in given:
         taken.add(part)
     parts = _without_empty_texts(store, taken.parts)
-    texts = [get(store, part, "text") for part in elements(store, parts) if get(store, part, "type") == "text"]
+    texts = [
+        get(store, part, "text") for part in elements(store, parts) if get(store, part, "type") == "text"
+    ]
     metadata = get(store, message, "metadata")
     return {
         "format": FORMAT,
@@ -322,12 +354,19 @@ class _Taken:
         store = self.store
         options = get(store, part, "providerOptions") or UNDEFINED
         executed = get(store, part, "providerExecuted") if "toolInvocation" in made else UNDEFINED
-        dated = {"providerMetadata": options, "createdAt": date_in_options(store, options), "providerExecuted": executed}
+        dated = {
+            "providerMetadata": options,
+            "createdAt": date_in_options(store, options),
+            "providerExecuted": executed,
+        }
         self.parts.append(store.derive(store.object({**made, **dated}), part))
 
     def _call(self, part: Slot, args: Value) -> Ref:
         store = self.store
-        named = {"toolCallId": get(store, part, "toolCallId"), "toolName": tool_name(get(store, part, "toolName"))}
+        named = {
+            "toolCallId": get(store, part, "toolCallId"),
+            "toolName": tool_name(get(store, part, "toolName")),
+        }
         return store.derive(store.object({**named, "args": args, "state": "call"}), part)
 
     def _result(self, part: Slot) -> None:
@@ -341,7 +380,11 @@ class _Taken:
             self.calls.append(call)
         self._answer(call, part)
         for own in self.parts:
-            held = get(store, own, "toolInvocation") if get(store, own, "type") == "tool-invocation" else UNDEFINED
+            held = (
+                get(store, own, "toolInvocation")
+                if get(store, own, "type") == "tool-invocation"
+                else UNDEFINED
+            )
             if isinstance(held, Ref) and get(store, held, "toolCallId") == call_id:
                 self._answer(held, part)
                 return
@@ -351,7 +394,7 @@ class _Taken:
 
     def _of_call(self, calls: Iterable[Slot], call_id: Value) -> Ref | None:
         found = (call for call in calls if get(self.store, call, "toolCallId") == call_id)
-        return next(found, None)  # type: ignore[arg-type]
+        return next(found, None)  # type: ignore[return-value]  # such lists hold objects
 
     def _answer(self, call: Ref, part: Slot) -> None:
         store = self.store
@@ -445,7 +488,11 @@ def _ui_invocation(store: Store, part: Slot) -> Ref:
     call = _ui_call(store, part)
     if get(store, part, "state") != "output-error":
         return call
-    failed = {"state": "output-error", "errorText": get(store, part, "errorText"), "rawInput": get(store, part, "rawInput")}
+    failed = {
+        "state": "output-error",
+        "errorText": get(store, part, "errorText"),
+        "rawInput": get(store, part, "rawInput"),
+    }
     return store.derive(store.object({**fields(store, call), **failed}), part)
 
 
@@ -471,4 +518,3 @@ def stamp(context: Context, part: Slot) -> Slot:
             raise HeapTypeError(f"Cannot create property 'createdAt' on {type(part).__name__}")
         store.put(part, "createdAt", context.now())
     return part
-

@@ -33,7 +33,9 @@ def _of_content(store: Store, kind: Value, part: Value) -> str:
         return text(store, get(store, part, "text"))
     if kind == "tool-invocation":
         call = get(store, part, "toolInvocation")
-        return "".join(text(store, get(store, call, name)) for name in ("toolCallId", "state")) if call else ""
+        return (
+            "".join(text(store, get(store, call, name)) for name in ("toolCallId", "state")) if call else ""
+        )
     if kind == "reasoning":
         return text(store, get(store, part, "reasoning")) + str(_reasoning_length(store, part))
     if kind == "file":
@@ -56,7 +58,11 @@ def _reasoning_length(store: Store, part: Value) -> int:
 
 def _stable(store: Store, value: Value) -> Value:
     """JSON text with the fields of every object in alphabetical order."""
-    return stringified(store, _sorted(store, through_json(store, value))) if type(value) is Ref else stringified(store, value)
+    return (
+        stringified(store, _sorted(store, through_json(store, value)))
+        if type(value) is Ref
+        else stringified(store, value)
+    )
 
 
 def _sorted(store: Store, value: Slot) -> Slot:
@@ -95,4 +101,3 @@ def system_key(store: Store, content: Value) -> str:
         if kind == "text":
             pieces.append(text(store, get(store, get(store, part, "text"), "length")))
     return "".join(pieces)
-

@@ -73,7 +73,6 @@ class MastraLoop:
         self.shown_calls: set[Value] = set()
         given = settings.call_processors
         self.processors = Processors(
-            self.desk,
             self.list,
             self.models,
             settings.processors if given is None else given,
@@ -186,7 +185,7 @@ class MastraLoop:
         return self._run_tools(step)
 
     def _call_a_model(self) -> _Step:
-        """Calls the first model that neither fails nor has a processor fail before it; later steps begin there."""
+        """Calls the first model that does not fail and has no processor fail; later steps begin with it."""
         final = len(self.fallbacks) - 1
         for index in range(self.first_fallback, final):
             try:
@@ -210,7 +209,9 @@ class MastraLoop:
             "messageId": self.message_id,
             "model": fallback.model,
             "tools": self.tools,
-            "toolChoice": self.options["toolChoice"] if self.options["toolChoice"] is not UNDEFINED else "auto",
+            "toolChoice": self.options["toolChoice"]
+            if self.options["toolChoice"] is not UNDEFINED
+            else "auto",
             "activeTools": self.options["activeTools"],
             "providerOptions": self.options["providerOptions"],
             "modelSettings": store.object({**settings, "maxRetries": retries}),
@@ -232,7 +233,9 @@ class MastraLoop:
         content = step_content(self.list, number)
         if elements(store, content):
             reported = elements(store, self.steps)
-            again = self._step_cell(content, get(store, reported[-1], "response"), get(store, reported[-1], "finishReason"))
+            again = self._step_cell(
+                content, get(store, reported[-1], "response"), get(store, reported[-1], "finishReason")
+            )
             store.replace(self.steps, (*reported[:-1], again))
 
     def _step_cell(self, content: Ref, response: Value, reason: Value) -> Ref:
@@ -364,7 +367,7 @@ class MastraLoop:
     # ---------------------------------------------------------------- tools
 
     def _run_early(self, current: Fields, answered: Answered) -> dict[Slot, tooling.Answer]:
-        """The answers of calls that a stream runs as soon as they come in, before the list has the message."""
+        """The answers of calls that a stream runs as they come in, before the list has the message."""
         if not (self.settings.streams and self.profile.streams_run_tools_early):
             return {}
         tools, active = current["tools"], current["activeTools"]
@@ -377,7 +380,8 @@ class MastraLoop:
         # Where a processor took the tools away the model is told of none, but those of the call are run.
         tools, active = current["tools"] or self.tools, current["activeTools"]
         answers = [
-            step.early.get(call) or tooling.run(self.desk, call, tools, active) for call in step.answered.calls
+            step.early.get(call) or tooling.run(self.desk, call, tools, active)
+            for call in step.answered.calls
         ]
         self.outcome.finish_reason = "tool-calls" if answers else "stop"
         for answer in answers:
@@ -416,4 +420,3 @@ def _is_array(store: Store, value: Slot) -> bool:
 
 def _read(options: Any, name: str) -> Any:
     return options.get(name, UNDEFINED) if isinstance(options, Mapping) else UNDEFINED
-

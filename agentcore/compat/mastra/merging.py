@@ -30,7 +30,7 @@ def merges(store: Store, latest: Slot, incoming: Ref) -> bool:
 
 
 def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:
-    """Puts the parts of a message into another: answers to its calls in their places, the others beside them."""
+    """Puts the parts of a message into another: answers in the places of their calls, the others beside."""
     store = target.store
     content, added = get(store, latest, "content"), get(store, incoming, "content")
     metadata = get(store, added, "metadata")
@@ -79,7 +79,9 @@ class _Merge:
     def _known(self, call_id: Value) -> Ref | None:
         store = self.store
         for part in reversed(elements(store, self._parts(self.latest))):
-            call = get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else None
+            call = (
+                get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else None
+            )
             if isinstance(call, Ref) and get(store, call, "toolCallId") == call_id:
                 return part  # type: ignore[return-value]
         return None
@@ -139,7 +141,9 @@ class _Merge:
             count = self._put(part, key, at)
             if count:
                 drift += count - 1
-                self.anchors = {one: there + count if there >= at else there for one, there in self.anchors.items()}
+                self.anchors = {
+                    one: there + count if there >= at else there for one, there in self.anchors.items()
+                }
 
     def _put(self, part: Slot, key: str, at: int | None) -> int:
         """Puts a part in, unless the latest message has as many of its kind; how many parts that made."""

@@ -42,7 +42,9 @@ class MessageList:
     def of(self, source: str) -> tuple[Slot, ...]:
         """The messages of a source, in the list's order."""
         held = self.sources[source]
-        return tuple(message for message in self.all() if isinstance(message, Ref) and message.address in held)
+        return tuple(
+            message for message in self.all() if isinstance(message, Ref) and message.address in held
+        )
 
     def by_id(self, own_id: Value) -> Ref | None:
         """The first message of an id."""
@@ -66,7 +68,9 @@ class MessageList:
 
     def source_of(self, message: Slot) -> str | None:
         """The source of a message; None for one that was put into the array past the list."""
-        held = (name for name in SOURCES if isinstance(message, Ref) and message.address in self.sources[name])
+        held = (
+            name for name in SOURCES if isinstance(message, Ref) and message.address in self.sources[name]
+        )
         return next(held, None)
 
     # ---------------------------------------------------------------- what converting needs
@@ -115,7 +119,11 @@ class MessageList:
         store = self.store
         parts, calls = get(store, content, "parts"), get(store, content, "toolInvocations")
         for part in elements(store, parts, "find") if parts else ():
-            call = get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else UNDEFINED
+            call = (
+                get(store, part, "toolInvocation")
+                if get(store, part, "type") == "tool-invocation"
+                else UNDEFINED
+            )
             if call is not UNDEFINED and get(store, call, "toolCallId") == call_id:
                 yield get(store, call, "args")
                 break
@@ -185,7 +193,9 @@ class MessageList:
         parts = get(store, message, "parts") if has(store, message, "parts") else UNDEFINED
         if not content and not isinstance(content, str) and not parts:
             role = text(store, get(store, message, "role"))
-            raise MastraError("INVALID_MESSAGE_CONTENT", f'Message with role "{role}" must have content or parts')
+            raise MastraError(
+                "INVALID_MESSAGE_CONTENT", f'Message with role "{role}" must have content or parts'
+            )
 
     def _merges(self, latest: Slot, made: Ref, source: Value) -> bool:
         return bool(latest) and merging.merges(self.store, latest, made) and source != "memory"
@@ -364,8 +374,11 @@ class MessageList:
         for message in reversed(self.all()):
             parts = self.parts_of_assistant(message)
             for index, part in enumerate(elements(store, parts) if parts is not None else ()):
-                held = get(store, part, "toolInvocation") if part and get(store, part, "type") == "tool-invocation" else None
+                held = (
+                    get(store, part, "toolInvocation")
+                    if part and get(store, part, "type") == "tool-invocation"
+                    else None
+                )
                 if isinstance(held, Ref) and get(store, held, "toolCallId") == call_id:
                     merging.answer(self, message, index, call)  # type: ignore[arg-type]
                     return
-

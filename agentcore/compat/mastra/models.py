@@ -36,7 +36,9 @@ class Models:
     def wrap(self, model: Model) -> Ref:
         """A new object for a model, as processors are given it."""
         version = model.version if model.version in SUPPORTED else "v2"
-        made = self.store.object({"specificationVersion": version, "provider": _PROVIDER, "modelId": model.id})
+        made = self.store.object(
+            {"specificationVersion": version, "provider": _PROVIDER, "modelId": model.id}
+        )
         self.known[made.address] = model
         return made
 
@@ -57,15 +59,16 @@ class Models:
             raise MastraError(
                 "PROCESSOR_RETURNED_UNSUPPORTED_MODEL",
                 f"Processor {processor_id} returned an unsupported model version {value.version} in step "
-                f"{text(self.store, step)}. Only {', '.join(SUPPORTED)} models are supported in processInputStep.",
+                f"{text(self.store, step)}. "
+                f"Only {', '.join(SUPPORTED)} models are supported in processInputStep.",
             )
         return self.wrap(value)
 
     def _routed(self, name: str) -> Ref:
         provider, slash, model = name.partition("/")
         if not slash:
-            told = f"Attempted to parse provider/model from {name} but this ID doesn't appear to contain a provider"
-            raise PackageError("Error", told)
+            why = "but this ID doesn't appear to contain a provider"
+            raise PackageError("Error", f"Attempted to parse provider/model from {name} {why}")
         made = self.store.object({"specificationVersion": "v2", "provider": provider, "modelId": model})
         self.known[made.address] = Router(name)
         return made
@@ -87,5 +90,3 @@ class Models:
         """Provider and name of a model, None if it lacks one."""
         provider, own_id = get(self.store, model, "provider"), get(self.store, model, "modelId")
         return f"{text(self.store, provider)}/{text(self.store, own_id)}" if provider and own_id else None
-
-

@@ -17,7 +17,7 @@ from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.models import Models
 from agentcore.compat.mastra.settings import Hook, Processor, Tool
 from agentcore.compat.mastra.tools import built
-from agentcore.compat.views import ArrayView, Desk, View
+from agentcore.compat.views import ArrayView, View
 
 Fields: TypeAlias = dict[str, Any]
 """Fields by name: slots, UNDEFINED, or a message list."""
@@ -39,16 +39,15 @@ _STEP_FIELDS: Final = (
 class Processors:
     """The processors of a call, on its message list."""
 
-    def __init__(  # noqa: PLR0913 - what a call has
+    def __init__(
         self,
-        desk: Desk,
         target: MessageList,
         models: Models,
         processors: Sequence[Processor],
         prepare_step: Hook | None,
         agent_id: str,
     ) -> None:
-        self.desk = desk
+        self.desk = desk = models.desk
         self.store = desk.store
         self.target = target
         self.models = models
@@ -79,7 +78,7 @@ class Processors:
             self._as_workflow(values, lambda one: one.process_input, self._input)
 
     def _input(self, processor: Processor, hook: Hook, values: Fields) -> Fields:
-        store, target = self.store, self.target
+        target = self.target
         messages = values["messages"]
         ids = self._ids(messages)
         sources = target.source_by_id()
@@ -122,7 +121,7 @@ class Processors:
             }
             result |= self._as_workflow(values, lambda one: one.process_input_step, self._step)
         if self.prepare_step is not None:
-            result |= self._prepared(result, number, steps)
+            result |= self._prepared(self.prepare_step, result, number, steps)
         return result
 
     def _step(self, processor: Processor, hook: Hook, values: Fields) -> Fields:
@@ -142,11 +141,11 @@ class Processors:
         result = self._checked(self._called(processor.id, hook, shown), processor.id, number)
         self._take(result, ids, sources)
         passed = {name: values[name] for name in ("stepNumber", "steps", *_STEP_FIELDS)}
-        named = {"systemMessages": target.system_messages}
+        named: Fields = {"systemMessages": target.system_messages}
         named["messageId"] = or_else(result.get("messageId", UNDEFINED), values["messageId"])
         return {**passed, "messages": messages, **result, **named}
 
-    def _prepared(self, step: Fields, number: Value, steps: Ref) -> Fields:
+    def _prepared(self, hook: Hook, step: Fields, number: Value, steps: Ref) -> Fields:
         target = self.target
         ids = self._ids(target.messages)
         sources = target.source_by_id()
@@ -158,8 +157,7 @@ class Processors:
             **{name: step[name] for name in _STEP_FIELDS},
             "retryCount": 0,
         }
-        assert self.prepare_step is not None
-        result = self._checked(self._called(PREPARE_STEP, self.prepare_step, shown), PREPARE_STEP, number)
+        result = self._checked(self._called(PREPARE_STEP, hook, shown), PREPARE_STEP, number)
         self._take(result, ids, sources)
         return {name: value for name, value in result.items() if name not in ("messages", "systemMessages")}
 
@@ -213,14 +211,17 @@ class Processors:
         if held and result.get("messages", UNDEFINED):
             raise MastraError(
                 "PROCESSOR_RETURNED_MESSAGES_AND_MESSAGE_LIST",
-                f"Processor {processor_id} returned both messages and messageList. Only one of these is allowed.",
+                f"Processor {processor_id} returned both messages and messageList. "
+                "Only one of these is allowed.",
             )
         model = result.pop("model", UNDEFINED)
         return {"model": self.models.returned(model, processor_id, number), **result} if model else result
 
     def _check_list(self, held: Any, processor_id: str) -> None:
         if not isinstance(held, ListHandle) or held.target is not self.target:
-            why = "New external message list instances are not supported. Use the messageList argument instead."
+            why = (
+                "New external message list instances are not supported. Use the messageList argument instead."
+            )
             self._refuse_list(processor_id, f"the one that was passed in as an argument. {why}")
 
     def _refuse_list(self, processor_id: str, why: str) -> NoReturn:
@@ -296,5 +297,3 @@ def _is_falsy(returned: Any) -> bool:
 def _is_own(name: str, value: Any) -> bool:
     """Whether a field is kept as it is: a message list, or a model, which is no JSON."""
     return isinstance(value, ListHandle) or name == "model"
-
-

@@ -1,10 +1,16 @@
-"""What a step produced, read out of the agent's messages again: the marks of steps in them say where it is."""
+"""What a step produced, read out of the agent's messages: the marks of steps in them say where it is."""
 
 from __future__ import annotations
 
 from agentcore.compat.heap import Ref, Slot
 from agentcore.compat.js import fields, get
-from agentcore.compat.mastra.conversion import ModelMessage, UiMessage, model_messages, of_messages, ui_message
+from agentcore.compat.mastra.conversion import (
+    ModelMessage,
+    UiMessage,
+    model_messages,
+    of_messages,
+    ui_message,
+)
 from agentcore.compat.mastra.message_list import MessageList
 
 

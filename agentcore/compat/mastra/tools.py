@@ -11,7 +11,7 @@ from agentcore.compat.heap import UNDEFINED, Function, HeapTypeError, Ref, Slot,
 from agentcore.compat.js import elements, fields, get, in_object_order, is_nullish, iterated, joined, text
 from agentcore.compat.mastra.forms import has
 from agentcore.compat.mastra.settings import Tool
-from agentcore.compat.views import Desk, View
+from agentcore.compat.views import Desk
 
 _NOT_INPUT: Final = ("resumeData", "suspendedToolCallId", "suspendedToolRunId")
 
@@ -43,7 +43,9 @@ def offered(store: Store, tools: Value, choice: Value, active: Value) -> Offer:
     if not named:
         return Offer(UNDEFINED, UNDEFINED)
     shown = [
-        store.object({"type": "function", "name": name, "description": get(store, named[name], "description")})
+        store.object(
+            {"type": "function", "name": name, "description": get(store, named[name], "description")}
+        )
         for name in in_object_order(named)
         if isinstance(named[name], Ref) and (is_nullish(active) or includes(store, active, name))
     ]
@@ -134,6 +136,5 @@ def _output(desk: Desk, execute: Value, args: Value) -> Value:
     given = {name: slot for name, slot in fields(store, args).items() if name not in _NOT_INPUT}
     desk.hook = execute.name
     output = execute.call(desk.view(store.derive(store.object(given), args), (execute.name, "input")))
-    if output is UNDEFINED:
-        return UNDEFINED
-    return output.ref if isinstance(output, View) else desk.slot(output)
+    slot: Value = store.load(output)
+    return slot

@@ -124,6 +124,18 @@ _LIST_CALLS: Final[Mapping[str, Callable[..., None]]] = {
 }
 
 
+# Pipe items after which the very objects are there.
+_PICKED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "drop": lambda messages, count: messages[count:],
+    "take": lambda messages, count: messages[:count],
+    "last": lambda messages, count: messages[-count:] if count else [],
+    "roles": lambda messages, roles: [one for one in messages if one.get("role") in roles],
+    "notRoles": lambda messages, roles: [one for one in messages if one.get("role") not in roles],
+    "ids": lambda messages, ids: [one for one in messages if one.get("id") in ids],
+    "reverse": lambda messages, _: list(reversed(messages)),
+}
+
+
 class _Turn:
     """The ops of one call of a processor."""
 
@@ -294,41 +306,28 @@ class _Turn:
             return []
         return _listed(self._stashed(source.removeprefix("stash:")), source)
 
-    def _stage(self, messages: Any, name: str, value: Any) -> Any:  # noqa: PLR0911, C901 - one line for each stage
+    def _stage(self, messages: Any, name: str, value: Any) -> Any:
+        if name in ("concat", "prepend"):
+            added = [self._message(spec) for spec in value]
+            return [*messages, *added] if name == "concat" else [*added, *messages]
+        if name == "clone":
+            return self.objects.clone(messages)
+        if name in _PICKED:
+            return _PICKED[name](messages, value)
+        return [self._copied(message, index, name, value) for index, message in enumerate(messages)]
+
+    def _copied(self, message: Any, index: int, name: str, value: Any) -> Any:
         match name:
-            case "drop":
-                return messages[value:]
-            case "take":
-                return messages[:value]
-            case "last":
-                return messages[-value:] if value else []
-            case "roles":
-                return [message for message in messages if message.get("role") in value]
-            case "notRoles":
-                return [message for message in messages if message.get("role") not in value]
-            case "ids":
-                return [message for message in messages if message.get("id") in value]
-            case "reverse":
-                return list(reversed(messages))
-            case "spread":
-                return [self.objects.new(dict(message)) for message in messages]
-            case "clone":
-                return self.objects.clone(messages)
             case "mapText":
-                return [self._with_text(message, value) for message in messages]
+                return self._with_text(message, value)
             case "reid":
-                return [self._with(message, id=f"{value}{index}") for index, message in enumerate(messages)]
+                return self._with(message, id=f"{value}{index}")
             case "role":
-                return [self._with(message, role=value) for message in messages]
+                return self._with(message, role=value)
             case "createdAt":
                 start = self.objects.time_of(value) or 0
-                return [
-                    self._with(message, createdAt=self.objects.date(start + index))
-                    for index, message in enumerate(messages)
-                ]
-            case "concat":
-                return [*messages, *(self._message(spec) for spec in value)]
-        return [*(self._message(spec) for spec in value), *messages]
+                return self._with(message, createdAt=self.objects.date(start + index))
+        return self._with(message)
 
     def _with(self, message: Any, **changed: Any) -> Any:
         return self.objects.new({**message, **changed})
@@ -343,16 +342,15 @@ class _Turn:
 
         if isinstance(content, str):
             return self._with(message, content=changed(content))
-        parts = content.get("parts") if isinstance(content, Mapping) else None
-        if not _is_array(parts):
+        if not isinstance(content, Mapping) or not _is_array(content.get("parts")):
             return self._with(message)
-        texts = [
+        made: dict[str, Any] = dict(content)
+        made["parts"] = [
             {**part, "text": changed(part.get("text", "undefined"))} if part.get("type") == "text" else part
-            for part in parts  # type: ignore[union-attr]
+            for part in made["parts"]
         ]
-        made = {**content, "parts": texts}  # type: ignore[dict-item]
-        if isinstance(content.get("content"), str):  # type: ignore[union-attr]
-            made["content"] = changed(content["content"])  # type: ignore[index]
+        if isinstance(made.get("content"), str):
+            made["content"] = changed(made["content"])
         return self._with(message, content=made)
 
     def _message(self, spec: Mapping[str, Any]) -> Any:

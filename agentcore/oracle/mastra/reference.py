@@ -62,7 +62,7 @@ class Recording:
     # ---------------------------------------------------------------- what the program is given
 
     def _given(self, name: str) -> Any:
-        """One of the caller's own values, as an object of the heap; ISO texts as dates of messages are dates."""
+        """One of the caller's own values, as an object of the heap; a message's ISO text is a date."""
         value = self.program.get(name, ["hi"])
         if name in ("messages", "context"):
             value = [self._dated(message) for message in value]
@@ -180,19 +180,16 @@ class Recording:
     # ---------------------------------------------------------------- processors
 
     def _processors(self, place: str) -> list[Processor]:
-        return [
-            Processor(
-                id=spec["id"],
-                process_input=self._turn(spec["id"], lambda _, spec=spec: spec["input"])
-                if "input" in spec
-                else None,
-                process_input_step=self._turn(spec["id"], _by_step(spec["steps"]))
-                if "steps" in spec
-                else None,
-            )
-            for spec in self.program.get("processors", ())
-            if spec.get("where", "call") == place
-        ]
+        specs = self.program.get("processors", ())
+        return [self._processor(spec) for spec in specs if spec.get("where", "call") == place]
+
+    def _processor(self, spec: Mapping[str, Any]) -> Processor:
+        own_id, on_input, steps = spec["id"], spec.get("input"), spec.get("steps")
+        return Processor(
+            id=own_id,
+            process_input=None if on_input is None else self._turn(own_id, lambda _: on_input),
+            process_input_step=None if steps is None else self._turn(own_id, _by_step(steps)),
+        )
 
     def _prepare_step(self, name: str) -> Callable[[Arguments], Any] | None:
         return self._turn(name, _by_step(self.program[name])) if name in self.program else None
