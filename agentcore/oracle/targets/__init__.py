@@ -44,7 +44,7 @@ class Target:
 _AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
 _MASTRA: Final = (
     *("lines.mjs", "ops.mjs", "mastra.mjs"),
-    *("mastra_models.mjs", "mastra_ops.mjs", "mastra_quiet.mjs", "mastra_show.mjs"),
+    *("mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
 )
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(

@@ -1,7 +1,7 @@
 // What every driver for @mastra/core shares: programs (spec/program-format-processors.md) on its own Agent.
 import { makeModel, makeTool } from './mastra_models.mjs';
-import { Ops } from './mastra_ops.mjs';
-import { runs } from './mastra_quiet.mjs';
+import { Ops, storedDates } from './mastra_ops.mjs';
+import { Clock, runs } from './mastra_world.mjs';
 import { show, showError, withIdsNumbered } from './mastra_show.mjs';
 import { serve } from './lines.mjs';
 
@@ -21,6 +21,7 @@ class Recording {
     this.tools = [];
     this.logged = [];
     this.list = undefined;
+    this.clock = new Clock();
     this.ops = new Ops({
       model: (value) => this.returnedModel(value),
       tools: (specs) => this.makeTools(specs),
@@ -56,6 +57,7 @@ class Recording {
     this.events.push(`model:${name}`);
     const names = tools?.map((tool) => tool.name);
     this.model.push(show({ model: name, method, prompt, tools: names, toolChoice, providerOptions, settings }));
+    this.clock.think();
     return (this.program.script ?? DONE)[this.modelCalls++] ?? [];
   }
 
@@ -82,6 +84,7 @@ class Recording {
 
   turn(processor, step, ops, args) {
     this.list = args.messageList;
+    this.clock.passBy(storedDates(this.list));
     this.events.push(`${processor}@${step}`);
     const record = { step, processor, got: show(got(args)) };
     this.received.push(record);
@@ -205,7 +208,7 @@ function got(args) {
     steps: steps?.length,
     stepTexts: steps?.map((step) => step?.text),
     retryCount,
-    listMessages: messageList.messages.map(({ id }) => id),
+    listMessages: messageList.messages.map((message) => message?.id),
     listSystem: systems,
     live: {
       messages: messages === messageList.messages,

@@ -1,9 +1,5 @@
 // Scripted models of every version of the language model interface, and scripted tools.
 
-// Messages are ordered by dates of a millisecond, so an answer takes a little longer than the making of what it answers.
-const THINKING = 15;
-const think = () => new Promise((resolve) => { setTimeout(resolve, THINKING); });
-
 const FLAT = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const NESTED = {
   inputTokens: { total: 1, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
@@ -24,19 +20,18 @@ export function makeModel({ id, version }, called) {
     modelId: id,
     supportedUrls: {},
     async doGenerate(options) {
-      const parts = await answer(called(id, 'doGenerate', options));
+      const parts = answer(called(id, 'doGenerate', options));
       return { content: parts.map(generated), finishReason: finish(parts), usage: usage(), warnings: [] };
     },
     async doStream(options) {
-      const parts = await answer(called(id, 'doStream', options));
+      const parts = answer(called(id, 'doStream', options));
       const chunks = [{ type: 'stream-start', warnings: [] }, ...parts.flatMap(streamed), { type: 'finish', finishReason: finish(parts), usage: usage() }];
       return { stream: new ReadableStream({ start: (controller) => { chunks.forEach((chunk) => controller.enqueue(chunk)); controller.close(); } }) };
     },
   };
 }
 
-async function answer(parts) {
-  await think();
+function answer(parts) {
   const failure = parts.find(({ type }) => type === 'throw');
   if (failure !== undefined) throw new Error(failure.message);
   return structuredClone(parts);

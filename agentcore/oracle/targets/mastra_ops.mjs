@@ -17,6 +17,9 @@ function list(value, what) {
   return value;
 }
 
+// When the stored messages were made. Ops may have put anything among them.
+export const storedDates = ({ messages }) => messages.map((message) => new Date(message?.createdAt ?? NaN).getTime()).filter(Number.isFinite);
+
 const LIST_CALLS = {
   add: (target, values) => target.add(...values),
   addSystem: (target, values) => target.addSystem(...values),
@@ -114,7 +117,7 @@ class Turn {
 
   listValues(op) {
     const { messageList } = this.args;
-    if (op.ids === 'all') return [messageList.messages.map(({ id }) => id)];
+    if (op.ids === 'all') return [messageList.messages.map((message) => message?.id)];
     if (op.ids !== undefined) return [fresh(op.ids)];
     if (op.index !== undefined) return [[messageList.messages[slot(messageList.messages, op.index)].id]];
     const given = fresh(op.args ?? []);
@@ -256,7 +259,7 @@ class Turn {
 
   // Dates are counted from the stored conversation, so that the order is the program's and not the clock's.
   date(when) {
-    const stored = this.args.messageList.messages.map(({ createdAt }) => new Date(createdAt ?? NaN).getTime()).filter(Number.isFinite);
+    const stored = storedDates(this.args.messageList);
     if (when === 'before') return new Date(Math.min(Date.now(), ...stored) - 1);
     if (when === 'same') return new Date(Math.max(...(stored.length > 0 ? stored : [Date.now()])));
     if (when !== 'after') return new Date(when);

@@ -1,5 +1,5 @@
 // Runs programs (spec/program-format-processors.md) on the Agent of @mastra/core 1.71.
-import '../mastra_quiet.mjs';
+import '../mastra_world.mjs';
 import { createRequire } from 'node:module';
 import { Agent, MessageList } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
