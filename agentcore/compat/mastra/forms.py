@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from agentcore.compat.heap import HeapTypeError, ObjectCell, Ref, Store, Value
-from agentcore.compat.js import elements, get, is_array, text
+from agentcore.compat.js import elements, get, is_array, is_nullish, text
 
 
 class Form(Enum):
@@ -30,6 +30,20 @@ def has(store: Store, value: Value, key: str) -> bool:
         raise HeapTypeError(f"Cannot use 'in' operator to search for '{key}' in {text(store, value)}")
     cell = store.cells[value.address]
     return isinstance(cell, ObjectCell) and key in cell
+
+
+def assign(store: Store, value: Value, key: str, slot: Value) -> None:
+    """`value[key] = slot`.
+
+    Raises:
+        HeapTypeError: if the value is no object, or is frozen.
+    """
+    if is_nullish(value):
+        raise HeapTypeError(f"Cannot set properties of {text(store, value)} (setting '{key}')")
+    if type(value) is not Ref:
+        kind = {bool: "boolean", str: "string"}.get(type(value), "number")
+        raise HeapTypeError(f"Cannot create property '{key}' on {kind} '{text(store, value)}'")
+    store.put(value, key, slot)  # type: ignore[arg-type]  # callers assign what is defined
 
 
 def form_of(store: Store, message: Value) -> Form | None:

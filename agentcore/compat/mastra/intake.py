@@ -23,7 +23,7 @@ from agentcore.compat.js import (
     text,
 )
 from agentcore.compat.mastra.clock import date, is_date, parsed
-from agentcore.compat.mastra.forms import Form, form_of, has
+from agentcore.compat.mastra.forms import Form, assign, form_of, has
 
 FORMAT: Final = 2
 
@@ -87,18 +87,18 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
     kept = (
         [part for part in elements(store, parts) if isinstance(part, Ref)] if is_array(store, parts) else []
     )
-    store.put(content, "parts", store.array(kept))  # type: ignore[arg-type]
+    assign(store, content, "parts", store.array(kept))
     if not get(store, message, "id"):
-        store.put(message, "id", context.new_id())
+        assign(store, message, "id", context.new_id())
     at = get(store, message, "createdAt")
     if is_nullish(at):
-        store.put(message, "createdAt", context.new_date(source))
+        assign(store, message, "createdAt", context.new_date(source))
     elif not is_date(store, at):
-        store.put(message, "createdAt", _as_date(store, at))
+        assign(store, message, "createdAt", _as_date(store, at))
     calls = get(store, content, "toolInvocations")
     if calls:
         listed = [_with_args(store, call, kept) for call in elements(store, calls, "map")]
-        store.put(content, "toolInvocations", store.array(listed))  # type: ignore[arg-type]
+        assign(store, content, "toolInvocations", store.array(listed))
     return message
 
 
@@ -131,7 +131,7 @@ def of_core(context: Context, message: Value, source: str) -> Ref:
     content = get(store, message, "content")
     single = _single_text(store, content) if source == "response" else None
     if single:
-        store.put(message, "content", single)  # type: ignore[arg-type]
+        assign(store, message, "content", single)
         content = single
     parts, calls = _core_parts(context, message, content)
     made: dict[str, Value] = {"format": FORMAT, "parts": _without_empty_texts(store, parts)}
@@ -398,10 +398,10 @@ class _Taken:
 
     def _answer(self, call: Ref, part: Slot) -> None:
         store = self.store
-        store.put(call, "state", "result")
+        assign(store, call, "state", "result")
         output = unwrapped(store, get(store, part, "output"))
         if output is not UNDEFINED:
-            store.put(call, "result", output)
+            assign(store, call, "result", output)
 
 
 def unwrapped(store: Store, output: Value) -> Value:
@@ -506,7 +506,7 @@ def _stamped(context: Context, message: Ref, source: str) -> Ref:
     if source != "memory" and is_array(store, parts):
         for part in elements(store, parts):
             stamp(context, part)
-        store.put(content, "parts", store.array(elements(store, parts)))  # type: ignore[arg-type]
+        assign(store, content, "parts", store.array(elements(store, parts)))
     return message
 
 
@@ -514,7 +514,5 @@ def stamp(context: Context, part: Slot) -> Slot:
     """Dates a part that has no date, in place."""
     store = context.store
     if is_nullish(get(store, part, "createdAt")):
-        if not isinstance(part, Ref):
-            raise HeapTypeError(f"Cannot create property 'createdAt' on {type(part).__name__}")
-        store.put(part, "createdAt", context.now())
+        assign(store, part, "createdAt", context.now())
     return part

@@ -8,6 +8,7 @@ import attrs
 
 from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.compat.js import elements, fields, get, is_array, is_nullish
+from agentcore.compat.mastra.forms import assign
 from agentcore.compat.mastra.intake import stamp
 from agentcore.compat.mastra.keys import part_key, starts_with
 
@@ -36,11 +37,11 @@ def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:
     metadata = get(store, added, "metadata")
     if metadata:
         both = {**fields(store, get(store, content, "metadata")), **fields(store, metadata)}
-        store.put(content, "metadata", store.object(both))  # type: ignore[arg-type]
+        assign(store, content, "metadata", store.object(both))
     _Merge(target, latest, incoming).run()
     told = get(store, added, "content")
     if told and get(store, content, "content") != told:
-        store.put(content, "content", told)  # type: ignore[arg-type]
+        assign(store, content, "content", told)
 
 
 @attrs.define
@@ -97,11 +98,11 @@ class _Merge:
         args = {**fields(store, get(store, call, "args")), **fields(store, get(store, answer, "args"))}
         made = {**fields(store, call), "state": state, **changed, "args": store.object(args)}
         invocation = store.derive(store.object(made), call, answer)
-        store.put(known, "toolInvocation", invocation)
+        assign(store, known, "toolInvocation", invocation)
         options = get(store, part, "providerMetadata")
         if options:
             both = {**fields(store, get(store, known, "providerMetadata")), **fields(store, options)}
-            store.put(known, "providerMetadata", store.object(both))
+            assign(store, known, "providerMetadata", store.object(both))
         if state == "result":
             self._list_call(invocation)
 
@@ -109,7 +110,7 @@ class _Merge:
         store = self.store
         content = get(store, self.latest, "content")
         if not get(store, content, "toolInvocations"):
-            store.put(content, "toolInvocations", store.array(()))  # type: ignore[arg-type]
+            assign(store, content, "toolInvocations", store.array(()))
         calls = get(store, content, "toolInvocations")
         listed = list(elements(store, calls, "findIndex"))
         own_id = get(store, invocation, "toolCallId")
@@ -188,11 +189,11 @@ def answer(target: MessageList, message: Ref, index: int, call: Ref) -> None:
     slots = list(elements(store, parts))
     slots[index] = made
     store.replace(parts, tuple(slots))  # type: ignore[arg-type]
-    store.put(content, "metadata", store.object(fields(store, get(store, content, "metadata"))))  # type: ignore[arg-type]
+    assign(store, content, "metadata", store.object(fields(store, get(store, content, "metadata"))))
     calls = get(store, content, "toolInvocations")
     if is_array(store, calls) and get(store, call, "state") == "result":
         listed = [_answered(store, one, call, args) for one in elements(store, calls)]
-        store.put(content, "toolInvocations", store.array(listed))  # type: ignore[arg-type]
+        assign(store, content, "toolInvocations", store.array(listed))
     target.see_now(message)
     target.take_as_response(message)
 

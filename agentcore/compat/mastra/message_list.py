@@ -10,7 +10,7 @@ from agentcore.compat.js import PackageError, elements, fields, get, is_array, i
 from agentcore.compat.mastra import merging
 from agentcore.compat.mastra.clock import Clock, date, is_date, parsed, time_of
 from agentcore.compat.mastra.errors import MastraError
-from agentcore.compat.mastra.forms import Form, form_of, has
+from agentcore.compat.mastra.forms import Form, assign, form_of, has
 from agentcore.compat.mastra.intake import core_content, stamp, stored
 from agentcore.compat.mastra.keys import messages_equal, system_key
 
@@ -363,7 +363,7 @@ class MessageList:
         for part in reversed(elements(store, parts) if parts is not None else ()):
             if get(store, part, "type") == "step-start":
                 if not get(store, part, "model"):
-                    store.put(part, "model", model)  # type: ignore[arg-type]
+                    assign(store, part, "model", model)
                     self.take_as_response(last)
                 return
 
