@@ -120,7 +120,7 @@ class _Generator:
         if choices.chance(5):
             program["maxSteps"] = choices.integer(1, 3)
         if choices.chance(3):
-            program["maxRetries"] = 0
+            program["maxRetries"] = choices.integer(0, 1)
 
     # --- options ---
 

@@ -148,9 +148,11 @@ def test_a_date_of_the_year_2000_is_shown(driver: Driver) -> None:
 
 
 def test_a_run_that_takes_too_long_is_no_trace(driver: Driver) -> None:
-    outcome = driver.run({"id": "slow", "timeoutMs": 1})
+    # A model that failed is called again after a while.
+    failing = [{"type": "throw", "message": "#1"}]
+    outcome = driver.run({"id": "slow", "script": [failing], "maxRetries": 1, "timeoutMs": 200})
     assert isinstance(outcome, Malformed)
-    assert "no outcome after 1 ms" in outcome.output
+    assert "no outcome after 200 ms" in outcome.output
 
 
 def test_programs_run_side_by_side_are_answered_in_their_order(argv: tuple[str, ...]) -> None:
