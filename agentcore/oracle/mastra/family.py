@@ -8,7 +8,7 @@ from agentcore.oracle.families import Family
 from agentcore.oracle.mastra.comparison import COMPARISON
 from agentcore.oracle.mastra.program import check, to_line
 from agentcore.oracle.mastra.programs import random_program
-from agentcore.oracle.mastra.reference import trace
+from agentcore.oracle.mastra.reference import PROFILE_NAMES, trace
 from agentcore.oracle.mastra.shrinking import SHRINKING
 
 __all__ = ["FAMILY"]
@@ -20,7 +20,7 @@ def _refusal(program_id: Any, name: str, message: str) -> dict[str, Any]:
 
 FAMILY: Final = Family(
     name="mastra",
-    profiles=("mastra@1.71.0", "mastra@1.0.4"),
+    profiles=PROFILE_NAMES,
     check=check,
     to_line=to_line,
     trace=trace,
