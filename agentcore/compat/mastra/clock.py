@@ -6,6 +6,7 @@ stands still but for what a model call takes, so the order is what the rules of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,7 +14,7 @@ from agentcore.compat.heap import DateCell, HeapTypeError, Ref, Store, Value
 from agentcore.compat.js import get
 
 _START: Final = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
-THINKING: Final = 20
+THINKING: Final = 15
 """How many milliseconds a model call takes: more than a step makes messages."""
 
 _MOMENT: Final = 2
@@ -30,9 +31,10 @@ class Clock:
         """Lets the time of a model call pass."""
         self.now += THINKING
 
-    def pass_by(self, latest: int) -> None:
-        """Lets a little time pass, enough for the dates given in advance, of messages that came at once."""
-        self.now = max(self.now, latest if latest < self.now + THINKING else 0) + _MOMENT
+    def pass_by(self, dates: Iterable[int]) -> None:
+        """Lets a little time pass, and what was dated ahead: messages that came at once are a tick apart."""
+        ahead = (time for time in dates if time < self.now + THINKING)
+        self.now = max(self.now, *ahead, 0) + _MOMENT
 
     def draw_id(self) -> str:
         """An id that no message has."""

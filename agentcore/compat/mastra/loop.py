@@ -17,7 +17,7 @@ from agentcore.compat.mastra.answers import Answered, answered
 from agentcore.compat.mastra.clock import Clock, date
 from agentcore.compat.mastra.conversion import prompt
 from agentcore.compat.mastra.errors import CallerError, MastraError, TripWire
-from agentcore.compat.mastra.intake import tool_name
+from agentcore.compat.mastra.intake import FORMAT, tool_name
 from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.models import Fallback, Models
 from agentcore.compat.mastra.outcome import Outcome, Tripwire
@@ -285,6 +285,7 @@ class MastraLoop:
                 self.list.add(message, "response")
         except Exception as error:
             if not is_last:
+                self._carry_over(early)
                 raise
             answered.error = error
         return _Step(current, answered, early)
@@ -346,7 +347,7 @@ class MastraLoop:
                 store.push(parts, [part])
                 self.list.add(target, "response", merge=False)
             return
-        content = store.object({"format": 2, "parts": store.array([part])})
+        content = store.object({"format": FORMAT, "parts": store.array([part])})
         own_id = attempt_id if target is None else self.clock.draw_id()
         at = date(store, self.clock.now)
         message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
@@ -373,6 +374,25 @@ class MastraLoop:
         tools, active = current["tools"], current["activeTools"]
         calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
         return {call: tooling.run(self.desk, call, tools, active) for call in calls}
+
+    def _carry_over(self, early: Mapping[Slot, tooling.Answer]) -> None:
+        """What tools answered in an attempt that failed is known to the next one."""
+        store = self.store
+        parts = [self._carried(answer) for answer in early.values()]
+        if parts:
+            content = store.object({"format": FORMAT, "parts": store.array(parts)})
+            message = {"id": self.message_id, "role": "assistant", "content": content}
+            self.list.add(store.object(message), "response")
+
+    def _carried(self, answer: tooling.Answer) -> Ref:
+        store = self.store
+        told: dict[str, Value] = {"state": "result", "result": answer.result}
+        if answer.error is not None:
+            told = {"state": "output-error", "errorText": answer.error}
+        elif is_nullish(answer.result):
+            told = {"state": "call"}
+        call = store.object({**fields(store, answer.call), **told})
+        return store.object({"type": "tool-invocation", "toolInvocation": call})
 
     def _run_tools(self, step: _Step) -> bool:
         """Runs the calls of an answer; whether another step follows."""

@@ -79,6 +79,12 @@ class MessageList:
         """The time."""
         return self.clock.now
 
+    def pass_time(self) -> None:
+        """Lets a little time pass before a processor."""
+        store = self.store
+        dates = (get(store, one, "createdAt") for one in self.all() if isinstance(one, Ref))
+        self.clock.pass_by(time_of(store, at) for at in dates if is_date(store, at))
+
     def new_id(self) -> str:
         """An id that no message has."""
         return self.clock.draw_id()

@@ -187,7 +187,7 @@ class Processors:
 
     def _called(self, processor_id: str, hook: Hook, shown: Mapping[str, Value]) -> Any:
         self.desk.hook = processor_id
-        self.target.clock.pass_by(self.target.latest)
+        self.target.pass_time()
         return hook(Arguments(self.desk, processor_id, self.target, shown))
 
     def _ids(self, messages: Value) -> list[Value]:
