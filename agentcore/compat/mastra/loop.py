@@ -174,12 +174,13 @@ class MastraLoop:
         self.desk.step += 1
         if not first:
             self.list.open_step()
+        self.texts.append("")
         attempt_id = self.message_id
         step = self._call_a_model()
         self.message_id = step.fields["messageId"]
         self._record(step, attempt_id)
         self._report(step.answered)
-        self.outcome.step_texts.append(step.answered.text)
+        self.outcome.step_texts.append(self.texts[-1])
         if step.answered.error is not None:
             raise ModelCallError(step.answered.error)
         return self._run_tools(step)
@@ -278,6 +279,7 @@ class MastraLoop:
         )
         retries = get(store, settings, "maxRetries")
         answered = self._answered(current["model"], options, retries, is_last=is_last)
+        self._pass_on(answered)
         early = self._run_early(current, answered)
         message = answered.message(store, current["messageId"], current["model"])
         try:
@@ -315,14 +317,17 @@ class MastraLoop:
     def _record(self, step: _Step, attempt_id: Value) -> None:
         """Enters what is told of the answer, or the error that stands for it."""
         answered = step.answered
-        self.texts.append(answered.text)
-        self._chunk("step-start", *self._passed(answered))
         model = step.fields.get("executedModel")
         if model is not None:
             self.list.name_model(model)
         if answered.error is not None:
             self._record_error(answered.error, attempt_id)
             self._chunk("error")
+
+    def _pass_on(self, answered: Answered) -> None:
+        """Hands an answer to the caller's stream, where it stays even if the attempt fails after all."""
+        self.texts[-1] += answered.text
+        self._chunk("step-start", *self._passed(answered))
 
     def _passed(self, answered: Answered) -> Iterator[str]:
         """The chunks of an answer in a stream, which shows a call of an id once in a run."""
