@@ -15,6 +15,11 @@ __all__ = ["COMPARISON"]
 _MARK: Final = re.compile(r"#\d+")
 
 
+def versions_may_differ(trace: Trace) -> Trace:
+    """`version` names what ran the program."""
+    return {key: value for key, value in trace.items() if key != "version"}
+
+
 def error_texts_may_differ(trace: Trace) -> Trace:
     """An error is wrapped once or more on its way out, each time in other words, which are the package's own.
 
@@ -63,6 +68,7 @@ def _one_kind(error: dict[str, Any]) -> dict[str, Any]:
 _PERMITTED: Final[Mapping[str, Callable[[Trace], Trace]]] = MappingProxyType(
     {
         "id": ids_may_differ,
+        "version": versions_may_differ,
         "error.message": error_texts_may_differ,
         "error.class": error_classes_may_differ,
         "error.cause": error_causes_may_differ,

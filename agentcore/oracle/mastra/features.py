@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.choices import RandomChoices
 from agentcore.oracle.mastra.programs import random_program
-from agentcore.oracle.mastra.wellformed import every_op
+from agentcore.oracle.mastra.wellformed import every_op, made_messages
 
 __all__ = ["FEATURES", "features", "statistics"]
 
@@ -185,8 +185,7 @@ def _of_op(op: Json) -> Iterator[str]:
     yield f"op {verb}"
     if verb in ("set", "append", "delete", "push", "splice", "reverse"):
         yield f"on {op.get('on', 'messages').partition(':')[0]}"
-    if isinstance(op.get("message"), dict):
-        yield from _of_made(op["message"])
+    yield from (what for spec in made_messages(op) for what in _of_made(spec))
     about = {"list": _of_method, "return": _of_return, "returnList": _of_return, "abort": _of_abort}
     if verb in about:
         yield from about[verb](op)
@@ -223,17 +222,12 @@ def _of_abort(op: Json) -> Iterator[str]:
 def _of_expression(expression: Any) -> Iterator[str]:
     if isinstance(expression, list):
         yield "pipe specs"
-        yield from (what for spec in expression for what in _of_made(spec))
         return
     yield f"pipe from {expression['from'].partition(':')[0]}"
     pipe = expression.get("pipe", [])
     if not pipe:
         yield "pipe no pipe"
-    for stage in pipe:
-        [(name, value)] = stage.items()
-        yield f"pipe {name}"
-        if name in ("concat", "prepend"):
-            yield from (what for spec in value for what in _of_made(spec))
+    yield from (f"pipe {name}" for stage in pipe for name in stage)
 
 
 def _of_made(spec: Json) -> Iterator[str]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-__all__ = ["every_op", "is_well_formed"]
+__all__ = ["every_op", "is_well_formed", "made_messages"]
 
 Json: TypeAlias = dict[str, Any]
 _PREPARING: Final = ("prepareStep", "defaultPrepareStep")
 _CONVERSATION: Final = ("messages", "list")
+_ROLES: Final = ("user", "assistant", "system")
 
 
 def is_well_formed(program: Json) -> bool:
@@ -24,6 +25,7 @@ def is_well_formed(program: Json) -> bool:
         all(_is_given(message) for message in given)
         and _calls_are_answered(given)
         and all(_writes_well(op) for op in every_op(program))
+        and all(spec["role"] in _ROLES for op in every_op(program) for spec in made_messages(op))
     )
 
 
@@ -34,6 +36,18 @@ def every_op(program: Json) -> Iterator[Json]:
     steps = [processor.get("steps", {}) for processor in processors]
     steps += [program.get(name, {}) for name in _PREPARING]
     yield from (op for by_step in steps for ops in by_step.values() for op in ops)
+
+
+def made_messages(op: Json) -> Iterator[Json]:
+    """The messages that an op makes, as the program describes them."""
+    items = [op, *op.get("items", [])]
+    yield from (item["message"] for item in items if isinstance(item.get("message"), dict))
+    expression = op.get("messages", [])
+    if isinstance(expression, list):
+        yield from expression
+        return
+    for stage in expression.get("pipe", []):
+        yield from (*stage.get("concat", []), *stage.get("prepend", []))
 
 
 # --- the caller's messages ----------------------------------------------------------------------------------
