@@ -386,8 +386,8 @@ class MastraLoop:
         parts = [self._carried(answer) for answer in early.values()]
         if parts:
             content = store.object({"format": FORMAT, "parts": store.array(parts)})
-            message = {"id": self.message_id, "role": "assistant", "content": content}
-            self.list.add(store.object(message), "response")
+            message = store.object({"id": self.message_id, "role": "assistant", "content": content})
+            self.list.add(message, "response")
 
     def _carried(self, answer: tooling.Answer) -> Ref:
         store = self.store
