@@ -55,8 +55,16 @@ class Maker:
         self._ids += 1
         return f"{kind}{self._ids}"
 
+    def output(self) -> Any:
+        """What a tool gives."""
+        if self.choices.chance(12):
+            return self.choices.sample((None, 0, False, "", [], [self.mark()], 1.5))
+        return self.payload() if self.choices.chance(55) else self.mark()
+
     def payload(self) -> Json:
         """A JSON object: a tool's input or output."""
+        if self.choices.chance(3):
+            return {}
         made: Json = {"a": self.mark()}
         if self.choices.chance(25):
             made["in"] = {"b": self.mark(), "n": self.choices.integer(0, 9)}
@@ -78,7 +86,8 @@ class Maker:
         return {"role": "user", "content": [self.text_part() for _ in range(self.choices.integer(1, 2))]}
 
     def _ui(self) -> Json:
-        return {"id": self.identity("u"), "role": "user", "parts": [self.text_part()]}
+        parts = [self.text_part() for _ in range(2 if self.choices.chance(15) else 1)]
+        return {"id": self.identity("u"), "role": "user", "parts": parts}
 
     def _ui_mirrored(self) -> Json:
         text = self.mark()
@@ -93,7 +102,10 @@ class Maker:
         content: Json = {"format": 2, "parts": [self.text_part()]}
         if self.choices.chance(30):
             content["content"] = content["parts"][0]["text"]
-        message = {"id": self.identity("s"), "role": role, "content": content}
+        if role == "assistant" and self.choices.chance(20):
+            content["parts"].insert(0, {"type": "step-start"})
+        name = "same" if self.choices.chance(4) else self.identity("s")
+        message = {"id": name, "role": role, "content": content}
         return message | ({"createdAt": self.choices.sample(DATES)} if self.choices.chance(60) else {})
 
     def answered(self) -> list[Json]:
@@ -131,8 +143,8 @@ class Maker:
         return message
 
     def text_part(self) -> Json:
-        """A text part."""
-        return {"type": "text", "text": self.mark()}
+        """A text part, in a few cases an empty one."""
+        return {"type": "text", "text": "" if self.choices.chance(2) else self.mark()}
 
     # --- what processors make ---
 

@@ -61,7 +61,9 @@ class _Generator:
         for _ in range(choices.sample((0, 0, 0, 1, 1, 2))):
             messages += [make.caller_message(), *make.answered()]
         messages += [make.caller_message() for _ in range(choices.sample((1, 1, 1, 2)))]
-        return messages
+        if choices.chance(4):
+            messages += make.answered()
+        return messages[1:] if len(messages) > 1 and choices.chance(3) else messages
 
     def systems(self, program: Json) -> None:
         choices, make = self.choices, self.make
@@ -70,7 +72,8 @@ class _Generator:
         if choices.chance(12):
             program["callSystem"] = make.caller_systems()
         if choices.chance(6):
-            program["context"] = [{"role": "user", "content": make.mark()}]
+            role = choices.sample(("user", "user", "assistant"))
+            program["context"] = [{"role": role, "content": make.mark()}]
 
     # --- the model and its tools ---
 
@@ -87,12 +90,13 @@ class _Generator:
         if choices.chance(4):
             return []
         reasoning = [{"type": "reasoning", "text": self.make.mark()}] if choices.chance(10) else []
-        return [*reasoning, self.make.text_part()]
+        return [*reasoning, *(self.make.text_part() for _ in range(2 if choices.chance(8) else 1))]
 
     def calling(self) -> list[Json]:
         choices = self.choices
         parts = self.talking() if choices.chance(50) else []
-        return parts + [self.call() for _ in range(choices.sample((1, 1, 1, 2)))]
+        parts += [self.call() for _ in range(choices.sample((1, 1, 1, 2)))]
+        return [*parts, self.make.text_part()] if choices.chance(8) else parts
 
     def call(self) -> Json:
         choices = self.choices
@@ -102,7 +106,7 @@ class _Generator:
 
     def tool(self) -> Json:
         choices, make = self.choices, self.make
-        spec: Json = {"output": choices.sample((make.payload, make.mark))()}
+        spec: Json = {"output": make.output()}
         if choices.chance(8):
             spec = choices.sample(({"error": make.mark()}, {}))
         if choices.chance(8):
@@ -130,9 +134,12 @@ class _Generator:
             program["providerOptions"] = {"x": {"k": make.mark()}}
         if choices.chance(30):
             program["modelSettings"] = {"temperature": 0.5, "stopSequences": [make.mark()]}
+            if choices.chance(15):
+                program["modelSettings"] |= choices.sample(_SETTINGS)
         if choices.chance(25):
             named = {"type": "tool", "toolName": TOOLS[0]}
-            program["toolChoice"] = choices.sample(("auto", named, "required", "none", named))
+            other = {"type": "tool", "toolName": "nobody"}
+            program["toolChoice"] = choices.sample(("auto", named, "required", "none", named, other))
         if choices.chance(25):
             program["activeTools"] = choices.sample(([*TOOLS], [TOOLS[0]], [TOOLS[1]], []))
 
@@ -191,6 +198,12 @@ class _Generator:
         return at
 
 
+_SETTINGS: Final[tuple[Json, ...]] = (
+    {"topK": 3, "seed": 7},
+    {"maxOutputTokens": 100},
+    {"headers": {"X-Name": "1"}},
+    {"maxRetries": 0},
+)
 _OPTIONS: Final = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
 
 

@@ -23,6 +23,10 @@ _ODD: Final[tuple[Op, ...]] = (
     {"op": "returnArgs", "fields": ["providerOptions", "modelSettings", "toolChoice", "activeTools"]},
     *({"op": "return", name: None} for name in ("toolChoice", "providerOptions", "activeTools")),
     {"op": "return", "messages": []},
+    {"op": "return", "stepNumber": 5},
+    {"op": "return", "steps": []},
+    {"op": "return", "retryCount": 1},
+    {"op": "return", "messageId": "mine"},
 )
 _WRONG: Final[tuple[Op, ...]] = (
     {"op": "returnList", "which": "external"},
@@ -121,7 +125,9 @@ class Results:
         if choices.chance(6):
             return [make.message()]
         sources = ["current", "current", "current", "list", *(f"stash:{name}" for name in self.arrays)]
-        pipe = [self._stage(found) for _ in range(choices.sample((1, 0, 1, 2)))]
+        if choices.chance(3):
+            return {"from": "empty", "pipe": [{"concat": [make.message()]}]}
+        pipe = [self._stage(found) for _ in range(choices.sample((1, 0, 1, 2, 3)))]
         return {"from": choices.sample(sources), **({"pipe": pipe} if pipe else {})}
 
     def _stage(self, found: Expected) -> Json:
@@ -168,4 +174,5 @@ class Results:
             {"drop": 1},
             {"spread": True},
         )
-        return {"from": "current", "pipe": [choices.sample(stages)]}
+        source = "empty" if choices.chance(6) else "current"
+        return {"from": source, "pipe": [choices.sample(stages)]}

@@ -80,7 +80,7 @@ class Turns:
     def _content(self, _: Expected) -> Op:
         choices, make = self.choices, self.make
         index = choices.sample((0, -1))
-        match choices.sample(("parts", "new", "part", "mirror", "extra", "id", "cut", "delete")):
+        match choices.sample(("parts", "new", "part", "mirror", "extra", "id", "role", "cut", "delete")):
             case "parts":
                 return {"op": "push", "at": [index, "content", "parts"], "value": make.text_part()}
             case "new":
@@ -94,6 +94,9 @@ class Turns:
                 return {"op": "set", "at": [index, "extra"], "value": make.mark()}
             case "id":
                 return {"op": "set", "at": [index, "id"], "value": make.identity("i")}
+            case "role":
+                role = choices.sample(("user", "assistant"))
+                return {"op": "set", "at": [index, "role"], "value": role}
             case "cut":
                 return {"op": "splice", "at": [index, "content", "parts"], "start": -1, "count": 1}
         return {"op": "delete", "at": [index, "content", "content"]}

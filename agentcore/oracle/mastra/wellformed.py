@@ -77,7 +77,7 @@ def _is_stored(content: Any) -> bool:
 
 def _is_part(part: Any) -> bool:
     match part:
-        case {"type": "text", "text": str()}:
+        case {"type": "text", "text": str()} | {"type": "step-start"}:
             return True
     return False
 
@@ -147,6 +147,8 @@ def _fits(on: str, key: Any, above: list[Any], value: Any) -> bool:
 
 
 def _is_written_to_a_message(key: Any, above: list[Any], value: Any) -> bool:
+    if key == "role":
+        return value in _ROLES
     if key == "content":
         return isinstance(value, str) if above == ["content"] else _is_stored(value)
     return bool(above)
