@@ -6,6 +6,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from agentcore.oracle.mastra.family import FAMILY
 from agentcore.oracle.mastra.program import check, to_line
 from agentcore.oracle.program import BadProgram, parse_program
 from agentcore.schema import schema
@@ -209,3 +210,16 @@ def test_the_trace_schema_takes_runs_refusals_and_the_unsupported() -> None:
         assert not validator.is_valid({key: value for key, value in RUN.items() if key != missing})
     both = {**RUN["received"][0], "threw": "x"}
     assert not validator.is_valid({**RUN, "received": [both]})
+
+
+def test_a_line_that_is_no_program_is_answered_by_a_driver_error() -> None:
+    assert FAMILY.refusal("a", "BadProgram", "$: is wrong") == {
+        "id": "a",
+        "driverError": "BadProgram: $: is wrong",
+    }
+
+
+def test_the_reference_answers_with_traces_that_the_schema_takes() -> None:
+    validator = jsonschema_rs.validator_for(schema("mastra-trace"))
+    for program in FAMILY.programs(range(100), "mastra@1.71.0"):
+        assert validator.is_valid(json.loads(json.dumps(FAMILY.trace(program, "mastra@1.71.0"))))
