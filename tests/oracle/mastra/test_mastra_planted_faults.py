@@ -29,8 +29,8 @@ _OPTIONS: Final = {
     "providerOptions": {},
 }
 
-# For each fault a seed shortly before one where the check comes upon it, so it does within 2,000 programs from 0;
-# the observation in which the smallest program shows it first; and that program, its id apart.
+# For each fault a seed near one that shows it, which is among the first 2,000; the observation in which the
+# smallest program shows it first; and that program, its id apart.
 _IN_LOOP: Final[dict[str, tuple[int, str, Json]]] = {
     "system messages not reset": (
         2,
