@@ -1,7 +1,7 @@
 """All requirements by name: rules, differences, and what profiles decide.
 
-A family is in the specification once it has a page there (`spec/profiles`); until then vectors that cite claims
-show what its profiles decide.
+A family is in the specification once it has a page there (`spec/profiles`). Until then its vectors cite
+claims, and show by them what its profiles decide.
 
 Rules are members of the `Requirement` enums in modules named `rules`. A profile family is a package of
 `agentcore.compat` with a module `profiles`, whose PROFILES are values of one class: each of its fields but
