@@ -20,6 +20,7 @@ CORE: Final = (
     "messages",
     "codec",
     "wire",
+    "differences",
     "rules",
     "media",
     "content",

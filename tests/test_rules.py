@@ -22,8 +22,12 @@ TESTS = (
     "test_history",
     "oracle.test_immutable",
 )
-SOURCES = "\n".join(path.read_text("utf-8") for path in Path(agentcore.__file__).parent.glob("*.py"))
-CODE = SOURCES.replace((Path(agentcore.__file__).parent / "rules.py").read_text("utf-8"), "")
+DEFINITIONS = ("rules.py", "differences.py")
+CODE = "\n".join(
+    path.read_text("utf-8")
+    for path in Path(agentcore.__file__).parent.glob("*.py")
+    if path.name not in DEFINITIONS
+)
 
 
 @pytest.mark.parametrize("rule", [*Rule, *Difference])
