@@ -40,11 +40,13 @@ from agentcore.driver.parts import (
 )
 from agentcore.effects import Settings
 from agentcore.errors import InvalidOverrideError
-from agentcore.hooks import system_prompt, tool_choice
+from agentcore.forms import SystemForm, system_prompt
+from agentcore.hooks import tool_choice
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.models.base import LanguageModel
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.output import Output
+from agentcore.processors import NamedProcessor, Processor, named_processors, with_prepare_step
 from agentcore.prompt import SystemPrompt
 from agentcore.run import Run, start
 from agentcore.stop import StopCondition, step_count_is
@@ -165,6 +167,7 @@ class ResumeOverrides(TypedDict, total=False):
     models: Iterable[LanguageModel]
     tools: Iterable[Tool[..., Any]]
     name: str | None
+    input_processors: Iterable[Processor]
     prepare_step: PrepareStep | None
     stop_when: StopCondition | Iterable[StopCondition] | None
     on_step_start: OnStepStart | None
@@ -176,12 +179,13 @@ class ResumeOverrides(TypedDict, total=False):
     tool_concurrency: int
     slow_hook_seconds: float
     tracer: Any
+    trace_content: bool
 
 
 class CallOverrides(ResumeOverrides, total=False):
     """What a call may have in place of the agent's own; the rest of it is in the run when that goes on."""
 
-    system: str | SystemMessage | Iterable[SystemMessage] | None
+    system: SystemForm | Iterable[SystemForm] | None
     prepare_call: PrepareCall | None
     on_start: OnStart | None
     tool_choice: str | Mapping[str, object] | None
@@ -200,7 +204,9 @@ class Agent(Generic[_T]):
 
     Hooks are sync or async functions of one argument; a hook that raises fails the run, and nothing a hook
     does to its argument lasts, because all of it is values. `prepare_call` is asked once a call and may
-    replace any field; `prepare_step` once a step, for that step. `on_start`, `on_step_start`,
+    replace any field; `prepare_step` once a step, for that step. `input_processors` come before it at each
+    step, and before the first step once (`agentcore.processors`); those of a call replace those of the agent
+    (rule processor.call-replaces). `on_start`, `on_step_start`,
     `on_step_finish` and `on_finish` are told of both kinds of calls, `on_chunk` of streams only. `stop_when`
     are conditions of which one ends the run; without any, the model does.
 
@@ -208,11 +214,13 @@ class Agent(Generic[_T]):
     has a timeout; then the thread is left behind, and what it returns is dropped.
 
     `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
-    is read as. `tracer` is an OpenTelemetry tracer. `settings` are the model's (`temperature`,
+    is read as. `tracer` is an OpenTelemetry tracer, whose spans of processors hold messages, instructions
+    and settings only with `trace_content`. `settings` are the model's (`temperature`,
     `max_output_tokens`, ...); they are in no saved run.
 
     Raises:
         InvalidToolError: for tools that are none, or two of one name.
+        InvalidProcessorError: for processors that are none, or two of one id.
         InvalidOverrideError: for a tool choice that is none.
         InvalidPromptError: for instructions that are none.
         InvalidJsonError: for what is to be JSON and is none.
@@ -225,6 +233,7 @@ class Agent(Generic[_T]):
     name: str | None = field(default=None, kw_only=True)
     models: tuple[LanguageModel, ...] = field(default=(), converter=_models, kw_only=True)
     prepare_call: PrepareCall | None = field(default=None, kw_only=True)
+    input_processors: tuple[NamedProcessor, ...] = field(default=(), converter=named_processors, kw_only=True)
     prepare_step: PrepareStep | None = field(default=None, kw_only=True)
     stop_when: tuple[StopCondition, ...] = field(
         default=step_count_is(_DEFAULT_STEPS), converter=_conditions, kw_only=True
@@ -247,6 +256,7 @@ class Agent(Generic[_T]):
     tool_concurrency: int = field(default=8, validator=_at_least(1), kw_only=True)
     slow_hook_seconds: float = field(default=0.2, validator=_at_least(0), kw_only=True)
     tracer: Any = field(default=None, kw_only=True)
+    trace_content: bool = field(default=False, kw_only=True)
 
     # ------------------------------------------------------------ calls
 
@@ -361,7 +371,7 @@ async def _begun(
     return Call(
         start(settings, given),
         _parts(agent, checkpoint),
-        Observer(agent.slow_hook_seconds, _spans(agent.tracer), timings),
+        Observer(agent.slow_hook_seconds, _spans(agent), timings),
         name=agent.name,
         output=agent.output,
         on_start=agent.on_start,
@@ -395,7 +405,7 @@ def _resumed(
     return Call(
         resumable(run),
         _parts(agent, checkpoint),
-        Observer(agent.slow_hook_seconds, _spans(agent.tracer)),
+        Observer(agent.slow_hook_seconds, _spans(agent)),
         name=agent.name,
         output=agent.output,
     )
@@ -422,6 +432,7 @@ def _run_settings(agent: Agent[Any]) -> Settings:
         provider_options=agent.provider_options,
         experimental_context=agent.experimental_context,
         max_steps=_NO_LIMIT,
+        process_input=any(each.process_input is not None for each in agent.input_processors),
     )
 
 
@@ -430,7 +441,7 @@ def _parts(agent: Agent[Any], checkpoint: Checkpoint | None) -> Parts:
         model=agent.model,
         models=agent.models,
         tools=agent.tools,
-        prepare_step=agent.prepare_step,
+        processors=with_prepare_step(agent.input_processors, agent.prepare_step),
         stop_when=agent.stop_when,
         on_step_start=agent.on_step_start,
         on_step_finish=agent.on_step_finish,
@@ -475,10 +486,10 @@ def _joined(messages: Iterable[Message], prompt: Prompt | None) -> Vector[Messag
 _MESSAGES: Final = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
 
 
-def _spans(tracer: Any) -> Spans:
-    if tracer is None:
+def _spans(agent: Agent[Any]) -> Spans:
+    if agent.tracer is None:
         return NO_SPANS
     # Here, because the extra `otel` may not be installed.
     from agentcore.driver.spans import OpenTelemetrySpans  # noqa: PLC0415
 
-    return OpenTelemetrySpans(tracer)
+    return OpenTelemetrySpans(agent.tracer, content=agent.trace_content)

@@ -186,6 +186,14 @@ class Difference(Enum):
             "lost."
         ),
     )
+    SYSTEM_MESSAGES_ADDED = (
+        "difference.system-messages-added",
+        (
+            "A new system message among the messages that a step hook returns is added to the step's "
+            "instructions; the package sends it where it stands among the messages."
+        ),
+        "Providers refuse instructions in the middle of a conversation, or move them as they like.",
+    )
     SAME_ID_CALLS_KEPT = (
         "difference.same-id-calls-kept",
         (

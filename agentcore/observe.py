@@ -12,7 +12,10 @@ import attrs
 from attrs import field
 
 from agentcore.content import ToolCall
+from agentcore.hooks import ProcessorEdit
+from agentcore.message_list import Mutation
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
+from agentcore.processors import InputArguments, StepArguments
 from agentcore.tools import Tool
 from agentcore.values import sealed
 
@@ -32,8 +35,9 @@ Kind = Literal["hook", "model", "tool"]
 class Timing:
     """How long one thing took that a run waited for.
 
-    `name` is the hook's, the model's id or the tool's. A model call that was made again has a timing for each
-    attempt. `step_number` is -1 for `prepare_call` and `on_start`, which come before step 0.
+    `name` is the hook's, the model's id or the tool's; processors are hooks, by their ids. A model call that
+    was made again has a timing for each attempt. `step_number` is -1 for `prepare_call`, `on_start` and
+    `process_input`, which come before step 0.
     """
 
     kind: Kind
@@ -97,6 +101,13 @@ class ToolSpan(Protocol):
         """The call came to an error: the exception, or the name of what went wrong."""
 
 
+class ProcessorSpan(Protocol):
+    """A span of a processor's call that is open."""
+
+    def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
+        """It returned this, which makes that edit of what it was handed; its list was changed so."""
+
+
 class Spans(Protocol):
     """Where traces go. What raises through one of these is marked as failed by its type, never its text."""
 
@@ -111,6 +122,11 @@ class Spans(Protocol):
     def tool(self, call: ToolCall, tool: Tool) -> AbstractContextManager[ToolSpan]:
         """A call of a tool."""
 
+    def processor(
+        self, way: str, arguments: StepArguments | InputArguments
+    ) -> AbstractContextManager[ProcessorSpan]:
+        """A call of a processor's `process_input` or `process_input_step`."""
+
 
 class _NoSpan:
     def answered(self, response: ModelResponse) -> None:
@@ -120,6 +136,9 @@ class _NoSpan:
         """Nothing."""
 
     def failed(self, error: Exception | str) -> None:
+        """Nothing."""
+
+    def returned(self, result: object, edit: object, mutations: object) -> None:
         """Nothing."""
 
 
@@ -139,6 +158,12 @@ class _NoSpans:
 
     def tool(self, call: ToolCall, tool: Tool) -> AbstractContextManager[ToolSpan]:
         del call, tool
+        return _NO_SPAN
+
+    def processor(
+        self, way: str, arguments: StepArguments | InputArguments
+    ) -> AbstractContextManager[ProcessorSpan]:
+        del way, arguments
         return _NO_SPAN
 
 

@@ -10,7 +10,7 @@ from attrs import field
 from agentcore.chains import Chains
 from agentcore.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall
 from agentcore.effects import Logged, ModelAnswer, Need, NeedModel, Settings
-from agentcore.hooks import StepOverride, StepRecord, context, total_usage
+from agentcore.hooks import ProcessorEdit, StepOverride, StepRecord, context, total_usage
 from agentcore.messages import Message
 from agentcore.usage import Usage
 from agentcore.values import JsonValue, Vector, sealed, strict_key, vector
@@ -27,6 +27,7 @@ class Draft:
 
     step_input: Vector[Message]
     override: StepOverride
+    edits: tuple[ProcessorEdit, ...] = ()
     request: NeedModel
     active_tools: tuple[str, ...] | None
     experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
@@ -44,8 +45,9 @@ class Run:
     """A run at one moment: its chains, its finished steps, and what it needs next.
 
     Two runs are equal if they go on alike, wherever they came from: `history` holds the runs that this one
-    was when a step was about to be prepared or had just finished, `outcomes` all that it was given, and
-    `started_with` the settings of its start, which a fork may have replaced.
+    was when a step was about to be prepared or had just finished, `outcomes` all that came of its needs,
+    `started_with` the settings of its start, which its processors or a fork may have replaced, and `given`
+    the messages of its start.
     """
 
     settings: Settings
@@ -57,6 +59,7 @@ class Run:
     history: Vector[Run] = field(factory=vector, eq=False, repr=False)
     outcomes: Vector[Logged] = field(factory=vector, eq=False, repr=False)
     started_with: Settings = field(eq=False, repr=False)
+    given: Vector[Message] = field(eq=False, repr=False)
 
     @property
     def step_number(self) -> int:

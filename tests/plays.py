@@ -40,7 +40,6 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.hooks import PrepareStepArguments
 from agentcore.messages import (
     AssistantMessage,
     ImagePart,
@@ -54,6 +53,7 @@ from agentcore.messages import (
     ToolMessage,
     UserMessage,
 )
+from agentcore.preparing import StepPreparation
 from agentcore.run import give, start
 from agentcore.state import Failed, Run
 from agentcore.usage import Usage
@@ -98,7 +98,7 @@ SETTINGS: Final[dict[str, Settings]] = {
 }
 
 
-def hooked(name: str, shown: PrepareStepArguments) -> object:
+def hooked(name: str, shown: StepPreparation) -> object:
     """What a prepare_step of that name returns."""
     messages = list(shown.messages)
     results: dict[str, object] = {
@@ -187,7 +187,7 @@ class Play:
         match wanted:
             case NeedPrepareStep():
                 name = self.hooks[run.step_number] if run.step_number < len(self.hooks) else "nothing"
-                return HookResult(hooked(name, wanted.arguments))
+                return HookResult(hooked(name, wanted.step))
             case NeedModel():
                 return self._answer(run.step_number)
             case NeedTools():

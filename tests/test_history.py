@@ -115,9 +115,9 @@ def test_a_fork_may_be_built_on_other_messages_and_its_chains_stay_complete() ->
     other = fork(run, 1, messages=[SUMMARY])
     assert list(other.chains.step_input) == [SUMMARY]
     assert isinstance(other.pending, NeedPrepareStep)
-    assert list(other.pending.arguments.messages) == [SUMMARY]
-    assert list(other.pending.arguments.initial_messages) == [USER]
-    assert other.pending.arguments.response_messages == run.steps[0].messages
+    assert list(other.pending.step.messages) == [SUMMARY]
+    assert list(other.pending.step.initial_messages) == [USER]
+    assert other.pending.step.response_messages == run.steps[0].messages
     ended = plain(other)
     assert ended.chains.response == run.chains.response
     assert list(ended.steps[1].prompt) == [SUMMARY]
@@ -244,7 +244,7 @@ def test_lasting_messages_are_what_later_steps_are_built_on() -> None:
     script = [[call("a")], [call("b")], [call("c")], []]
     run, needs = drive(script, {NeedPrepareStep: returns(None, {"lasting_messages": [SUMMARY]})})
     responses = run.chains.response
-    shown = [wanted.arguments for wanted in of(NeedPrepareStep, needs)]
+    shown = [wanted.step for wanted in of(NeedPrepareStep, needs)]
     assert [list(one.messages) for one in shown] == [
         [USER],
         [USER, *responses[:2]],

@@ -57,6 +57,6 @@ def test_a_rule_has_a_dotted_name_and_one_sentence(rule: Rule | Difference) -> N
 
 def test_a_rule_names_its_source_and_a_difference_its_reason() -> None:
     for rule in Rule:
-        assert re.fullmatch(r"((C|X)\d+|ai@6\.0\.134)(, ((C|X)\d+|ai@6\.0\.134))*", rule.source)
+        assert re.fullmatch(r"((C|X|M)\d+|ai@6\.0\.134|own)(, ((C|X|M)\d+|ai@6\.0\.134))*", rule.source)
     for difference in Difference:
         assert difference.reason.endswith(".")

@@ -17,13 +17,14 @@ from typing_extensions import TypeVar
 from agentcore.driver.errors import AgentError, NoObjectError, UnfinishedStreamError
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
-from agentcore.effects import RunResult
+from agentcore.effects import Done, RunResult
 from agentcore.events import AgentEvent, RunFinished
 from agentcore.hooks import StepRecord
 from agentcore.messages import Message
 from agentcore.models.base import Usage
 from agentcore.observe import Observer, Timings
 from agentcore.output import Output, OutputError
+from agentcore.processors import Tripwire
 from agentcore.run import Failed, Run
 from agentcore.values import Vector, sealed
 
@@ -43,9 +44,18 @@ class AgentResult(Generic[_T]):
     _objects: tuple[_T, ...] = field(repr=False)
 
     @property
+    def _result(self) -> RunResult:
+        return cast("Done", self.run.pending).result
+
+    @property
     def text(self) -> str:
-        """The text of the last step."""
-        return self.steps[-1].text
+        """The text of the last step; empty without any."""
+        return self._result.text
+
+    @property
+    def tripwire(self) -> Tripwire | None:
+        """Why a processor ended the run, if one did."""
+        return self._result.tripwire
 
     @property
     def object(self) -> _T:
@@ -70,8 +80,8 @@ class AgentResult(Generic[_T]):
 
     @property
     def finish_reason(self) -> str:
-        """Why the model stopped in the last step."""
-        return self.steps[-1].finish_reason
+        """Why the model stopped in the last step, or "tripwire"."""
+        return self._result.finish_reason
 
     @property
     def usage(self) -> Usage:
@@ -119,8 +129,7 @@ class Call(Generic[_T]):
                 await driver.started(self._on_start, self._start_event)
                 run = await driver.drive(emit)
             finally:
-                steps = driver.run.steps
-                span.ended(steps[-1].finish_reason if steps else None, driver.run.usage)
+                span.ended(_finish_reason(driver.run), driver.run.usage)
             if isinstance(run.pending, Failed):
                 raise AgentError(run, run.pending.error)
             return AgentResult(run=run, timings=self.timings, objects=self._objects(run))
@@ -128,13 +137,22 @@ class Call(Generic[_T]):
     def _objects(self, run: Run) -> tuple[_T, ...]:
         if self._output is None:
             return cast("tuple[_T, ...]", (None,))
-        last = run.steps[-1]
+        result = cast("Done", run.pending).result
+        if result.tripwire is not None:
+            return ()
+        last = result.steps[-1]
         if any(not call.provider_executed for call in last.tool_calls):
             return ()
         try:
             return (self._output.parse(last.text),)
         except OutputError as error:
             raise AgentError(run, error) from error
+
+
+def _finish_reason(run: Run) -> str | None:
+    if isinstance(run.pending, Done):
+        return run.pending.result.finish_reason
+    return run.steps[-1].finish_reason if run.steps else None
 
 
 # ---------------------------------------------------------------- streams
@@ -196,8 +214,7 @@ class AgentStream(Generic[_T]):
             except Exception as error:  # noqa: BLE001 - raised where the events are taken
                 self._error = error
                 return
-            last = RunResult(steps=self._result.steps, messages=self._result.messages)
-            await events.send(RunFinished(last))
+            await events.send(RunFinished(cast("Done", self._result.run.pending).result))
 
 
 @asynccontextmanager

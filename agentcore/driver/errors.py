@@ -62,7 +62,10 @@ class NoObjectError(AgentCoreError):
     wire_name = "AI_NoOutputGeneratedError"
 
     def __str__(self) -> str:
-        return "the run has no object: it ended with tool calls, by a stop condition or with calls that wait"
+        return (
+            "the run has no object: it ended with tool calls, by a stop condition, with calls that wait or "
+            "by a processor"
+        )
 
 
 class ResumeError(AgentCoreError, ValueError):

@@ -1,12 +1,13 @@
 """Traces for OpenTelemetry, by its semantic conventions for generative AI, through its API only.
 
 Spans hold no text of messages, no tool input or output, and of errors the type only: texts of errors may
-quote any of it. Imported only where there is a tracer.
+quote any of it. Those of processors say what they changed, in names and counts; only with `content` they
+hold it, messages, instructions and settings included. Imported only where there is a tracer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -14,7 +15,15 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from agentcore.content import ToolCall
 from agentcore.driver.errors import AgentError
+from agentcore.driver.processor_spans import (
+    arguments_attributes,
+    result_attributes,
+    tripwire_attributes,
+)
+from agentcore.hooks import ProcessorEdit
+from agentcore.message_list import Mutation
 from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, Usage
+from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
 from agentcore.values import JsonObject
 
@@ -34,10 +43,11 @@ _REQUEST: Final = {
 
 
 class OpenTelemetrySpans:
-    """Spans `invoke_agent`, `chat` and `execute_tool` of one tracer."""
+    """Spans `invoke_agent`, `chat`, `execute_tool` and those of processors, of one tracer."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, *, content: bool = False) -> None:
         self._tracer = tracer
+        self._content = content
 
     @contextmanager
     def run(self, name: str | None, model: LanguageModel) -> Iterator[_AgentSpan]:
@@ -76,6 +86,18 @@ class OpenTelemetrySpans:
             yield _ToolSpan(span)
 
     @contextmanager
+    def processor(self, way: str, arguments: StepArguments | InputArguments) -> Iterator[_ProcessorSpan]:
+        """A call of a processor's `process_input` or `process_input_step`."""
+        attributes = arguments_attributes(way, arguments, content=self._content)
+        with self._span(way, arguments.processor_id, SpanKind.INTERNAL, attributes) as span:
+            try:
+                yield _ProcessorSpan(span, content=self._content)
+            except TripwireError as error:
+                ends = tripwire_attributes(error, content=self._content)
+                span.set_attributes(_without_nothing(ends))
+                raise
+
+    @contextmanager
     def _span(
         self, operation: str, name: str | None, kind: SpanKind, attributes: Mapping[str, Any]
     ) -> Iterator[Span]:
@@ -88,6 +110,8 @@ class OpenTelemetrySpans:
         ) as span:
             try:
                 yield span
+            except TripwireError:  # no failure
+                raise
             except BaseException as error:  # cancellation too
                 _mark(span, _error_type(error))
                 raise
@@ -122,6 +146,15 @@ class _ToolSpan:
 
     def failed(self, error: Exception | str) -> None:
         _mark(self._span, error if isinstance(error, str) else _error_type(error))
+
+
+class _ProcessorSpan:
+    def __init__(self, span: Span, *, content: bool) -> None:
+        self._span = span
+        self._content = content
+
+    def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
+        self._span.set_attributes(result_attributes(result, edit, mutations, content=self._content))
 
 
 def _mark(span: Span, error_type: str) -> None:
