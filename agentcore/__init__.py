@@ -39,8 +39,11 @@ from agentcore.wire import message_from_wire, message_to_wire, messages_from_wir
 
 if TYPE_CHECKING:
     from agentcore.agent import Agent, AgentError, AgentResult
+    from agentcore.hooks import StepOverride
+    from agentcore.message_list import MessageList
     from agentcore.models.scripted import ScriptedModel
     from agentcore.output import Output
+    from agentcore.processors import InputArguments, Processor, StepArguments, Tripwire
     from agentcore.tools import Tool, ToolContext, tool
 
 __all__ = [
@@ -56,15 +59,20 @@ __all__ = [
     "FilePart",
     "ImagePart",
     "ImmutableWriteError",
+    "InputArguments",
     "InvalidJsonError",
     "InvalidMessageError",
     "JsonObject",
     "JsonOutput",
     "JsonValue",
     "Message",
+    "MessageList",
     "Output",
+    "Processor",
     "ReasoningPart",
     "ScriptedModel",
+    "StepArguments",
+    "StepOverride",
     "SystemMessage",
     "TextOutput",
     "TextPart",
@@ -76,6 +84,7 @@ __all__ = [
     "ToolMessage",
     "ToolOutput",
     "ToolResultPart",
+    "Tripwire",
     "UserMessage",
     "Vector",
     "WireError",
@@ -93,10 +102,16 @@ _LATER: Final = {
     "Agent": "agentcore.agent",
     "AgentError": "agentcore.agent",
     "AgentResult": "agentcore.agent",
+    "InputArguments": "agentcore.processors",
+    "MessageList": "agentcore.message_list",
     "Output": "agentcore.output",
+    "Processor": "agentcore.processors",
     "ScriptedModel": "agentcore.models.scripted",
+    "StepArguments": "agentcore.processors",
+    "StepOverride": "agentcore.hooks",
     "Tool": "agentcore.tools",
     "ToolContext": "agentcore.tools",
+    "Tripwire": "agentcore.processors",
     "tool": "agentcore.tools",
 }
 

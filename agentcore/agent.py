@@ -29,6 +29,7 @@ from agentcore.driver import (
     streaming,
 )
 from agentcore.driver.errors import resumable
+from agentcore.driver.fits import check_fits
 from agentcore.driver.parts import (
     Checkpoint,
     OnChunk,
@@ -96,7 +97,7 @@ class CallArguments:
 @sealed
 @attrs.frozen
 class StartEvent:
-    """What `on_start` is told: the settings of the run and the messages that it begins with."""
+    """What `on_start` is told: the settings of the run and the messages that it was given."""
 
     settings: Settings
     messages: Vector[Message]
@@ -401,25 +402,15 @@ def _resumed(
             f"a run that goes on has its own {', '.join(refused)}; start another to change that"
         )
     agent = attrs.evolve(agent, **overrides)
-    _check_fits(agent, run.settings)
+    run, parts = resumable(run), _parts(agent, checkpoint)
+    check_fits(parts, run)
     return Call(
-        resumable(run),
-        _parts(agent, checkpoint),
+        run,
+        parts,
         Observer(agent.slow_hook_seconds, _spans(agent)),
         name=agent.name,
         output=agent.output,
     )
-
-
-def _check_fits(agent: Agent[Any], settings: Settings) -> None:
-    if settings.model != agent.model.model_id:
-        reason = f"the run has model {settings.model!r}, the agent {agent.model.model_id!r}"
-        raise ResumeError(f"{reason}; give it as `model`")
-    executable = {tool.name: tool.execute is not None for tool in agent.tools}
-    for spec in settings.tools or ():
-        if executable.get(spec.name) is not spec.has_execute:
-            kind = "can be executed" if spec.has_execute else "is executed by somebody else"
-            raise ResumeError(f"the run has a tool {spec.name!r} that {kind}; give it in `tools`")
 
 
 def _run_settings(agent: Agent[Any]) -> Settings:

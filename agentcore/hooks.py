@@ -33,6 +33,7 @@ from agentcore.values import (
 )
 
 __all__ = [
+    "OVERRIDE_NAMES",
     "ProcessorEdit",
     "StepOverride",
     "StepRecord",
@@ -206,11 +207,13 @@ class StepOverride:
             )
         given: dict[str, Any] = {}
         for name, content in value.items():
-            if name not in _NAMES:
-                reason = f"no field of an override; the fields are {', '.join(_NAMES)}"
+            if name not in OVERRIDE_NAMES:
+                reason = f"no field of an override; the fields are {', '.join(OVERRIDE_NAMES)}"
                 raise InvalidOverrideError(json_path("$", str(name)), reason)
-            if content is not None and given.setdefault(_NAMES[name], content) is not content:
-                reason = f"the result has {_NAMES[name]} as well, by its other name; return one of them"
+            if content is not None and given.setdefault(OVERRIDE_NAMES[name], content) is not content:
+                reason = (
+                    f"the result has {OVERRIDE_NAMES[name]} as well, by its other name; return one of them"
+                )
                 raise ConflictingResultError(json_path("$", name), reason)
         if "model" in given:
             given["model"] = _model_id(given["model"])
@@ -257,11 +260,13 @@ def _model_id(value: object) -> str:
 
 
 _FIELDS: Final = tuple(attribute.name for attribute in attrs.fields(StepOverride))
-_NAMES: Final = {
+OVERRIDE_NAMES: Final = {
     **{name: name for name in _FIELDS},
     "system_messages": "system",
     "structured_output": "response_format",
 }
+"""The fields that a hook may return, with those of an override that they are."""
+
 NO_OVERRIDE: Final = StepOverride()
 NO_USAGE: Final = Usage()
 

@@ -48,7 +48,8 @@ def fresh_ids(name: str, taken: Container[str]) -> Iterator[str]:
 def kept_ids(messages: Vector[Message], known: Sequence[Identified], name: str) -> Vector[str]:
     """The ids of messages of which some are known: those keep their ids, others are numbered by the name.
 
-    A message that is there several times is known as often as it was there before.
+    A message that is there several times is known as often as it was there before. No id that is known is
+    given to another message.
     """
     free: dict[int, deque[str]] = {}
     listed: set[str] = set()
@@ -58,7 +59,7 @@ def kept_ids(messages: Vector[Message], known: Sequence[Identified], name: str) 
                 free.setdefault(id(message), deque()).append(each)
         listed.update(ids)
     kept = [_next(free.get(id(message))) for message in messages]
-    new = fresh_ids(name, {each for each in kept if each is not None})
+    new = fresh_ids(name, listed)
     return _sharing(messages, known, [next(new) if each is None else each for each in kept])
 
 

@@ -22,6 +22,7 @@ from agentcore.errors import ConflictingResultError, ForeignMessageListError, In
 from agentcore.forms import MESSAGES
 from agentcore.hooks import (
     NO_OVERRIDE,
+    OVERRIDE_NAMES,
     Frozen,
     ProcessorEdit,
     StepOverride,
@@ -45,6 +46,7 @@ _T = TypeVar("_T")
 _LISTS: Final = ("message_list", "messages", "lasting_messages")
 _SYSTEM: Final = ("system", "system_messages")
 _OF_INPUT: Final = ("messages", "message_list", *_SYSTEM)
+_OF_STEP: Final = ("message_list", *OVERRIDE_NAMES)
 _NONE: Final[Vector[SystemMessage]] = vector()
 
 
@@ -234,12 +236,24 @@ class StepPreparation:
         Raises InvalidOverrideError, with the processor and the step, for a result that is none:
         ForeignMessageListError, ConflictingResultError and UnsupportedModelError are kinds of it.
         """
-        edit = _Result(arguments, result).edit()
-        if edit is None or edit.override.lasting_messages is None or edit.lasting_ids is not None:
+        edit = _Result(arguments, result, _OF_STEP).edit()
+        if edit is None or edit.override.lasting_messages is None:
             return edit
-        name = f"{arguments.processor_id}-{self.step_number}"
-        ids = kept_ids(edit.override.lasting_messages, self._shown(), name)
-        return attrs.evolve(edit, lasting_ids=ids)
+        return self._identified(edit, edit.override.messages, edit.override.lasting_messages)
+
+    def _identified(
+        self, edit: ProcessorEdit, messages: Vector[Message] | None, lasting: Vector[Message]
+    ) -> ProcessorEdit:
+        """The lasting edit with the ids of its messages, which nobody can find out later."""
+        name = f"{edit.processor_id}-{self.step_number}"
+        known: tuple[Identified, ...] = self._shown()
+        ids, lasting_ids = edit.ids, edit.lasting_ids
+        if messages is not None:
+            ids = kept_ids(messages, known, name) if ids is None else ids
+            known = (*known, (messages, ids))
+        if lasting_ids is None:
+            lasting_ids = kept_ids(lasting, known, name)
+        return attrs.evolve(edit, ids=ids, lasting_ids=lasting_ids)
 
     def after(self, edit: ProcessorEdit | None) -> StepPreparation:
         """The step after an edit."""
@@ -261,7 +275,7 @@ class _Result:
         self,
         arguments: StepArguments | InputArguments,
         result: object,
-        allowed: Sequence[str] = (),
+        allowed: Sequence[str],
     ) -> None:
         self._arguments = arguments
         self._result = result
@@ -299,19 +313,18 @@ class _Result:
         if isinstance(result, StepOverride):
             result = {name: getattr(result, name) for name in result.fields}
         if isinstance(result, Mapping):
-            fields = dict(result)
-            self._check_allowed(fields)
-            return fields
+            self._check_names(result)
+            return dict(result)
         if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
             return {"messages": result}
         kind = type(result).__name__
         reason = f"return nothing, a mapping of fields, a list of messages or the message list, not {kind}"
         raise InvalidOverrideError("$", reason)
 
-    def _check_allowed(self, fields: Mapping[Any, Any]) -> None:
+    def _check_names(self, fields: Mapping[Any, Any]) -> None:
         for name in fields:
-            if self._allowed and name not in self._allowed:
-                reason = f"process_input may return {', '.join(self._allowed)}; others are for a step"
+            if name not in self._allowed:
+                reason = f"no field of a result here; the fields are {', '.join(self._allowed)}"
                 raise InvalidOverrideError(json_path("$", str(name)), reason)
 
     def _check_own(self, path: str, given: MessageList) -> None:

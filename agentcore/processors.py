@@ -215,9 +215,6 @@ class StepProcessor(Protocol):
         """Returns what the step is to use in place of what it was handed, or nothing."""
 
 
-Processor: TypeAlias = InputProcessor | StepProcessor | ProcessInputStep
-
-
 @sealed
 @attrs.frozen(kw_only=True)
 class NamedProcessor:
@@ -226,6 +223,9 @@ class NamedProcessor:
     id: str
     process_input: ProcessInput | None = None
     process_input_step: ProcessInputStep | None = None
+
+
+Processor: TypeAlias = InputProcessor | StepProcessor | ProcessInputStep | NamedProcessor
 
 
 def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:

@@ -20,6 +20,12 @@ TESTS = (
     "test_run",
     "test_calls",
     "test_history",
+    "test_identity",
+    "test_message_list",
+    "test_processors",
+    "test_preparing",
+    "test_run_processors",
+    "agent.test_agent_processors",
     "oracle.test_immutable",
 )
 DEFINITIONS = ("rules.py", "differences.py")

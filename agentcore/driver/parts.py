@@ -70,3 +70,8 @@ class Parts:
     response_format: JsonObject | None = None
     max_retries: int = 2
     tool_concurrency: int = 8
+
+    @property
+    def processes_input(self) -> bool:
+        """Whether one of the processors is for the input of a run."""
+        return any(each.process_input is not None for each in self.processors)
