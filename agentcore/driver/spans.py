@@ -89,7 +89,8 @@ class OpenTelemetrySpans:
     def processor(self, way: str, arguments: StepArguments | InputArguments) -> Iterator[_ProcessorSpan]:
         """A call of a processor's `process_input` or `process_input_step`."""
         attributes = arguments_attributes(way, arguments, content=self._content)
-        with self._span(way, arguments.processor_id, SpanKind.INTERNAL, attributes) as span:
+        title = f"{way} {arguments.processor_id}"
+        with self._open(title, SpanKind.INTERNAL, attributes) as span:
             try:
                 yield _ProcessorSpan(span, content=self._content)
             except TripwireError as error:
@@ -101,10 +102,17 @@ class OpenTelemetrySpans:
     def _span(
         self, operation: str, name: str | None, kind: SpanKind, attributes: Mapping[str, Any]
     ) -> Iterator[Span]:
+        """A span of an operation of the conventions."""
+        title = f"{operation} {name}" if name else operation
+        with self._open(title, kind, {"gen_ai.operation.name": operation, **attributes}) as span:
+            yield span
+
+    @contextmanager
+    def _open(self, title: str, kind: SpanKind, attributes: Mapping[str, Any]) -> Iterator[Span]:
         with self._tracer.start_as_current_span(
-            f"{operation} {name}" if name else operation,
+            title,
             kind=kind,
-            attributes={"gen_ai.operation.name": operation, **_without_nothing(attributes)},
+            attributes=_without_nothing(attributes),
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
