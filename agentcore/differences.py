@@ -229,3 +229,11 @@ class Difference(Requirement):
         ),
         "Whoever retries or reports failures has not failed, and a person waits to be asked.",
     )
+    SYSTEM_MESSAGES_ADDED = (
+        "difference.system-messages-added",
+        (
+            "A new system message among the messages that a step hook returns is added to the step's "
+            "instructions; the package sends it where it stands among the messages."
+        ),
+        "Providers refuse instructions in the middle of a conversation, or move them as they like.",
+    )

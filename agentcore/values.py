@@ -490,6 +490,10 @@ def _no_write(self: object, name: str, _value: object = None) -> None:
 
 def _return_instead(self: object, name: str) -> str:
     kind = type(self).__name__
+    # A class whose values nobody makes anew says itself what to do.
+    own = getattr(self, "_instead", None)
+    if own is not None:
+        return str(own(name))
     return f"{kind} values do not change; return a new one, made by attrs.evolve(value, {name}=...)"
 
 

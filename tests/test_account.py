@@ -45,7 +45,7 @@ def of(*results: Any, settings: Settings = SETTINGS, messages: Any = (USER,)) ->
 
     def hook(wanted: Any) -> Any:
         result = left.pop(0) if left else None
-        return returns(result(list(wanted.arguments.messages)) if callable(result) else result)(wanted)
+        return returns(result(list(wanted.step.messages)) if callable(result) else result)(wanted)
 
     run, _ = drive([*SCRIPT, [GeneratedText("end")]], {NeedPrepareStep: hook}, settings, messages)
     assert len(run.steps) == 4
