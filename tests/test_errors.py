@@ -9,6 +9,7 @@ import pytest
 from agentcore import errors
 from agentcore.errors import (
     AgentCoreError,
+    AnswersError,
     ClosedMessageListError,
     ConflictingResultError,
     ForeignMessageListError,
@@ -40,6 +41,8 @@ from agentcore.errors import (
 # Each error with its name in a trace, its path and something that its text says.
 EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
     (AgentCoreError("x"), "AgentCoreError", None, "x"),
+    (AnswersError(("a",), ()), "AnswersError", None, "there is no question a"),
+    (AnswersError((), ("b",)), "AnswersError", None, "give an answer to b"),
     (InvalidJsonError("$.a", "r"), "InvalidJsonError", "$.a", "$.a: r"),
     (InvalidMessageError("$.a", "r"), "InvalidMessageError", "$.a", "$.a: r"),
     (WireError("$.a", "r"), "WireError", "$.a", "$.a: r"),

@@ -28,13 +28,14 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.errors import AnswersError, InvalidJsonError, UnexpectedOutcomeError
+from agentcore.errors import AnswersError, InvalidJsonError, SavedRunError, UnexpectedOutcomeError
 from agentcore.history import before, fork, has_begun, one_step, replay
 from agentcore.interrupts import Interrupt, InterruptSignal, Source, ask
 from agentcore.messages import ToolApprovalResponsePart, ToolMessage, ToolResultPart
 from agentcore.rules import Rule
 from agentcore.run import Failed, Interrupted, Run, give, need, start
-from agentcore.values import JsonObject, freeze, vector
+from agentcore.saved import outcome_from_json, outcome_to_json
+from agentcore.values import JsonObject, freeze, thaw, vector
 from plays import HISTORIES, Play, differences, on, question
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call, drive
@@ -302,3 +303,10 @@ def test_a_run_has_begun_when_more_was_done_than_asking() -> None:
     asked_only = given_all(run, Asked([question()]), Answered({question().id: 1}))
     begun = [has_begun(one) for one in (run, asked_only, give(run, HookResult()))]
     assert begun == [False, False, True]
+
+
+def test_a_saved_question_of_nobody_is_refused_with_its_place() -> None:
+    asked = thaw(outcome_to_json(Asked([Interrupt(name="sure?")])))
+    asked["interrupts"][0]["source"] = "moon"
+    with pytest.raises(SavedRunError, match=r"\$\.interrupts\[0\]\.source: expected one of tool"):
+        outcome_from_json(asked)
