@@ -64,7 +64,8 @@ _READERS: Final[dict[type, Read]] = {}
 def to_json(run: Run) -> JsonObject:
     """The run as JSON, for `from_json`; its size is that of its messages and outcomes, history or not.
 
-    Errors are kept by the name of their type and their text, and the context is among the settings.
+    Errors are kept by the name of their type and their text, and the context is among the settings; answers
+    to questions and models' states are among the outcomes.
     """
     book = _Book(run)
     outcomes = tuple(map(book.written, run.outcomes))

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from agentcore.content import GeneratedText, ToolCall
 from agentcore.effects import (
+    Answered,
     ApprovalsNeeded,
+    Asked,
     Cancelled,
     Done,
     Forked,
@@ -32,6 +34,7 @@ from agentcore.effects import (
 from agentcore.errors import InvalidOverrideError, SavedError, SavedRunError, UnknownStepError
 from agentcore.history import before, fork
 from agentcore.hooks import ProcessorEdit, StepOverride
+from agentcore.interrupts import Interrupt
 from agentcore.messages import ContentOutput, SystemMessage, TextPart, UserMessage
 from agentcore.processors import Tripwire
 from agentcore.rules import Rule
@@ -173,6 +176,10 @@ OUTCOMES: list[Logged] = [
     Tripped(Tripwire(processor_id="p")),
     Tripped(Tripwire(processor_id="p", step_number=0, reason="r", retry=True, metadata={"a": [1]})),
     ModelAnswer([GeneratedText("a")], "stop", usage=Usage(1, 2), warnings=["w"]),
+    ModelAnswer([], requested_model="n", model_state={"seen": [1]}),
+    Asked([Interrupt(name="n", reason=[1], source="execute-tool", step_number=1, tool_call_id="c")]),
+    Asked([Interrupt(name="n", source="agent-stream"), Interrupt(name="m")]),
+    Answered({"a": {"b": [None]}, "c": 1.5}),
     ApprovalsNeeded(["b", "a"]),
     ToolOutcomes(
         [ToolFailed("c", "e"), ToolSucceeded("d", None, model_output=ContentOutput([{"type": "x"}]))]
@@ -231,6 +238,15 @@ def processed(**override: Any) -> dict[str, Any]:
         ({"type": "model-answer", "content": {}}, "$.content", "an array"),
         ({"type": "model-answer", "content": [{"type": "text", "text": 1}]}, "$.content[0].text", "a string"),
         ({"type": "approvals-needed", "toolCallIds": [1]}, "$.toolCallIds[0]", "a string"),
+        ({"type": "model-answer", "content": [], "modelState": 1}, "$.modelState", "an object"),
+        ({"type": "asked", "interrupts": []}, "$", "one question or more"),
+        ({"type": "asked", "interrupts": [{}]}, "$.interrupts[0].name", "missing"),
+        (
+            {"type": "asked", "interrupts": [{"name": "n", "source": []}]},
+            "$.interrupts[0].source",
+            "one of tool",
+        ),
+        ({"type": "answered", "answers": []}, "$.answers", "an object"),
         (
             {"type": "forked", "settings": {"model": "m", "maxSteps": True}},
             "$.settings.maxSteps",

@@ -82,12 +82,11 @@ class Call(Generic[_T]):
 
     async def _driven(self, emit: Emit | None) -> AgentResult[_T]:
         await self._driver.started(self._on_start)
-        run = await self._driver.drive(emit)
-        if isinstance(run.pending, Failed):
-            raise AgentError(run, run.pending.error)
-        return self._result_of(run)
+        return self._result_of(await self._driver.drive(emit))
 
     def _result_of(self, run: Run) -> AgentResult[_T]:
+        if isinstance(run.pending, Failed):
+            raise AgentError(run, run.pending.error)
         objects = self._objects(run)
         return AgentResult(
             run=run, timings=self.timings, invocation_state=self._invocation_state, objects=objects
@@ -132,7 +131,7 @@ class Call(Generic[_T]):
         except Exception as error:
             raise AgentError(self.run, error) from error
         self._driver.run = result.run
-        return attrs.evolve(result, timings=self.timings)
+        return attrs.evolve(result, timings=self.timings, invocation_state=self._invocation_state)
 
     async def _called(self, context: AgentStreamContext, emit: Emit | None) -> AgentResult[Any]:
         self._driver = self._driver_of(self._begun_with(context))
@@ -140,7 +139,7 @@ class Call(Generic[_T]):
 
     def _begun_with(self, context: AgentStreamContext) -> Run:
         begins = self._begins
-        if context.resumed:  # stage.run-begins-once
+        if has_begun(begins):  # stage.run-begins-once
             return begins
         if context.messages is begins.chains.initial and context.settings is begins.settings:
             return begins

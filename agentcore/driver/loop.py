@@ -257,6 +257,7 @@ class Driver:
 
     def _answer(self, wanted: NeedModel, response: ModelResponse) -> ModelAnswer:
         offered = {tool.name for tool in wanted.tools or ()}
+        other = response.requested_model if response.requested_model != wanted.model else None
         return ModelAnswer(
             [self._checked(part, offered) for part in response.content],
             response.finish_reason,
@@ -265,7 +266,7 @@ class Driver:
             response_id=response.response_id,
             provider_metadata=response.provider_metadata,
             warnings=response.warnings,
-            requested_model=response.requested_model,
+            requested_model=other,
             model_state=response.model_state,
         )
 

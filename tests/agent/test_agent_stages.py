@@ -216,6 +216,19 @@ async def test_a_call_may_be_answered_without_a_run_of_a_model(path: str) -> Non
 
 
 @BOTH
+async def test_an_answer_to_messages_that_make_no_run_fails_as_the_run_would(path: str) -> None:
+    lost = ToolMessage([ToolApprovalResponsePart("lost", approved=True)])
+
+    async def cached(context: AgentStreamContext, call_next: CallAgent) -> AgentResult[Any]:
+        del call_next
+        return context.answered("cached")
+
+    agent = adding(middleware=[AgentStreamStage.wrap(cached)])
+    with pytest.raises(AgentError, match="InvalidToolApprovalError"):
+        await run_by(path, agent, messages=[USER, lost])
+
+
+@BOTH
 async def test_an_output_handler_may_give_another_result(path: str) -> None:
     def redact(context: AgentStreamContext, result: AgentResult[Any]) -> AgentResult[Any]:
         return context.answered([GeneratedText(result.text.upper())])
@@ -243,7 +256,7 @@ async def test_a_run_that_goes_on_keeps_the_messages_that_it_began_with(path: st
 
     def add_note(context: AgentStreamContext) -> AgentStreamContext:
         seen.append((context.resumed, len(context.messages)))
-        return attrs.evolve(context, messages=[*context.messages, NOTE])
+        return attrs.evolve(context, messages=[*context.messages, NOTE], resumed=False)
 
     agent = Agent(scripted(ValueError(), text()), middleware=[AgentStreamStage.input(add_note)])
     with pytest.raises(AgentError) as raised:
