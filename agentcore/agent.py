@@ -215,8 +215,8 @@ class Agent(Generic[_T]):
     has a timeout; then the thread is left behind, and what it returns is dropped.
 
     `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
-    is read as. `tracer` is an OpenTelemetry tracer, whose spans of processors hold messages, instructions
-    and settings only with `trace_content`. `settings` are the model's (`temperature`,
+    is read as. `tracer` is an OpenTelemetry tracer; its spans hold messages, instructions and what else
+    processors change only with `trace_content`. `settings` are the model's (`temperature`,
     `max_output_tokens`, ...); they are in no saved run.
 
     Raises:

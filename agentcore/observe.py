@@ -15,7 +15,7 @@ from agentcore.content import ToolCall
 from agentcore.hooks import ProcessorEdit
 from agentcore.message_list import Mutation
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
-from agentcore.processors import InputArguments, StepArguments
+from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
 from agentcore.values import sealed
 
@@ -200,6 +200,9 @@ class Observer:
         try:
             yield
             failed = False
+        except TripwireError:  # an end, and no failure
+            failed = False
+            raise
         finally:
             self._entries.append(
                 Timing(

@@ -2,7 +2,7 @@
 
 Spans hold no text of messages, no tool input or output, and of errors the type only: texts of errors may
 quote any of it. Those of processors say what they changed, in names and counts; only with `content` they
-hold it, messages, instructions and settings included. Imported only where there is a tracer.
+hold it, messages and instructions included. Imported only where there is a tracer.
 """
 
 from __future__ import annotations

@@ -148,6 +148,26 @@ async def test_an_input_that_could_not_be_processed_is_processed_where_the_run_g
     assert (result.text, left) == ("done", [])
 
 
+async def test_a_processor_that_is_cancelled_leaves_nothing_and_is_called_again() -> None:
+    lists: list[Any] = []
+
+    async def slow(step: StepArguments) -> None:
+        lists.append(step.message_list)
+        step.message_list.add(REMINDER)
+        if len(lists) == 1:
+            scope.cancel()
+            await anyio.lowlevel.checkpoint()
+
+    agent = Agent(text_only(), input_processors=[slow])
+    with anyio.CancelScope() as scope:
+        async with agent.stream(USER) as stream:
+            async for _ in stream:
+                pass
+    assert repr(lists[0]) == "<MessageList: closed>"
+    result = await agent.resume(stream.run)
+    assert [one.role for one in result.steps[0].prompt] == ["user", "user"]
+
+
 # ---------------------------------------------------------------- going on
 
 
