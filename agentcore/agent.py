@@ -149,7 +149,7 @@ class Agent(Generic[_T]):
 
     `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
     is read as. `tracer` is an OpenTelemetry tracer, whose spans of middleware and processors have content of
-    messages, instructions and settings only with `trace_content`. `settings` are the model's (`temperature`,
+    messages and instructions only with `trace_content`. `settings` are the model's (`temperature`,
     `max_output_tokens`, ...); they are in no saved run.
 
     Raises:

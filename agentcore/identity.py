@@ -43,26 +43,31 @@ def fresh_ids(name: str, taken: Container[str]) -> Iterator[str]:
 def kept_ids(messages: Vector[Message], known: Sequence[Identified], name: str) -> Vector[str]:
     """The ids of messages of which some are known: those keep their ids, others are numbered by the name.
 
-    A message that is there several times is known as often as it was there before. No id that is known is
-    given to another message.
+    Messages are told apart by value, so that a run goes on alike wherever its messages came from; one that is
+    there several times is known as often as it was there before. No id that is known is given to another
+    message.
     """
-    free: dict[int, deque[str]] = {}
-    listed: set[str] = set()
-    for shown, ids in known:
+    begun, others = _beginning(messages, known)
+    free: dict[Message, deque[str]] = {}
+    listed = set(begun)
+    for shown, ids in others:
         for message, each in zip(shown, ids, strict=True):
             if each not in listed:
-                free.setdefault(id(message), deque()).append(each)
+                free.setdefault(message, deque()).append(each)
         listed.update(ids)
-    kept = [_next(free.get(id(message))) for message in messages]
+    kept = [_next(free.get(message)) for message in messages[len(begun) :]]
     new = fresh_ids(name, listed)
-    return _sharing(messages, known, [next(new) if each is None else each for each in kept])
+    return begun.extend(next(new) if each is None else each for each in kept)
 
 
-def _sharing(messages: Vector[Message], known: Sequence[Identified], ids: list[str]) -> Vector[str]:
-    for shown, before in known:
-        if following(messages, shown) is not None:
-            return before.extend(ids[len(before) :])
-    return vector(ids)
+def _beginning(
+    messages: Vector[Message], known: Sequence[Identified]
+) -> tuple[Vector[str], Sequence[Identified]]:
+    """The ids of what the messages begin with, if that is all of the first that are known, and what else is."""
+    (shown, ids), *others = known
+    if following(messages, shown) is None:
+        return vector(), known
+    return ids, [one for one in others if one[1] is not ids]
 
 
 def _next(ids: deque[str] | None) -> str | None:

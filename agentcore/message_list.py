@@ -54,6 +54,7 @@ class ListChanges(NamedTuple):
     messages: Vector[Message] | None
     ids: Vector[str] | None
     system_messages: Vector[SystemMessage] | None
+    mutations: tuple[Mutation, ...]
 
 
 class MessageList:
@@ -249,4 +250,5 @@ class MessageList:
             self._messages if changed else None,
             self._ids if changed else None,
             self._system if "add_system" in kinds else None,
+            tuple(self._mutations),
         )

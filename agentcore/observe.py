@@ -16,7 +16,7 @@ from agentcore.hooks import ProcessorEdit
 from agentcore.interrupts import InterruptSignal
 from agentcore.message_list import Mutation
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
-from agentcore.processors import InputArguments, StepArguments
+from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
 from agentcore.values import sealed
 
@@ -229,7 +229,7 @@ class Observer:
         try:
             yield
             failed = False
-        except InterruptSignal:
+        except (InterruptSignal, TripwireError):  # an end, and no failure
             failed = False
             raise
         finally:

@@ -508,8 +508,9 @@ class Rule(Requirement):
     MESSAGE_IDS_KEPT = (
         "message.ids-kept",
         (
-            "A message has the same id for every processor and at every step, be it edited or not: its place "
-            "in a chain, or who brought it in and when."
+            "A message has the same id for every processor and at every step, whatever else was edited: its "
+            "place in a chain, or who brought it in and when. An equal message is the same message, known as "
+            "often as it was there."
         ),
         "core",
     )

@@ -56,6 +56,19 @@ def test_no_id_that_is_known_is_given_to_another_message() -> None:
     assert list(kept_ids(vector([POOL[4], POOL[2], POOL[3]]), known, "x")) == ["x-2", "x-3", "x-4"]
 
 
+@states(Rule.MESSAGE_IDS_KEPT)
+def test_an_equal_message_is_the_same_message_wherever_it_was_made() -> None:
+    ids = vector(["x-0", "x-1"])
+    known = [(vector([UserMessage("a"), UserMessage("b")]), ids)]
+    assert list(kept_ids(vector([UserMessage("b"), UserMessage("c")]), known, "y")) == ["x-1", "y-0"]
+
+
+def test_what_comes_after_known_messages_may_be_known_from_elsewhere() -> None:
+    known = [(vector(POOL[:2]), vector(["x-0", "x-1"])), (vector(POOL[1:4]), vector(["x-1", "x-3", "x-2"]))]
+    longer = kept_ids(vector(POOL[:2]).extend([POOL[3], POOL[1]]), known, "x")
+    assert list(longer) == ["x-0", "x-1", "x-2", "x-4"]
+
+
 def test_fresh_ids_pass_over_those_that_are_taken() -> None:
     new = fresh_ids("a", {"a-0", "a-2"})
     assert [next(new), next(new)] == ["a-1", "a-3"]

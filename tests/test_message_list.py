@@ -177,16 +177,17 @@ def test_a_closed_list_cannot_be_used(use: Callable[[MessageList], object]) -> N
 
 
 def test_what_a_list_has_come_to_is_told_once_it_is_closed() -> None:
-    assert listed(A).close() == (None, None, None)
+    assert listed(A).close() == (None, None, None, ())
     system = listed(A)
     system.add_system("t")
-    assert system.close() == (None, None, vector([SYSTEM, SystemMessage("t")]))
+    assert system.close()[:3] == (None, None, vector([SYSTEM, SystemMessage("t")]))
     added = listed(A)
     added.add(B)
-    assert added.close() == added.close() == (vector([A, B]), None, None)
+    done = [Mutation("add", [B], ids=["p-2-0"])]
+    assert added.close() == added.close() == (vector([A, B]), None, None, (*done,))
     replaced = listed(A)
     replaced.replace("initial-0", B)
-    assert replaced.close() == (vector([B]), vector(["initial-0"]), None)
+    assert replaced.close()[:3] == (vector([B]), vector(["initial-0"]), None)
 
 
 def test_a_list_is_made_and_added_to_without_asking_for_ids() -> None:

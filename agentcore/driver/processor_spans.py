@@ -1,7 +1,7 @@
 """What a span says of a processor: what it was handed, what it returned, what that changed.
 
-Names, ids, kinds and counts only, so that no text of messages, instructions or settings is in it; with
-content, everything as JSON instead, as far as it has a JSON form.
+Names, ids, kinds and counts only, so that no text of messages or instructions is in it; with content, the
+values as JSON instead. Of model settings the names in any case: there may be keys in headers.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def _in_brief(name: str, value: Any) -> Any:
     return _BRIEF[name](value)
 
 
-def _in_full(name: str, value: Any) -> str:
+def _in_full(name: str, value: Any) -> Any:
+    if name == "model_settings":
+        return _in_brief(name, value)
     if name == "system_messages":
         value = system_messages(value)
     if name.endswith("messages"):

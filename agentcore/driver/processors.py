@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from agentcore.driver.parts import Parts, awaited
 from agentcore.effects import HookFailed, HookResult, NeedPrepareStep, NeedProcessInput, Processed, Tripped
 from agentcore.hooks import ProcessorEdit
 from agentcore.models.base import LanguageModel
 from agentcore.observe import Observer
-from agentcore.processors import InputArguments, StepArguments, Tripwire, ended
+from agentcore.processors import Tripwire, ended
 
 __all__ = ["Processors"]
 
-_A = TypeVar("_A", InputArguments, StepArguments)
 # Of `process_input`, as of what else comes before step 0.
 _BEFORE_STEPS: Final = -1
 _Ended = HookResult | HookFailed | Processed | Tripped
 
 
-class _Preparation(Protocol[_A]):
-    """What the processors are folded over: of a run's input, or of a step."""
+class _Preparation(Protocol):
+    """What the processors are folded over: a run's input, or a step, each with arguments of its own."""
 
     @property
     def edits(self) -> tuple[ProcessorEdit, ...]: ...
-    def arguments(self, processor_id: str, invocation_state: dict[str, Any] | None, /) -> _A: ...
-    def edit(self, arguments: _A, result: object) -> ProcessorEdit | None: ...
-    def after(self, edit: ProcessorEdit | None) -> _Preparation[_A]: ...
+    def arguments(self, processor_id: str, invocation_state: dict[str, Any] | None, /) -> Any: ...
+    def edit(self, arguments: Any, result: object) -> ProcessorEdit | None: ...
+    def after(self, edit: ProcessorEdit | None) -> _Preparation: ...
 
 
 class Processors:
@@ -51,7 +50,7 @@ class Processors:
         step = wanted.step.of_call(self._parts.settings, self._parts.response_format)
         return await self._each("process_input_step", step)
 
-    async def _each(self, way: str, so_far: _Preparation[Any]) -> _Ended:
+    async def _each(self, way: str, so_far: _Preparation) -> _Ended:
         for processor_id, call in self._calls(way):
             arguments = so_far.arguments(processor_id, self._invocation_state)
             try:
@@ -59,6 +58,8 @@ class Processors:
             except Exception as error:  # noqa: BLE001 - whatever a processor raises ends the run
                 end = ended(arguments, error)
                 return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)
+            finally:  # also where it was cancelled
+                arguments.message_list.close()
         return Processed(so_far.edits) if so_far.edits else HookResult()
 
     def _calls(self, way: str) -> Iterator[tuple[str, Any]]:
@@ -67,18 +68,15 @@ class Processors:
             if call is not None:
                 yield processor.id, call
 
-    async def _edit(
-        self, way: str, call: Any, so_far: _Preparation[Any], arguments: Any
-    ) -> ProcessorEdit | None:
+    async def _edit(self, way: str, call: Any, so_far: _Preparation, arguments: Any) -> ProcessorEdit | None:
         number = _BEFORE_STEPS if arguments.step_number is None else arguments.step_number
         with (
             self._observer.spans.processor(way, arguments) as span,
             self._observer.hook(arguments.processor_id, number),
         ):
             result = await awaited(call(arguments))
-            mutations = arguments.message_list.mutations
             edit = so_far.edit(arguments, result)
-            span.returned(result, edit, mutations)
+            span.returned(result, edit, arguments.message_list.close().mutations)
             self._note_model(result)
             return edit
 

@@ -162,7 +162,7 @@ async def test_with_content_spans_hold_everything_as_json(path: str, tracing: Tr
     await run_by(path, agent, USER)
     changed = processors(tracing)[2][1]
     read: Mapping[str, Any] = {
-        key: value if key.endswith("model") else parse_json(value)
+        key: value if key.endswith(("model", "model_settings")) else parse_json(value)
         for key, value in changed.items()
         if key.startswith(("before.", "after."))
     }
@@ -172,6 +172,7 @@ async def test_with_content_spans_hold_everything_as_json(path: str, tracing: Tr
     assert (read["before.model"], read["after.model"]) == ("scripted", "other")
     assert read["after.messages"] == [secret, secret, secret]
     assert [one["content"] for one in read["after.system_messages"]] == [PRIVATE, PRIVATE]
+    assert read["after.model_settings"] == ("headers",)
     assert read["after.provider_options"] == {"p": {"secret": PRIVATE}}
     assert parse_json(changed["mutations"][0]) == {
         "kind": "replace",
@@ -206,7 +207,8 @@ async def test_an_abort_is_no_failure_and_its_words_are_content(
         step.abort(PRIVATE, metadata={"about": PRIVATE}, retry=True)
 
     agent = Agent(scripted(text()), input_processors=[guard], tracer=tracing.tracer, trace_content=content)
-    await run_by(path, agent, USER)
+    timings = (await run_by(path, agent, USER)).timings
+    assert [(entry.name, entry.failed) for entry in timings.entries] == [("guard", False)]
     top, span = tracing.spans
     attributes = dict(span.attributes or {})
     assert span.status.status_code is StatusCode.UNSET

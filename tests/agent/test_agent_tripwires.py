@@ -59,7 +59,7 @@ async def test_a_run_with_a_tripwire_has_no_object_and_can_be_saved(path: str) -
 
     agent = Agent(text_only(), input_processors=[guard], output=Output.of(int))
     result = await run_by(path, agent, USER)
-    with pytest.raises(NoObjectError, match="or by a processor"):
+    with pytest.raises(NoObjectError, match="by a processor"):
         _ = result.object
     loaded = from_json(parse_json(dump_json(to_json(result.run))))
     assert loaded == result.run
@@ -146,6 +146,26 @@ async def test_an_input_that_could_not_be_processed_is_processed_where_the_run_g
         await agent.resume(raised.value.run, input_processors=[])
     result = await agent.resume(raised.value.run)
     assert (result.text, left) == ("done", [])
+
+
+async def test_a_processor_that_is_cancelled_leaves_nothing_and_is_called_again() -> None:
+    lists: list[Any] = []
+
+    async def slow(step: StepArguments) -> None:
+        lists.append(step.message_list)
+        step.message_list.add(REMINDER)
+        if len(lists) == 1:
+            scope.cancel()
+            await anyio.lowlevel.checkpoint()
+
+    agent = Agent(text_only(), input_processors=[slow])
+    with anyio.CancelScope() as scope:
+        async with agent.stream(USER) as stream:
+            async for _ in stream:
+                pass
+    assert repr(lists[0]) == "<MessageList: closed>"
+    result = await agent.resume(stream.run)
+    assert [one.role for one in result.steps[0].prompt] == ["user", "user"]
 
 
 # ---------------------------------------------------------------- going on
