@@ -231,6 +231,7 @@ class NamedProcessor:
 
 
 Processor: TypeAlias = InputProcessor | StepProcessor | ProcessInputStep | NamedProcessor
+"""What an agent takes as a processor: an object with one or both of the methods, or a function of a step."""
 
 
 def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
