@@ -63,7 +63,7 @@ def kept_ids(messages: Vector[Message], known: Sequence[Identified], name: str) 
 def _beginning(
     messages: Vector[Message], known: Sequence[Identified]
 ) -> tuple[Vector[str], Sequence[Identified]]:
-    """The ids of what the messages begin with, if that is all of the first that are known, and what else is."""
+    """The ids of the first known messages if all these begin with them, else none; and what else is known."""
     (shown, ids), *others = known
     if following(messages, shown) is None:
         return vector(), known

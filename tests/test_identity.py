@@ -58,8 +58,8 @@ def test_no_id_that_is_known_is_given_to_another_message() -> None:
 
 @states(Rule.MESSAGE_IDS_KEPT)
 def test_an_equal_message_is_the_same_message_wherever_it_was_made() -> None:
-    ids = vector(["x-0", "x-1"])
-    known = [(vector([UserMessage("a"), UserMessage("b")]), ids)]
+    before: Vector[Message] = vector([UserMessage("a"), UserMessage("b")])
+    known = [(before, vector(["x-0", "x-1"]))]
     assert list(kept_ids(vector([UserMessage("b"), UserMessage("c")]), known, "y")) == ["x-1", "y-0"]
 
 
