@@ -270,7 +270,7 @@ class Difference(Requirement):
             "A field that a hook returns as None is as if it were not there; Mastra clears the call's "
             "value (M45)."
         ),
-        "An if without an else gives None; a choice or options that are none are said as auto or {}.",
+        "An if without an else gives None; the choice that is none is said as auto.",
     )
     PROCESSED_ONCE = (
         "difference.processed-once",
