@@ -1,0 +1,232 @@
+"""What is measured: cells, each one case on one loop at one size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import attrs
+
+from benchmarks.loops import LOOPS, OURS, Loop
+
+Json = dict[str, Any]
+
+
+@attrs.frozen(kw_only=True)
+class Cell:
+    """A case on a loop, after `history` messages, with runs of `steps` steps.
+
+    The cases of the oracle have no sizes; their loop is the profile that is traced or checked.
+    """
+
+    case: str
+    loop: str
+    history: int = 0
+    steps: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name among the benchmarks of a result."""
+        size = f", H={self.history}, S={self.steps}" if self.steps else ""
+        return f"{self.case}: {self.loop}{size}"
+
+    @property
+    def metadata(self) -> Json:
+        """What is stored with its values, and makes it again."""
+        return {**attrs.asdict(self), "unit": CASES[self.case].unit}
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Cell:
+        """The cell of stored metadata."""
+        return cls(**{field.name: metadata[field.name] for field in attrs.fields(cls)})
+
+    def dumps(self) -> str:
+        """As a text, for a command line."""
+        return json.dumps(attrs.asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> Cell:
+        """From that text."""
+        return cls(**json.loads(text))
+
+
+@attrs.frozen(kw_only=True)
+class Case:
+    """What a case asks of a loop, and what of the answer counts.
+
+    `total` reads what counts from an answer to `measure`, and `parts` says of how many alike it is the sum:
+    values are per part and per run.
+    """
+
+    says: str
+    measure: Literal["time", "memory", "forks", "oracle"]
+    unit: Literal["second", "byte"] = "second"
+    override: bool = False
+    keep: bool = False
+    total: Callable[[Json], float] = lambda answer: sum(answer["between"])
+    parts: Callable[[Cell], int] = lambda cell: cell.steps - 1
+
+
+FORKS: Final = 1000
+
+
+def _seconds(answer: Json) -> float:
+    return sum(answer["seconds"])
+
+
+def _bytes(answer: Json) -> float:
+    return float(answer["bytes"])
+
+
+def _one(_: Cell) -> int:
+    return 1
+
+
+def _forks(_: Cell) -> int:
+    return FORKS
+
+
+CASES: Final[Mapping[str, Case]] = MappingProxyType(
+    {
+        "step": Case(says="a step, from the first model call to the last", measure="time"),
+        "run": Case(
+            says="a step's share of a whole run, what is done before its first model call and after its last included",
+            measure="time",
+            total=_seconds,
+            parts=lambda cell: cell.steps,
+        ),
+        "override": Case(
+            says="a step with a hook that adds a message to its prompt only", measure="time", override=True
+        ),
+        "states": Case(says="a step with every step's state kept", measure="time", keep=True),
+        "memory": Case(
+            says="what stays allocated after a run", measure="memory", unit="byte", total=_bytes, parts=_one
+        ),
+        "states memory": Case(
+            says="what stays allocated after a run with every step's state kept",
+            measure="memory",
+            unit="byte",
+            keep=True,
+            total=_bytes,
+            parts=_one,
+        ),
+        "fork": Case(
+            says="a fork of a run at its middle, with one more message",
+            measure="forks",
+            total=_seconds,
+            parts=_forks,
+        ),
+        "fork memory": Case(
+            says="what a fork keeps allocated", measure="forks", unit="byte", total=_bytes, parts=_forks
+        ),
+        "trace": Case(says="a program of four steps through `agentcore trace`", measure="oracle"),
+        "check": Case(says="a random program checked against the real package", measure="oracle"),
+        "check, ours": Case(says="the part of that spent in our process", measure="oracle"),
+    }
+)
+"""Every case by its name."""
+
+
+def request(cell: Cell, runs: int) -> Json:
+    """What a peer is asked for the cell."""
+    case, loop = CASES[cell.case], LOOPS[cell.loop]
+    return {
+        "id": cell.name,
+        "measure": case.measure,
+        "history": cell.history,
+        "steps": cell.steps,
+        "override": case.override,
+        "keep": case.keep,
+        "variant": loop.variant,
+        "runs": runs,
+        "forks": FORKS,
+    }
+
+
+def expected(cell: Cell) -> Json:
+    """What the answer's check has to be: the run did what it was to do, all of it."""
+    case, steps = CASES[cell.case], cell.steps
+    given = cell.history + 1
+    check: Json = {
+        "calls": steps,
+        "looks": steps - 1,
+        # The last prompt: what was given, a call and a result for every step before, and the override's reminder.
+        "prompt": given + 2 * (steps - 1) + case.override,
+        "text": "done",
+    }
+    if case.measure == "forks":
+        check["forked"] = [given + 2 * (steps // 2) + 1]
+    return check
+
+
+# ---------------------------------------------------------------- which cells there are
+
+ORACLE: Final = MappingProxyType(
+    {
+        "ai-sdk-6/generate": "ai-sdk@6.0.134",
+        "ai-sdk-6/stream": "ai-sdk@6.0.134",
+        "ai-sdk-7/generate": "ai-sdk@7.0.173",
+        "ai-sdk-7/stream": "ai-sdk@7.0.173",
+    }
+)
+"""Profiles that are traced and checked, and the packages they are checked against."""
+
+
+@attrs.frozen(kw_only=True)
+class Sizes:
+    """The sizes of one command: histories and steps of the grid, and those of single cases."""
+
+    histories: Sequence[int] = (0, 100, 1_000, 10_000)
+    steps: Sequence[int] = (10, 100, 1_000)
+    run_steps: int = 100
+    memory_steps: Sequence[int] = (100, 1_000)
+    few_histories: Sequence[int] = (0, 1_000, 10_000)
+
+
+FULL: Final = Sizes()
+QUICK: Final = Sizes(
+    histories=(0, 100), steps=(10, 30), run_steps=10, memory_steps=(10, 30), few_histories=(0, 100)
+)
+# The goals compare with a history that is short, but is one.
+_SHORT: Final = 10
+
+
+def cells(sizes: Sizes, loops: Iterable[str], cases: Iterable[str]) -> list[Cell]:
+    """The cells of these loops and cases; cells of one case and size stand together, ours first."""
+    chosen, wanted = [LOOPS[name] for name in loops], set(cases)
+    everything = [*_timed(sizes, chosen), *_kept(sizes, chosen), *_oracle()]
+    return [cell for cell in everything if cell.case in wanted]
+
+
+def _timed(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
+    for steps in sizes.steps:
+        for history in sizes.histories:
+            yield from _each("step", loops, history, steps)
+    if OURS in {loop.name for loop in loops}:
+        yield Cell(case="step", loop=OURS, history=_SHORT, steps=sizes.run_steps)
+    for case in ("run", "override"):
+        for history in sizes.histories:
+            yield from _each(case, loops, history, sizes.run_steps)
+
+
+def _kept(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
+    asked = [loop for loop in loops if loop.states == "asked"]
+    forking = [loop for loop in loops if loop.forks]
+    for history in sizes.histories:
+        yield from _each("states", asked, history, sizes.run_steps)
+    for history in sizes.few_histories:
+        for steps in sizes.memory_steps:
+            yield from _each("memory", loops, history, steps)
+            yield from _each("states memory", asked, history, steps)
+        yield from _each("fork", forking, history, sizes.run_steps)
+        yield from _each("fork memory", forking, history, sizes.run_steps)
+
+
+def _each(case: str, loops: Sequence[Loop], history: int, steps: int) -> Iterator[Cell]:
+    return (Cell(case=case, loop=loop.name, history=history, steps=steps) for loop in loops)
+
+
+def _oracle() -> Iterator[Cell]:
+    return (Cell(case=case, loop=profile) for case in ("trace", "check", "check, ours") for profile in ORACLE)

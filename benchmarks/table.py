@@ -1,0 +1,170 @@
+"""Results as a page of Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from benchmarks.cells import CASES, ORACLE, Cell
+from benchmarks.goals import GOALS, own_share, per_second, per_state
+from benchmarks.growth import Growth, growth
+from benchmarks.loops import LOOPS, OURS
+from benchmarks.results import Found, Value
+
+Show = Callable[[Value], str]
+
+_MILLI: Final = 1e-3
+_KILO: Final = 1e3
+
+
+def page(found: Found) -> str:
+    """The whole page."""
+    sections = (
+        f"# Measured\n\n{found.machine}. Medians, and in brackets the median distance from them.",
+        _goals(found),
+        *(_sizes(found, case) for case in ("step", "run", "override")),
+        _ratios(found),
+        _exponents(found),
+        _sizes(found, "states"),
+        *(_sizes(found, case) for case in ("memory", "states memory")),
+        _states(found),
+        *(_sizes(found, case) for case in ("fork", "fork memory")),
+        _oracle(found),
+        _without(found),
+    )
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def amount(value: float, unit: str) -> str:
+    """A number of seconds or bytes, three digits of it, in a unit that fits."""
+    if unit == "byte":
+        names, factor, scaled = ("B", "kB", "MB", "GB"), _KILO, value
+    else:
+        names, factor, scaled = ("us", "ms", "s"), _KILO, value / _MILLI**2
+    names_left = list(names)
+    while scaled >= factor and len(names_left) > 1:
+        scaled /= factor
+        names_left.pop(0)
+    return f"{scaled:.3g} {names_left[0]}" if scaled < factor else f"{scaled:,.0f} {names_left[0]}"
+
+
+# ---------------------------------------------------------------- goals
+
+
+def _goals(found: Found) -> str:
+    rows = []
+    for goal in GOALS:
+        figure, bound = goal.measured(found), f"at {'least' if goal.least else 'most'} {goal.bound:,g}"
+        if figure is None:
+            rows.append((goal.says, bound, "not measured", ""))
+        else:
+            rows.append((goal.says, bound, f"{figure:,.3g}", "met" if goal.met(figure) else "missed"))
+    return "## Goals\n\n" + markdown(("what", "goal", "measured", ""), rows)
+
+
+# ---------------------------------------------------------------- cells by their sizes
+
+
+def _sizes(found: Found, case: str) -> str:
+    unit = CASES[case].unit
+    return _grid(found, case, CASES[case].says, lambda value: _shown(value, unit))
+
+
+def _shown(value: Value, unit: str) -> str:
+    return f"{amount(value.median, unit)} ({value.spread:.0%})"
+
+
+def _grid(found: Found, case: str, title: str, show: Show) -> str:
+    cells = _cells(found, case)
+    sizes = sorted({(cell.steps, cell.history) for cell in cells})
+    loops = [name for name in LOOPS if name in {cell.loop for cell in cells}]
+    if not sizes:
+        return ""
+    rows = [
+        (name, *(_text(found, Cell(case=case, loop=name, history=h, steps=s), show) for s, h in sizes))
+        for name in loops
+    ]
+    header = ("loop", *(f"S={steps:,} H={history:,}" for steps, history in sizes))
+    return f"## {case}: {title}\n\n{markdown(header, rows)}"
+
+
+def _cells(found: Found, case: str) -> list[Cell]:
+    return [cell for cell in (*found.values, *found.without) if cell.case == case]
+
+
+def _text(found: Found, cell: Cell, show: Show) -> str:
+    if cell in found.values:
+        return show(found.values[cell])
+    reason = found.without.get(cell, "")
+    return "over the limit" if "the limit" in reason else "fails" if reason else ""
+
+
+def _ratios(found: Found) -> str:
+    def times(value: Value) -> str:
+        ours = found.median(Cell(case="step", loop=OURS, history=value.cell.history, steps=value.cell.steps))
+        return "" if ours is None else f"{value.median / ours:.3g}"
+
+    return _grid(found, "step", f"how many times the step of {OURS}", times).replace("## step:", "## step,", 1)
+
+
+# ---------------------------------------------------------------- growth
+
+
+def _exponents(found: Found) -> str:
+    values = list(found.of("step"))
+    steps = sorted({value.cell.steps for value in values})
+    histories = sorted({value.cell.history for value in values})
+    header = ("loop", *(f"in H, S={each:,}" for each in steps), *(f"in S, H={each:,}" for each in histories))
+    rows = []
+    for name in LOOPS:
+        mine = {(each.cell.history, each.cell.steps): each.median for each in values if each.cell.loop == name}
+        by_history = (growth({h: cost for (h, s), cost in mine.items() if s == each}) for each in steps)
+        by_steps = (growth({s: cost for (h, s), cost in mine.items() if h == each}) for each in histories)
+        if mine:
+            rows.append((name, *map(_exponent, (*by_history, *by_steps))))
+    if not rows:
+        return ""
+    said = "## step, exponents of its growth\n\nOver all sizes but zero; in brackets between the last two."
+    return f"{said}\n\n{markdown(header, rows)}"
+
+
+def _exponent(fitted: Growth | None) -> str:
+    return "" if fitted is None else f"{fitted.exponent:.2f} ({fitted.last:.2f} to {fitted.largest:,})"
+
+
+def _states(found: Found) -> str:
+    histories = sorted({value.cell.history for value in found.of("memory")})
+    rows = [
+        (name, *("" if each is None else amount(each, "byte") for each in costs))
+        for name in LOOPS
+        if any(costs := [per_state(found, name, history) for history in histories])
+    ]
+    header = ("loop", *(f"H={history:,}" for history in histories))
+    return f"## memory, one more step from 100 to 1,000\n\n{markdown(header, rows)}" if rows else ""
+
+
+# ---------------------------------------------------------------- the oracle, and what has no value
+
+
+def _oracle(found: Found) -> str:
+    rows = []
+    for profile in ORACLE:
+        checked = found.median(Cell(case="check", loop=profile))
+        figures = (per_second(found, profile), None if checked is None else 1 / checked)
+        share = own_share(found, profile)
+        if any(figure is not None for figure in figures):
+            shown = ("" if figure is None else f"{figure:,.0f}" for figure in figures)
+            rows.append((profile, *shown, "" if share is None else f"{share:.0%}"))
+    header = ("profile", "programs of four steps a second, traced", "random programs a second, checked", "ours")
+    return f"## The oracle\n\n{markdown(header, rows)}" if rows else ""
+
+
+def _without(found: Found) -> str:
+    rows = [(cell.name, reason.replace("|", "/").replace("\n", " ")) for cell, reason in found.without.items()]
+    return f"## Without a value, or with fewer\n\n{markdown(('cell', 'why'), rows)}" if rows else ""
