@@ -29,11 +29,13 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--quick", is_flag=True, help="Small sizes and two rounds: to try the benchmarks, not to measure.")
+@click.option("--quick", is_flag=True, help="Small sizes, one round: to try the benchmarks, not to measure.")
 @click.option("--loop", "loops", multiple=True, type=click.Choice(tuple(LOOPS)), help="Only these loops.")
 @click.option("--case", "cases", multiple=True, type=click.Choice(tuple(CASES)), help="Only these cases.")
 @click.option("--rounds", "count", type=click.IntRange(min=1), help="Values of each cell; 5 by default.")
-@click.option("--limit", type=click.FloatRange(min=0, min_open=True), help="Seconds a run may take; 20 by default.")
+@click.option(
+    "--limit", type=click.FloatRange(min=0, min_open=True), help="Seconds a run may take; 20 by default."
+)
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Where the results are put.")
 def run(  # noqa: PLR0913 - one parameter per option
     *,

@@ -31,9 +31,7 @@ class Asking:
 
     def __init__(self, loop: str, limit: float) -> None:
         self._limit = limit
-        self._driver = Driver(
-            command(LOOPS[loop].peer), time_limit=limit, trace_fields=(), env=environment()
-        )
+        self._driver = Driver(command(LOOPS[loop].peer), time_limit=limit, trace_fields=(), env=environment())
 
     def __enter__(self) -> Self:
         return self

@@ -92,7 +92,7 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
     {
         "step": Case(says="a step, from the first model call to the last", measure="time"),
         "run": Case(
-            says="a step's share of a whole run, what is done before its first model call and after its last included",
+            says="a step's share of a whole run, with what comes before its first model call and after its last",
             measure="time",
             total=_seconds,
             parts=lambda cell: cell.steps,
@@ -152,7 +152,7 @@ def expected(cell: Cell) -> Json:
     check: Json = {
         "calls": steps,
         "looks": steps - 1,
-        # The last prompt: what was given, a call and a result for every step before, and the override's reminder.
+        # The last one: what was given, a call and a result for every step before, and the override's reminder.
         "prompt": given + 2 * (steps - 1) + case.override,
         "text": "done",
     }
@@ -187,7 +187,7 @@ class Sizes:
 
 FULL: Final = Sizes()
 QUICK: Final = Sizes(
-    histories=(0, 100), steps=(10, 30), run_steps=10, memory_steps=(10, 30), few_histories=(0, 100)
+    histories=(100,), steps=(10, 30), run_steps=10, memory_steps=(10, 30), few_histories=(100,)
 )
 # The goals compare with a history that is short, but is one.
 _SHORT: Final = 10

@@ -20,7 +20,7 @@ _MANY_STEPS: Final = 1_000
 
 @attrs.frozen
 class Goal:
-    """A figure that has to be at most, or at least, its bound; `measured` is None where a value is missing."""
+    """A figure that has to be at most its bound, or at `least`; `measured` is None where a value is missing."""
 
     says: str
     bound: float
@@ -68,7 +68,9 @@ def _slope_in_history(found: Found) -> float | None:
 
 def _slope_in_steps(found: Found) -> float | None:
     def slope(history: int) -> float | None:
-        fitted = growth({each.cell.steps: each.median for each in _ours(found) if each.cell.history == history})
+        fitted = growth(
+            {each.cell.steps: each.median for each in _ours(found) if each.cell.history == history}
+        )
         return None if fitted is None or fitted.largest < _MANY_STEPS else fitted.exponent
 
     return _worst(slope(history) for history in {each.cell.history for each in _ours(found)})
@@ -142,6 +144,11 @@ GOALS: Final = (
     Goal("the same of the peers in Python", 20, _faster_than(0, "python"), least=True),
     Goal("bytes kept per state, 100 to 1,000 steps, the worst", 6_000, _bytes_per_state),
     Goal("what 1,000 steps keep over what `ai` 6 generateText keeps", 0.01, _of_generate_text),
-    Goal("programs of four steps a second through `agentcore trace`, the slowest", 1_000, _slowest_trace, least=True),
+    Goal(
+        "programs of four steps a second through `agentcore trace`, the slowest",
+        1_000,
+        _slowest_trace,
+        least=True,
+    ),
     Goal("our part of a check against the real package, the largest", 0.2, _largest_share),
 )

@@ -55,7 +55,9 @@ def environment() -> dict[str, str]:
 def _found(program: str) -> str:
     path = shutil.which(program)
     if path is None:
-        raise InstallError(f"{program} is not on the PATH; install Node.js 20 or newer, or choose other loops")
+        raise InstallError(
+            f"{program} is not on the PATH; install Node.js 20 or newer, or choose other loops"
+        )
     return path
 
 

@@ -12,8 +12,8 @@ import attrs
 class Loop:
     """A loop of a peer's program.
 
-    `states` is whether every step's state is kept after a run: always, by a means of the loop's own that can be
-    asked for, or never. From `forks`, a run can go on from a state in its middle.
+    `states` is whether every step's state is kept after a run: always, by a means of the loop's own that can
+    be asked for, or never. With `forks`, a run can go on from a state in its middle.
     """
 
     name: str
@@ -27,7 +27,9 @@ class Loop:
 
 _ALL: Final = (
     Loop(name="agentcore", peer="own", language="python", ours=True, states="always", forks=True),
-    Loop(name="agentcore stream", peer="own", variant="stream", language="python", ours=True, states="always"),
+    Loop(
+        name="agentcore stream", peer="own", variant="stream", language="python", ours=True, states="always"
+    ),
     Loop(name="agentcore machine", peer="own", variant="core", language="python", ours=True, states="always"),
     Loop(name="ai 6 generateText", peer="ai_6", language="javascript", states="always"),
     Loop(name="ai 6 streamText", peer="ai_6", variant="stream", language="javascript", states="always"),

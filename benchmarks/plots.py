@@ -90,7 +90,11 @@ def _bars(values: Sequence[Value]) -> Figure | None:
     if not values:
         return None
     steps = max(each.cell.steps for each in values)
-    mine = {each.cell.loop: each.median / _MEGA for each in values if (each.cell.history, each.cell.steps) == (0, steps)}
+    mine = {
+        each.cell.loop: each.median / _MEGA
+        for each in values
+        if (each.cell.history, each.cell.steps) == (0, steps)
+    }
     names = [name for name in LOOPS if name in mine]
     figure, axes = _axes()
     axes.barh(names, [mine[name] for name in names])

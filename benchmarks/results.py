@@ -56,7 +56,9 @@ class Results:
         Raises ValueError if no cell has a value.
         """
         benchmarks = [
-            benchmark for path in sorted(self._parts.glob("*.json")) for benchmark in pyperf.BenchmarkSuite.load(str(path))
+            benchmark
+            for path in sorted(self._parts.glob("*.json"))
+            for benchmark in pyperf.BenchmarkSuite.load(str(path))
         ]
         if not benchmarks:
             raise ValueError("no cell has a value")

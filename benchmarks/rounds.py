@@ -1,17 +1,13 @@
-"""Cells are tried once, then timed in rounds: each round takes one value of every cell, ours and the peers' by turns."""
+"""Cells are tried once, then timed in rounds: each takes one value of every cell, ours and peers' by turns."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import attrs
-import pyperf
 
 from agentcore.oracle import targets
 from benchmarks.asking import Asking, NoValueError, OverLimitError
@@ -41,7 +37,7 @@ class Effort:
     programs: int = 2_000
 
 
-QUICK: Final = Effort(rounds=2, limit=5.0, value=0.02, warm_up=0.1, programs=100)
+QUICK: Final = Effort(rounds=1, limit=10.0, value=0.02, warm_up=0.1, programs=100)
 
 
 @attrs.frozen
@@ -60,7 +56,9 @@ def tried(
     for loop in dict.fromkeys(cell.loop for cell in cells):
         say(f"trying {loop}")
         # Small ones first, so that what is over the limit is known before it is waited for again.
-        mine = sorted((cell for cell in cells if cell.loop == loop), key=lambda cell: (cell.history, cell.steps))
+        mine = sorted(
+            (cell for cell in cells if cell.loop == loop), key=lambda cell: (cell.history, cell.steps)
+        )
         for cell, plan in _plans(loop, mine, effort):
             if isinstance(plan, Plan):
                 plans[cell] = plan

@@ -110,7 +110,9 @@ def _ratios(found: Found) -> str:
         ours = found.median(Cell(case="step", loop=OURS, history=value.cell.history, steps=value.cell.steps))
         return "" if ours is None else f"{value.median / ours:.3g}"
 
-    return _grid(found, "step", f"how many times the step of {OURS}", times).replace("## step:", "## step,", 1)
+    return _grid(found, "step", f"how many times the step of {OURS}", times).replace(
+        "## step:", "## step,", 1
+    )
 
 
 # ---------------------------------------------------------------- growth
@@ -123,7 +125,9 @@ def _exponents(found: Found) -> str:
     header = ("loop", *(f"in H, S={each:,}" for each in steps), *(f"in S, H={each:,}" for each in histories))
     rows = []
     for name in LOOPS:
-        mine = {(each.cell.history, each.cell.steps): each.median for each in values if each.cell.loop == name}
+        mine = {
+            (each.cell.history, each.cell.steps): each.median for each in values if each.cell.loop == name
+        }
         by_history = (growth({h: cost for (h, s), cost in mine.items() if s == each}) for each in steps)
         by_steps = (growth({s: cost for (h, s), cost in mine.items() if h == each}) for each in histories)
         if mine:
@@ -161,10 +165,17 @@ def _oracle(found: Found) -> str:
         if any(figure is not None for figure in figures):
             shown = ("" if figure is None else f"{figure:,.0f}" for figure in figures)
             rows.append((profile, *shown, "" if share is None else f"{share:.0%}"))
-    header = ("profile", "programs of four steps a second, traced", "random programs a second, checked", "ours")
+    header = (
+        "profile",
+        "programs of four steps a second, traced",
+        "random programs a second, checked",
+        "ours",
+    )
     return f"## The oracle\n\n{markdown(header, rows)}" if rows else ""
 
 
 def _without(found: Found) -> str:
-    rows = [(cell.name, reason.replace("|", "/").replace("\n", " ")) for cell, reason in found.without.items()]
+    rows = [
+        (cell.name, reason.replace("|", "/").replace("\n", " ")) for cell, reason in found.without.items()
+    ]
     return f"## Without a value, or with fewer\n\n{markdown(('cell', 'why'), rows)}" if rows else ""

@@ -22,7 +22,7 @@ class _Clock(Protocol):
 
 
 class _PeerClock:
-    """What counts of the cell, summed over so many runs; the peer is started and warmed up at the first call."""
+    """What counts of the cell, summed over so many runs; the first call starts and warms up the peer."""
 
     def __init__(self, cell: Cell, limit: float, warm_up: float) -> None:
         self._cell = cell

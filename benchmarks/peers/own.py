@@ -62,7 +62,9 @@ class _Model:
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         content = _content(self._script, len(request.prompt))
-        return ModelResponse(content, finish_reason="tool-calls" if content[0].type == "tool-call" else "stop")
+        return ModelResponse(
+            content, finish_reason="tool-calls" if content[0].type == "tool-call" else "stop"
+        )
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:

@@ -3,6 +3,7 @@ import { serve as serveLines } from '../../agentcore/oracle/targets/lines.mjs';
 
 const MESSAGE_LENGTH = 500;
 const RESULT_LENGTH = 450;
+const WARM_RUNS = 20;
 export const DONE = 'done';
 export const REMINDER = 'remember';
 export const TOOL = 'look';
@@ -92,8 +93,9 @@ async function time(peer, task, seconds, between) {
 }
 
 async function memory(peer, task) {
-  const small = { ...task, history: 2, steps: 3 };
-  await (await peer.prepare(small, new Script(small)))();
+  // What is compiled and cached at first is no run's.
+  const small = { ...task, history: 2, steps: 10 };
+  for (let run = 0; run < WARM_RUNS; run += 1) await (await peer.prepare(small, new Script(small)))();
   const script = new Script(task);
   const run = await peer.prepare(task, script);
   const [{ text }, bytes] = await allocated(run);

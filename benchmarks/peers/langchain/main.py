@@ -94,11 +94,15 @@ class _LangChain:
         await graph.ainvoke({"messages": _messages(task)}, _config(task))
         wanted = len(task.messages()) + 2 * (task.steps // 2)
         middle = next(
-            state.config for state in graph.get_state_history(_CONFIG) if len(state.values["messages"]) == wanted
+            state.config
+            for state in graph.get_state_history(_CONFIG)
+            if len(state.values["messages"]) == wanted
         )
 
         def fork(number: int) -> Any:
-            return graph.update_state(middle, {"messages": [HumanMessage(f"{REMINDER} {number}")]}, as_node="tools")
+            return graph.update_state(
+                middle, {"messages": [HumanMessage(f"{REMINDER} {number}")]}, as_node="tools"
+            )
 
         return Forks(fork, lambda config: len(graph.get_state(config).values["messages"]))
 

@@ -17,13 +17,18 @@ class _Model(Model):
         self._script = script
 
     async def get_response(
-        self, system_instructions: str | None, input: str | list[Any], *args: Any, **kwargs: Any  # noqa: A002
+        self,
+        system_instructions: str | None,
+        input: str | list[Any],  # noqa: A002 - passed by its name
+        *args: Any,
+        **kwargs: Any,
     ) -> ModelResponse:
         del system_instructions, args, kwargs
         number = self._script.call(len(input))
         return ModelResponse(output=[_item(number)], usage=Usage(), response_id=None)
 
     def stream_response(self, *args: Any, **kwargs: Any) -> Any:
+        del args, kwargs
         raise UnsupportedError("it is run whole here")
 
 

@@ -34,7 +34,10 @@ class _Model(Model):
         return "scripted"
 
     async def request(
-        self, messages: list[ModelMessage], model_settings: Any, model_request_parameters: ModelRequestParameters
+        self,
+        messages: list[ModelMessage],
+        model_settings: Any,
+        model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         del model_settings, model_request_parameters
         # A reminder becomes one more part of the last message.
