@@ -92,7 +92,7 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
     {
         "step": Case(says="a step, from the first model call to the last", measure="time"),
         "run": Case(
-            says="a step's share of a whole run, with what comes before its first model call and after its last",
+            says="a step's share of a run, with what precedes its first model call and follows its last",
             measure="time",
             total=_seconds,
             parts=lambda cell: cell.steps,
@@ -152,7 +152,7 @@ def expected(cell: Cell) -> Json:
     check: Json = {
         "calls": steps,
         "looks": steps - 1,
-        # The last one: what was given, a call and a result for every step before, and the override's reminder.
+        # The last one: what was given, a call and a result for each step before, the override's reminder.
         "prompt": given + 2 * (steps - 1) + case.override,
         "text": "done",
     }

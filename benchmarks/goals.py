@@ -20,7 +20,7 @@ _MANY_STEPS: Final = 1_000
 
 @attrs.frozen
 class Goal:
-    """A figure that has to be at most its bound, or at `least`; `measured` is None where a value is missing."""
+    """A figure that has to be at most its bound, or at `least`; it is None where a value is missing."""
 
     says: str
     bound: float

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from threading import Thread
 from typing import IO, Any, Final
 
@@ -107,7 +107,7 @@ class CheckClock:
         seeds = range(self._seed, self._seed + programs)
         self._seed = seeds.stop
         result = run_check(
-            partial(family.trace, profile=self._profile),
+            lambda program: family.trace(program, self._profile),
             lambda: driver,
             family.programs(seeds, self._profile),
             family=family,

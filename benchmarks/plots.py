@@ -22,9 +22,9 @@ _MEGA: Final = 1e6
 def draw(found: Found, folder: Path) -> list[Path]:
     """Draws what there are values for; gives the files."""
     steps = list(found.of("step"))
-    pictures = {
+    pictures: dict[str, Callable[[], Figure | None]] = {
         "step-by-history": lambda: _lines(
-            [each for each in steps if each.cell.steps == _middle(each.cell.steps for each in steps)],
+            [each for each in steps if each.cell.steps == _middle(steps)],
             lambda cell: cell.history,
             "messages in the history",
         ),
@@ -44,9 +44,9 @@ def draw(found: Found, folder: Path) -> list[Path]:
     return drawn
 
 
-def _middle(sizes: Sequence[int] | object) -> int:
-    ordered = sorted(set(sizes))  # type: ignore[call-overload]
-    return int(ordered[len(ordered) // 2])
+def _middle(values: Sequence[Value]) -> int:
+    steps = sorted({each.cell.steps for each in values})
+    return steps[len(steps) // 2]
 
 
 def _axes() -> tuple[Figure, Axes]:

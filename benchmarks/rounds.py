@@ -1,4 +1,4 @@
-"""Cells are tried once, then timed in rounds: each takes one value of every cell, ours and peers' by turns."""
+"""Cells are tried once, then timed in rounds: each takes a value of every cell, ours and peers' by turns."""
 
 from __future__ import annotations
 

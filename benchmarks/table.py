@@ -58,7 +58,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def _goals(found: Found) -> str:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for goal in GOALS:
         figure, bound = goal.measured(found), f"at {'least' if goal.least else 'most'} {goal.bound:,g}"
         if figure is None:

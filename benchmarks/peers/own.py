@@ -32,12 +32,11 @@ from benchmarks.peers import serving
 from benchmarks.peers.serving import REMINDER, TOOL, Forks, Script, Task, serve
 
 _NO_LIMIT: Final = 10**9
-_ROLES: Final = {"user": UserMessage, "assistant": AssistantMessage}
 _NOTHING: Final = HookResult()
 
 
 def _messages(task: Task) -> list[Message]:
-    return [_ROLES[role](text) for role, text in task.messages()]
+    return [UserMessage(text) if role == "user" else AssistantMessage(text) for role, text in task.messages()]
 
 
 def _content(script: Script, prompt: int) -> list[ContentPart]:

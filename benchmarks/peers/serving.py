@@ -58,7 +58,7 @@ class Task:
 
 @dataclass
 class Script:
-    """What the model and the tool say, to every loop the same; every step but the last calls the tool once."""
+    """What the model and the tool say, to every loop the same; each step but the last calls the tool once."""
 
     task: Task
     calls: int = 0

@@ -30,11 +30,12 @@ def memory(loop: str, history: int, steps: int) -> Cell:
     return Cell(case="memory", loop=loop, history=history, steps=steps)
 
 
-def goal(words: str, results: Found) -> tuple[float, bool]:
+def goal(words: str, results: Found) -> list[object]:
+    """The figure, and whether it is good enough."""
     (wanted,) = (each for each in GOALS if words in each.says)
     figure = wanted.measured(results)
     assert figure is not None
-    return figure, wanted.met(figure)
+    return [figure, wanted.met(figure)]
 
 
 # ---------------------------------------------------------------- growth
@@ -80,26 +81,26 @@ def test_a_flat_step_meets_its_goals_and_a_growing_one_misses_them() -> None:
 def test_slopes_are_the_worst_of_all() -> None:
     costs = {(history, steps): 1.0 for history in (100, 10_000) for steps in (10, 1_000)}
     costs[10_000, 1_000] = 10.0
-    figure, _ = goal("in the history", found({step(OURS, *size): cost for size, cost in costs.items()}))
-    assert figure == pytest.approx(0.5)
+    results = found({step(OURS, *size): cost for size, cost in costs.items()})
+    assert goal("in the history", results) == [pytest.approx(0.5), False]
 
 
 def test_the_fastest_peer_counts_and_our_other_loops_do_not() -> None:
     medians = {OURS: 1e-4, "agentcore machine": 1e-6, PEER: 6e-4, "mastra": 9e-4, "langchain": 3e-3}
     results = found({step(loop, 0, 100): median for loop, median in medians.items()})
-    assert goal("no history", results) == (pytest.approx(6), True)
-    assert goal("in Python", results) == (pytest.approx(30), True)
+    assert goal("no history", results) == [pytest.approx(6), True]
+    assert goal("in Python", results) == [pytest.approx(30), True]
 
 
 def test_a_state_costs_what_more_steps_keep() -> None:
     results = found({memory(OURS, 0, 100): 5e5, memory(OURS, 0, 1_000): 5e5 + 900 * 5_000})
     assert per_state(results, OURS, 0) == pytest.approx(5_000)
-    assert goal("per state", results) == (pytest.approx(5_000), True)
+    assert goal("per state", results) == [pytest.approx(5_000), True]
 
 
 def test_memory_is_compared_with_that_of_generate_text() -> None:
     results = found({memory(OURS, 0, 1_000): 4e6, memory(PEER, 0, 1_000): 8e8})
-    assert goal("generateText", results) == (pytest.approx(0.005), True)
+    assert goal("generateText", results) == [pytest.approx(0.005), True]
 
 
 def test_shares_and_rates_are_of_programs() -> None:
@@ -113,8 +114,8 @@ def test_shares_and_rates_are_of_programs() -> None:
     )
     assert per_second(results, profile) == pytest.approx(2_000)
     assert own_share(results, profile) == pytest.approx(0.25)
-    assert goal("agentcore trace", results) == (pytest.approx(2_000), True)
-    assert goal("our part", results) == (pytest.approx(0.25), False)
+    assert goal("agentcore trace", results) == [pytest.approx(2_000), True]
+    assert goal("our part", results) == [pytest.approx(0.25), False]
 
 
 # ---------------------------------------------------------------- the page
