@@ -13,8 +13,8 @@ from benchmarks.results import Found, Value
 
 Show = Callable[[Value], str]
 
-_MILLI: Final = 1e-3
-_KILO: Final = 1e3
+_THOUSAND: Final = 1_000
+_UNITS: Final = {"second": (1e-6, ("us", "ms", "s")), "byte": (1.0, ("B", "kB", "MB", "GB"))}
 
 
 def page(found: Found) -> str:
@@ -43,15 +43,13 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def amount(value: float, unit: str) -> str:
     """A number of seconds or bytes, three digits of it, in a unit that fits."""
-    if unit == "byte":
-        names, factor, scaled = ("B", "kB", "MB", "GB"), _KILO, value
-    else:
-        names, factor, scaled = ("us", "ms", "s"), _KILO, value / _MILLI**2
-    names_left = list(names)
-    while scaled >= factor and len(names_left) > 1:
-        scaled /= factor
-        names_left.pop(0)
-    return f"{scaled:.3g} {names_left[0]}" if scaled < factor else f"{scaled:,.0f} {names_left[0]}"
+    smallest, (*names, largest) = _UNITS[unit]
+    scaled = value / smallest
+    for name in names:
+        if scaled < _THOUSAND:
+            return f"{scaled:.3g} {name}"
+        scaled /= _THOUSAND
+    return f"{scaled:,.3g} {largest}" if scaled < _THOUSAND else f"{scaled:,.0f} {largest}"
 
 
 # ---------------------------------------------------------------- goals
@@ -157,7 +155,7 @@ def _states(found: Found) -> str:
 
 
 def _oracle(found: Found) -> str:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for profile in ORACLE:
         checked = found.median(Cell(case="check", loop=profile))
         figures = (per_second(found, profile), None if checked is None else 1 / checked)
