@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 @attrs.frozen(kw_only=True)
 class Cell:
-    """A case on a loop, after `history` messages, with runs of `steps` steps.
+    """A case on a loop, after `history` messages, with runs of `steps` steps, of which `forks` are made.
 
     The cases of the oracle have no sizes; their loop is the profile that is traced or checked.
     """
@@ -25,6 +25,7 @@ class Cell:
     loop: str
     history: int = 0
     steps: int = 0
+    forks: int = 0
 
     @property
     def name(self) -> str:
@@ -61,15 +62,12 @@ class Case:
     """
 
     says: str
-    measure: Literal["time", "memory", "forks", "oracle"]
+    measure: Literal["time", "memory", "forks", "fork memory", "oracle"]
     unit: Literal["second", "byte"] = "second"
     override: bool = False
     keep: bool = False
     total: Callable[[Json], float] = lambda answer: sum(answer["between"])
     parts: Callable[[Cell], int] = lambda cell: cell.steps - 1
-
-
-FORKS: Final = 1000
 
 
 def _seconds(answer: Json) -> float:
@@ -84,8 +82,8 @@ def _one(_: Cell) -> int:
     return 1
 
 
-def _forks(_: Cell) -> int:
-    return FORKS
+def _forks(cell: Cell) -> int:
+    return cell.forks
 
 
 CASES: Final[Mapping[str, Case]] = MappingProxyType(
@@ -119,7 +117,7 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
             parts=_forks,
         ),
         "fork memory": Case(
-            says="what a fork keeps allocated", measure="forks", unit="byte", total=_bytes, parts=_forks
+            says="what a fork keeps allocated", measure="fork memory", unit="byte", total=_bytes, parts=_forks
         ),
         "trace": Case(says="a program of four steps through `agentcore trace`", measure="oracle"),
         "check": Case(says="a random program checked against the real package", measure="oracle"),
@@ -141,7 +139,7 @@ def request(cell: Cell, runs: int) -> Json:
         "keep": case.keep,
         "variant": loop.variant,
         "runs": runs,
-        "forks": FORKS,
+        "forks": cell.forks,
     }
 
 
@@ -156,7 +154,7 @@ def expected(cell: Cell) -> Json:
         "prompt": given + 2 * (steps - 1) + case.override,
         "text": "done",
     }
-    if case.measure == "forks":
+    if cell.forks:
         check["forked"] = [given + 2 * (steps // 2) + 1]
     return check
 
@@ -183,11 +181,12 @@ class Sizes:
     run_steps: int = 100
     memory_steps: Sequence[int] = (100, 1_000)
     few_histories: Sequence[int] = (0, 1_000, 10_000)
+    forks: int = 1_000
 
 
 FULL: Final = Sizes()
 QUICK: Final = Sizes(
-    histories=(100,), steps=(10, 30), run_steps=10, memory_steps=(10, 30), few_histories=(100,)
+    histories=(100,), steps=(10, 30), run_steps=10, memory_steps=(10, 30), few_histories=(100,), forks=20
 )
 # The goals compare with a history that is short, but is one.
 _SHORT: Final = 10
@@ -220,8 +219,9 @@ def _kept(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
         for steps in sizes.memory_steps:
             yield from _each("memory", loops, history, steps)
             yield from _each("states memory", asked, history, steps)
-        yield from _each("fork", forking, history, sizes.run_steps)
-        yield from _each("fork memory", forking, history, sizes.run_steps)
+        for case in ("fork", "fork memory"):
+            for cell in _each(case, forking, history, sizes.run_steps):
+                yield attrs.evolve(cell, forks=sizes.forks)
 
 
 def _each(case: str, loops: Sequence[Loop], history: int, steps: int) -> Iterator[Cell]:

@@ -24,7 +24,7 @@ _OVER_A_SMALLER: Final = "not tried: a smaller one was over the limit"
 class Effort:
     """How much time goes into what.
 
-    A run, with its preparation, may take `limit` seconds. A value is of so many runs that they take about
+    A run may take `limit` seconds. A value is of so many runs that they take about
     `value` seconds, after `warm_up` seconds of small ones and, unless one takes `long`, as many like them.
     Values of the oracle's cases are of `programs`.
     """

@@ -62,7 +62,12 @@ export function serve(peer) {
 
 async function answer(peer, { id, measure, runs, forks, ...task }) {
   try {
-    const measures = { time: () => times(peer, task, runs), memory: () => memory(peer, task), forks: () => forksOf(peer, task, forks) };
+    const measures = {
+      time: () => times(peer, task, runs),
+      memory: () => memory(peer, task),
+      forks: () => forked(peer, task, forks, taken),
+      'fork memory': () => forked(peer, task, forks, allocated),
+    };
     return { id, ...(await measures[measure]()) };
   } catch (error) {
     if (error instanceof Unsupported) return { id, unsupported: error.message };
@@ -98,14 +103,14 @@ async function memory(peer, task) {
   for (let run = 0; run < WARM_RUNS; run += 1) await (await peer.prepare(small, new Script(small)))();
   const script = new Script(task);
   const run = await peer.prepare(task, script);
-  const [{ text }, bytes] = await allocated(run);
+  const [{ text }, { bytes }] = await allocated(run);
   return { bytes, check: script.check(text) };
 }
 
 async function allocated(make) {
   const before = await used();
   const made = await make();
-  return [made, (await used()) - before];
+  return [made, { bytes: (await used()) - before }];
 }
 
 async function used() {
@@ -118,18 +123,18 @@ async function used() {
   return heapUsed + external;
 }
 
-async function forksOf(peer, task, count) {
+async function forked(peer, task, count, measured) {
   if (peer.forks === undefined) throw new Unsupported('it has no states to go back to');
   const script = new Script(task);
   const { fork, length } = await peer.forks(task, script);
-  const all = () => Array.from({ length: count }, (_, number) => fork(number));
   fork(0);
+  const [made, answer] = await measured(async () => Array.from({ length: count }, (_, number) => fork(number)));
+  return { ...answer, check: { ...script.check(DONE), forked: [...new Set(made.map(length))] } };
+}
+
+async function taken(make) {
   globalThis.gc();
   const begun = performance.now();
-  const made = all();
-  const seconds = (performance.now() - begun) / 1000;
-  const check = { ...script.check(DONE), forked: [...new Set(made.map(length))] };
-  made.length = 0;
-  const [, bytes] = await allocated(async () => all());
-  return { seconds: [seconds], bytes, check };
+  const made = await make();
+  return [made, { seconds: [(performance.now() - begun) / 1000] }];
 }

@@ -6,7 +6,8 @@ A request names what to measure and the run: `{"id": ..., "measure": "time", "hi
 - `time`: for each of the `runs`, `seconds` of the whole run and `between`, those from its first model call
   to its last;
 - `memory`: `bytes` that stay allocated after one run, by tracemalloc, as long as its result is held;
-- `forks`: `seconds` and `bytes` of as many `forks` of one run at its middle;
+- `forks`: `seconds` of as many `forks` of one run at its middle;
+- `fork memory`: `bytes` that they keep allocated;
 
 and the `check`, which says what the run did. What a loop has no means for is `unsupported`, and a run that
 raised has `failed`; both are texts.
@@ -136,8 +137,10 @@ async def _answer(peer: Peer, request: dict[str, Any]) -> dict[str, Any]:
                 return await _times(peer, task, request["runs"])
             case "memory":
                 return await _memory(peer, task)
+            case "forks":
+                return await _fork_times(peer, task, request["forks"])
             case _:
-                return await _forks(peer, task, request["forks"])
+                return await _fork_memory(peer, task, request["forks"])
     except UnsupportedError as error:
         return {"unsupported": str(error)}
     except Exception as error:  # noqa: BLE001 - whatever a loop raises is its answer
@@ -210,7 +213,7 @@ async def _allocated(make: Callable[[], Awaitable[_T]]) -> tuple[_T, int]:
 # ---------------------------------------------------------------- forks
 
 
-async def _forks(peer: Peer, task: Task, count: int) -> dict[str, Any]:
+async def _fork_times(peer: Peer, task: Task, count: int) -> dict[str, Any]:
     script = Script(task)
     forks = await peer.forks(task, script)
     forks.fork(0)
@@ -218,11 +221,20 @@ async def _forks(peer: Peer, task: Task, count: int) -> dict[str, Any]:
     begun = perf_counter()
     made = [forks.fork(number) for number in range(count)]
     seconds = perf_counter() - begun
-    check = {**script.check(DONE), "forked": sorted({forks.length(fork) for fork in made})}
-    made.clear()
+    return {"seconds": [seconds], "check": _fork_check(script, forks, made)}
 
-    async def again() -> list[object]:
+
+async def _fork_memory(peer: Peer, task: Task, count: int) -> dict[str, Any]:
+    script = Script(task)
+    forks = await peer.forks(task, script)
+    forks.fork(0)
+
+    async def all_of_them() -> list[object]:
         return [forks.fork(number) for number in range(count)]
 
-    _, size = await _allocated(again)
-    return {"seconds": [seconds], "bytes": size, "check": check}
+    made, size = await _allocated(all_of_them)
+    return {"bytes": size, "check": _fork_check(script, forks, made)}
+
+
+def _fork_check(script: Script, forks: Forks, made: list[object]) -> dict[str, Any]:
+    return {**script.check(DONE), "forked": sorted({forks.length(fork) for fork in made})}

@@ -16,8 +16,8 @@ from benchmarks.rounds import Effort, Plan, tried
 OWN = tuple(name for name, loop in LOOPS.items() if loop.ours)
 
 
-def of(case: str, loop: str = OURS, history: int = 2, steps: int = 3) -> Cell:
-    return Cell(case=case, loop=loop, history=history, steps=steps)
+def of(case: str, loop: str = OURS, history: int = 2, steps: int = 3, forks: int = 0) -> Cell:
+    return Cell(case=case, loop=loop, history=history, steps=steps, forks=forks)
 
 
 # ---------------------------------------------------------------- which there are
@@ -64,19 +64,21 @@ def test_a_run_is_expected_to_do_all_of_it() -> None:
         "text": "done",
     }
     assert expected(of("override", history=10, steps=100))["prompt"] == 210
-    assert expected(of("fork", history=10, steps=100))["forked"] == [112]
+    assert expected(of("fork", history=10, steps=100, forks=7))["forked"] == [112]
 
 
 def test_values_are_per_step_fork_or_run() -> None:
     answer: Json = {"seconds": [0.5, 0.7], "between": [0.2, 0.4], "bytes": 900}
     totals = {name: case.total(answer) for name, case in CASES.items() if case.measure != "oracle"}
     parts = {
-        name: case.parts(of(name, steps=100)) for name, case in CASES.items() if case.measure != "oracle"
+        name: case.parts(of(name, steps=100, forks=20))
+        for name, case in CASES.items()
+        if case.measure != "oracle"
     }
     assert totals["step"] == totals["override"] == totals["states"] == pytest.approx(0.6)
     assert totals["run"] == totals["fork"] == pytest.approx(1.2)
     assert totals["memory"] == totals["fork memory"] == 900
-    assert (parts["step"], parts["run"], parts["memory"], parts["fork"]) == (99, 100, 1, 1_000)
+    assert (parts["step"], parts["run"], parts["memory"], parts["fork"]) == (99, 100, 1, 20)
 
 
 # ---------------------------------------------------------------- our own loops, the smallest of each case
@@ -94,11 +96,12 @@ def test_our_own_loops_answer_the_smallest_cells(loop: str) -> None:
         assert asking.answer(of("memory", loop))["bytes"] > 1_000
 
 
-def test_a_fork_keeps_less_than_the_run_it_comes_from() -> None:
+def test_forks_keep_less_than_the_run_they_come_from() -> None:
     with Asking(OURS, 60.0) as asking:
-        forked = asking.answer(of("fork", history=200))
+        assert asking.answer(of("fork", forks=5))["seconds"][0] > 0
+        forked = asking.answer(of("fork memory", history=200, forks=5))
         run = asking.answer(of("memory", history=200))
-    assert forked["bytes"] / request(of("fork"), 1)["forks"] < run["bytes"]
+    assert 0 < forked["bytes"] / 5 < run["bytes"]
 
 
 def test_a_run_that_did_something_else_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
