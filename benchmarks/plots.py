@@ -29,7 +29,9 @@ def draw(found: Found, folder: Path) -> list[Path]:
             "messages in the history",
         ),
         "step-by-steps": lambda: _lines(
-            [each for each in steps if each.cell.history == 0], lambda cell: cell.steps, "steps of the run"
+            [each for each in steps if each.cell.history == _least(steps)],
+            lambda cell: cell.steps,
+            "steps of the run",
         ),
         "memory": lambda: _bars(list(found.of("memory"))),
     }
@@ -47,6 +49,10 @@ def draw(found: Found, folder: Path) -> list[Path]:
 def _middle(values: Sequence[Value]) -> int:
     steps = sorted({each.cell.steps for each in values})
     return steps[len(steps) // 2]
+
+
+def _least(values: Sequence[Value]) -> int:
+    return min(each.cell.history for each in values)
 
 
 def _axes() -> tuple[Figure, Axes]:
@@ -89,16 +95,16 @@ def _lines(values: Sequence[Value], size: Callable[[Cell], int], label: str) -> 
 def _bars(values: Sequence[Value]) -> Figure | None:
     if not values:
         return None
-    steps = max(each.cell.steps for each in values)
+    history, steps = _least(values), max(each.cell.steps for each in values)
     mine = {
         each.cell.loop: each.median / _MEGA
         for each in values
-        if (each.cell.history, each.cell.steps) == (0, steps)
+        if (each.cell.history, each.cell.steps) == (history, steps)
     }
     names = [name for name in LOOPS if name in mine]
     figure, axes = _axes()
     axes.barh(names, [mine[name] for name in names])
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xlabel(f"MB kept after {steps:,} steps without a history")
+    axes.set_xlabel(f"MB kept after {steps:,} steps and a history of {history:,} messages")
     return figure

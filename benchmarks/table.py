@@ -75,32 +75,31 @@ def _sizes(found: Found, case: str) -> str:
 
 
 def _shown(value: Value, unit: str) -> str:
-    return f"{amount(value.median, unit)} ({value.spread:.0%})"
+    shown = amount(value.median, unit)
+    return shown if value.count == 1 else f"{shown} ({value.spread:.0%})"
 
 
 def _grid(found: Found, case: str, title: str, show: Show) -> str:
-    cells = _cells(found, case)
-    sizes = sorted({(cell.steps, cell.history) for cell in cells})
-    loops = [name for name in LOOPS if name in {cell.loop for cell in cells}]
-    if not sizes:
+    cells = {_place(cell): cell for cell in (*found.values, *found.without) if cell.case == case}
+    if not cells:
         return ""
-    rows = [
-        (name, *(_text(found, Cell(case=case, loop=name, history=h, steps=s), show) for s, h in sizes))
-        for name in loops
-    ]
+    sizes = sorted({size for _, size in cells})
+    loops = [name for name in LOOPS if name in {loop for loop, _ in cells}]
+    rows = [(name, *(_text(found, cells.get((name, size)), show) for size in sizes)) for name in loops]
     header = ("loop", *(f"S={steps:,} H={history:,}" for steps, history in sizes))
     return f"## {case}: {title}\n\n{markdown(header, rows)}"
 
 
-def _cells(found: Found, case: str) -> list[Cell]:
-    return [cell for cell in (*found.values, *found.without) if cell.case == case]
+def _place(cell: Cell) -> tuple[str, tuple[int, int]]:
+    return cell.loop, (cell.steps, cell.history)
 
 
-def _text(found: Found, cell: Cell, show: Show) -> str:
+def _text(found: Found, cell: Cell | None, show: Show) -> str:
+    if cell is None:
+        return ""
     if cell in found.values:
         return show(found.values[cell])
-    reason = found.without.get(cell, "")
-    return "over the limit" if "the limit" in reason else "fails" if reason else ""
+    return "over the limit" if "the limit" in found.without[cell] else "fails"
 
 
 def _ratios(found: Found) -> str:

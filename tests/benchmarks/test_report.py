@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import attrs
 import pyperf
 import pytest
 
@@ -144,6 +145,16 @@ def test_the_page_shows_medians_ratios_and_what_is_missing() -> None:
     assert "| ai 6 generateText | fails | 20 |" in shown
     assert "| mastra |  | over the limit |" in shown
     assert "| step: mastra, H=1000, S=10 | over the limit of 20 s |" in shown
+
+
+def test_forks_are_shown_by_the_size_of_their_run() -> None:
+    forked = Cell(case="fork", loop="langchain", history=10, steps=100, forks=20)
+    assert "| loop | S=100 H=10 |\n| --- | --- |\n| langchain | 3 ms (5%) |" in page(found({forked: 3e-3}))
+
+
+def test_a_single_value_has_no_spread() -> None:
+    single = attrs.evolve(value(step(OURS, 0, 10), 1e-4), count=1)
+    assert "| agentcore | 100 us |" in page(Found({single.cell: single}, {}, "a machine"))
 
 
 def test_the_page_shows_exponents() -> None:
