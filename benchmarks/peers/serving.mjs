@@ -3,7 +3,8 @@ import { serve as serveLines } from '../../agentcore/oracle/targets/lines.mjs';
 
 const MESSAGE_LENGTH = 500;
 const RESULT_LENGTH = 450;
-const WARM_RUNS = 20;
+const TURNS = 50;
+const SETTLED = 500;
 export const DONE = 'done';
 export const REMINDER = 'remember';
 export const TOOL = 'look';
@@ -98,9 +99,9 @@ async function time(peer, task, seconds, between) {
 }
 
 async function memory(peer, task) {
-  // What is compiled and cached at first is no run's.
+  // What is loaded and cached at the first run is no run's. One is enough: of more, some packages hold on to something.
   const small = { ...task, history: 2, steps: 10 };
-  for (let run = 0; run < WARM_RUNS; run += 1) await (await peer.prepare(small, new Script(small)))();
+  await (await peer.prepare(small, new Script(small)))();
   const script = new Script(task);
   const run = await peer.prepare(task, script);
   const [{ text }, { bytes }] = await allocated(run);
@@ -113,14 +114,16 @@ async function allocated(make) {
   return [made, { bytes: (await used()) - before }];
 }
 
+// What finalizers and finished promises hold is free only some turns later.
 async function used() {
-  // What finalizers and finished promises hold is free only a turn later.
-  for (let turn = 0; turn < 3; turn += 1) {
+  let [before, now] = [Infinity, 0];
+  for (let turn = 0; turn < TURNS && Math.abs(before - now) > SETTLED; turn += 1) {
+    await new Promise((resolve) => { setTimeout(resolve, 20); });
     globalThis.gc();
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
+    const { heapUsed, external } = process.memoryUsage();
+    [before, now] = [now, heapUsed + external];
   }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+  return now;
 }
 
 async function forked(peer, task, count, measured) {
