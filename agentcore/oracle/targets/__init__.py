@@ -42,11 +42,21 @@ class Target:
 
 
 _AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
+_MASTRA: Final = (
+    *("lines.mjs", "ops.mjs", "mastra.mjs"),
+    *("mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
+)
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
         "ai-sdk@6.0.134": Target(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6", files=_AI_SDK),
         "ai-sdk@7.0.173": Target(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7", files=_AI_SDK),
+        "mastra@1.71.0": Target(
+            profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71", files=_MASTRA
+        ),
+        "mastra@1.0.4": Target(
+            profile="mastra@1.0.4", package="@mastra/core@1.0.4", folder="mastra_1_0", files=_MASTRA
+        ),
     }
 )
 """Targets by the name that `agentcore check --target` takes."""
