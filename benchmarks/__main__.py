@@ -12,12 +12,13 @@ from typing import Final
 import attrs
 import click
 
-from benchmarks import rounds
 from benchmarks.cells import CASES, FULL, QUICK, cells
 from benchmarks.install import ROOT
 from benchmarks.loops import LOOPS
 from benchmarks.plots import draw
-from benchmarks.results import SUITE, Results, load
+from benchmarks.results import PARTS, SUITE, Results, load
+from benchmarks.rounds import QUICK as QUICK_EFFORT
+from benchmarks.rounds import Effort, measured, tried
 from benchmarks.table import page
 
 _RESULTS: Final = Path(__file__).parent / "results"
@@ -32,34 +33,41 @@ def main() -> None:
 @click.option("--quick", is_flag=True, help="Small sizes, one round: to try the benchmarks, not to measure.")
 @click.option("--loop", "loops", multiple=True, type=click.Choice(tuple(LOOPS)), help="Only these loops.")
 @click.option("--case", "cases", multiple=True, type=click.Choice(tuple(CASES)), help="Only these cases.")
-@click.option("--rounds", "count", type=click.IntRange(min=1), help="Values of each cell; 5 by default.")
+@click.option("--rounds", type=click.IntRange(min=1), help="Values of each cell; 5 by default.")
 @click.option(
-    "--limit", type=click.FloatRange(min=0, min_open=True), help="Seconds a run may take; 20 by default."
+    "--limit", type=click.FloatRange(min=0, min_open=True), help="Seconds a run may take; 5 by default."
 )
-@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Where the results are put.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the results are put; values that are there already are not taken again.",
+)
 def run(  # noqa: PLR0913 - one parameter per option
     *,
     quick: bool,
     loops: Sequence[str],
     cases: Sequence[str],
-    count: int | None,
+    rounds: int | None,
     limit: float | None,
     folder: Path | None,
 ) -> None:
     """Measure everything, interleaved, and write a table and plots."""
-    effort = rounds.QUICK if quick else rounds.Effort()
-    effort = attrs.evolve(effort, rounds=count or effort.rounds, limit=limit or effort.limit)
+    effort = QUICK_EFFORT if quick else Effort()
+    effort = attrs.evolve(effort, rounds=rounds or effort.rounds, limit=limit or effort.limit)
     wanted = cells(QUICK if quick else FULL, loops or LOOPS, cases or CASES)
     results = Results(folder or _RESULTS / datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"))
-    rounds.timed(rounds.tried(wanted, effort, results, _say), effort, results, _say)
-    results.finish()
-    _report(results.folder)
+    _say(f"results are in {results.folder}; to go on with them, give that as --folder")
+    for _ in measured(tried(wanted, effort, results, _say), effort, results, _say):
+        results.finish()
+        _report(results.folder)
 
 
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def report(folder: Path) -> None:
-    """Write the table and the plots of results anew."""
+    """Write the table and the plots of results anew; also of a run that was cut off."""
+    if (folder / PARTS).exists():
+        Results(folder).finish()
     _report(folder)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import attrs
 
+from benchmarks.install import version
 from benchmarks.loops import LOOPS, OURS, Loop
 
 Json = dict[str, Any]
@@ -18,7 +18,8 @@ Json = dict[str, Any]
 class Cell:
     """A case on a loop, after `history` messages, with runs of `steps` steps, of which `forks` are made.
 
-    The cases of the oracle have no sizes; their loop is the profile that is traced or checked.
+    The cases of the oracle have no sizes; their loop is the profile that is traced or checked. A body is
+    that of the request for the last of `steps`.
     """
 
     case: str
@@ -34,23 +35,26 @@ class Cell:
         return f"{self.case}: {self.loop}{size}"
 
     @property
+    def shape(self) -> tuple[object, ...]:
+        """What its run is like: cells of one shape read different figures of the same runs."""
+        case = CASES[self.case]
+        return case.measure, self.loop, self.history, self.steps, self.forks, case.override, case.keep
+
+    @property
     def metadata(self) -> Json:
         """What is stored with its values, and makes it again."""
-        return {**attrs.asdict(self), "unit": CASES[self.case].unit}
+        return {**attrs.asdict(self), "unit": CASES[self.case].unit, "version": self._version}
+
+    @property
+    def _version(self) -> str:
+        if self.loop in ORACLE:
+            return ORACLE[self.loop]
+        return version(LOOPS[self.loop].peer, LOOPS[self.loop].package)
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Cell:
         """The cell of stored metadata."""
         return cls(**{field.name: metadata[field.name] for field in attrs.fields(cls)})
-
-    def dumps(self) -> str:
-        """As a text, for a command line."""
-        return json.dumps(attrs.asdict(self))
-
-    @classmethod
-    def loads(cls, text: str) -> Cell:
-        """From that text."""
-        return cls(**json.loads(text))
 
 
 @attrs.frozen(kw_only=True)
@@ -62,7 +66,7 @@ class Case:
     """
 
     says: str
-    measure: Literal["time", "memory", "forks", "fork memory", "oracle"]
+    measure: Literal["time", "memory", "forks", "fork memory", "body", "oracle"]
     unit: Literal["second", "byte"] = "second"
     override: bool = False
     keep: bool = False
@@ -118,6 +122,11 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
         ),
         "fork memory": Case(
             says="what a fork keeps allocated", measure="fork memory", unit="byte", total=_bytes, parts=_forks
+        ),
+        "body": Case(says="the body of a request, of each message's bytes, kept", measure="body", parts=_one),
+        "body, joined": Case(says="joining those bytes alone", measure="body", parts=_one),
+        "body, whole": Case(
+            says="the same body, of nothing kept but the wire forms", measure="body", parts=_one
         ),
         "trace": Case(says="a program of four steps through `agentcore trace`", measure="oracle"),
         "check": Case(says="a random program checked against the real package", measure="oracle"),
@@ -179,14 +188,14 @@ class Sizes:
     histories: Sequence[int] = (0, 100, 1_000, 10_000)
     steps: Sequence[int] = (10, 100, 1_000)
     run_steps: int = 100
-    memory_steps: Sequence[int] = (100, 1_000)
+    many_steps: int = 1_000
     few_histories: Sequence[int] = (0, 1_000, 10_000)
     forks: int = 1_000
 
 
 FULL: Final = Sizes()
 QUICK: Final = Sizes(
-    histories=(100,), steps=(10, 30), run_steps=10, memory_steps=(10, 30), few_histories=(100,), forks=20
+    histories=(100,), steps=(10, 30), run_steps=10, many_steps=30, few_histories=(100,), forks=20
 )
 # The goals compare with a history that is short, but is one.
 _SHORT: Final = 10
@@ -195,7 +204,8 @@ _SHORT: Final = 10
 def cells(sizes: Sizes, loops: Iterable[str], cases: Iterable[str]) -> list[Cell]:
     """The cells of these loops and cases; cells of one case and size stand together, ours first."""
     chosen, wanted = [LOOPS[name] for name in loops], set(cases)
-    everything = [*_timed(sizes, chosen), *_kept(sizes, chosen), *_oracle()]
+    everything = [*_timed(sizes, chosen), *_forking(sizes, chosen), *_bodies(sizes, chosen), *_oracle()]
+    everything += _kept(sizes, chosen)
     return [cell for cell in everything if cell.case in wanted]
 
 
@@ -205,23 +215,36 @@ def _timed(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
             yield from _each("step", loops, history, steps)
     if OURS in {loop.name for loop in loops}:
         yield Cell(case="step", loop=OURS, history=_SHORT, steps=sizes.run_steps)
-    for case in ("run", "override"):
+    asked = [loop for loop in loops if loop.states == "asked"]
+    for case, those in (("run", loops), ("override", loops), ("states", asked)):
         for history in sizes.histories:
-            yield from _each(case, loops, history, sizes.run_steps)
+            yield from _each(case, those, history, sizes.run_steps)
+
+
+def _forking(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
+    forking = [loop for loop in loops if loop.forks]
+    for case in ("fork", "fork memory"):
+        for history in sizes.few_histories:
+            for cell in _each(case, forking, history, sizes.run_steps):
+                yield attrs.evolve(cell, forks=sizes.forks)
+
+
+def _bodies(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
+    mine = [loop for loop in loops if loop.name == OURS]
+    for history in sizes.histories:
+        for case in ("body", "body, joined", "body, whole"):
+            yield from _each(case, mine, history, sizes.run_steps)
 
 
 def _kept(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
     asked = [loop for loop in loops if loop.states == "asked"]
-    forking = [loop for loop in loops if loop.forks]
-    for history in sizes.histories:
-        yield from _each("states", asked, history, sizes.run_steps)
     for history in sizes.few_histories:
-        for steps in sizes.memory_steps:
-            yield from _each("memory", loops, history, steps)
-            yield from _each("states memory", asked, history, steps)
-        for case in ("fork", "fork memory"):
-            for cell in _each(case, forking, history, sizes.run_steps):
-                yield attrs.evolve(cell, forks=sizes.forks)
+        yield from _each("memory", loops, history, sizes.run_steps)
+        yield from _each("states memory", asked, history, sizes.run_steps)
+    # What a state costs at every history is asked of ours only: most others would be over the limit.
+    for history in sizes.few_histories:
+        every = [loop for loop in loops if loop.ours or history == sizes.few_histories[0]]
+        yield from _each("memory", every, history, sizes.many_steps)
 
 
 def _each(case: str, loops: Sequence[Loop], history: int, steps: int) -> Iterator[Cell]:
@@ -229,4 +252,5 @@ def _each(case: str, loops: Sequence[Loop], history: int, steps: int) -> Iterato
 
 
 def _oracle() -> Iterator[Cell]:
-    return (Cell(case=case, loop=profile) for case in ("trace", "check", "check, ours") for profile in ORACLE)
+    cases = ("trace", "check", "check, ours")
+    return (Cell(case=case, loop=profile) for profile in ORACLE for case in cases)

@@ -112,6 +112,14 @@ def _of_generate_text(found: Found) -> float | None:
     return _ratio(_memory(found, OURS, 0, _MANY_STEPS), theirs)
 
 
+def _body(found: Found) -> float | None:
+    kept, joined = (
+        found.median(Cell(case=case, loop=OURS, history=_LONG, steps=_STEPS))
+        for case in ("body", "body, joined")
+    )
+    return _ratio(kept, joined)
+
+
 # ---------------------------------------------------------------- the oracle
 
 
@@ -144,6 +152,7 @@ GOALS: Final = (
     Goal("the same of the peers in Python", 20, _faster_than(0, "python"), least=True),
     Goal("bytes kept per state, 100 to 1,000 steps, the worst", 6_000, _bytes_per_state),
     Goal("what 1,000 steps keep over what `ai` 6 generateText keeps", 0.01, _of_generate_text),
+    Goal("a request's body over joining its bytes, 10,000 messages", 2, _body),
     Goal(
         "programs of four steps a second through `agentcore trace`, the slowest",
         1_000,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +40,17 @@ def command(peer: str) -> tuple[str, ...]:
     venv = (sys.executable, "-m", "venv", "--clear", ".venv")
     _once(folder / ".venv", folder / "requirements.txt", [venv, (*pip, "-r", "requirements.txt")])
     return (python, "-s", "-m", f"benchmarks.peers.{peer}.main")
+
+
+def version(peer: str, package: str) -> str:
+    """The version of the package that is measured; of a peer's, the one that its files pin."""
+    if peer == "own":
+        return metadata.version(package)
+    folder = _PEERS / peer
+    if (folder / "package.json").exists():
+        return str(json.loads((folder / "package.json").read_text())["dependencies"][package])
+    pins = (folder / "requirements.txt").read_text().split()
+    return next(pin.removeprefix(f"{package}==") for pin in pins if pin.startswith(f"{package}=="))
 
 
 def environment() -> dict[str, str]:

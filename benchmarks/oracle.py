@@ -18,7 +18,7 @@ from agentcore.oracle.check import check as run_check
 from agentcore.oracle.driver import Driver
 from agentcore.oracle.families import Family, family_of
 from benchmarks.asking import NoValueError
-from benchmarks.cells import ORACLE, Cell
+from benchmarks.cells import ORACLE
 
 Json = dict[str, Any]
 
@@ -45,8 +45,8 @@ def _has_four_steps(trace: Json) -> bool:
 class TraceClock:
     """How many seconds `agentcore trace` takes for so many programs of four steps, once it is warm."""
 
-    def __init__(self, cell: Cell) -> None:
-        self._profile = cell.loop
+    def __init__(self, profile: str) -> None:
+        self._profile = profile
 
     def __call__(self, programs: int) -> float:
         """The seconds. Raises NoValueError if a trace is not of four steps."""
@@ -63,9 +63,6 @@ class TraceClock:
         if not all(_has_four_steps(json.loads(answer)) for answer in answers):
             raise NoValueError("a trace is not of four steps")
         return seconds
-
-    def close(self) -> None:
-        """Nothing: the process ends with its programs."""
 
 
 @cache
@@ -91,34 +88,34 @@ def _send(source: IO[bytes], data: bytes) -> None:
 
 
 class CheckClock:
-    """How many seconds checking so many random programs against the real package takes, or our part of it."""
+    """How many seconds checking so many programs against the real package takes, and our part of it."""
 
-    def __init__(self, cell: Cell) -> None:
-        self._profile = cell.loop
-        self._ours_only = cell.case == "check, ours"
-        self._seed = _CHECKED_FROM
+    def __init__(self, profile: str) -> None:
+        self._profile = profile
+        self._report: Report | None = None
 
-    def __call__(self, programs: int) -> float:
+    def whole(self, programs: int) -> float:
         """The seconds. Raises NoValueError unless all programs were supported and gave the same traces."""
+        return self._checked(programs).seconds
+
+    def ours(self, programs: int) -> float:
+        """Our part of the seconds, of the same check if there was one."""
+        report = self._checked(programs) if self._report is None else self._report
+        return report.seconds - report.waiting
+
+    def _checked(self, programs: int) -> Report:
         family = family_of(self._profile)
         driver = Driver(targets.command(ORACLE[self._profile]), trace_fields=family.trace_fields)
         for program in family.programs(range(_WARM), self._profile):
             driver.run(program)
-        seeds = range(self._seed, self._seed + programs)
-        self._seed = seeds.stop
+            family.trace(program, self._profile)
         result = run_check(
             lambda program: family.trace(program, self._profile),
             lambda: driver,
-            family.programs(seeds, self._profile),
+            family.programs(range(_CHECKED_FROM, _CHECKED_FROM + programs), self._profile),
             family=family,
         )
         if not isinstance(result, Agreement) or result.report.unsupported:
             raise NoValueError(f"no agreement: {result}")
-        return _seconds(result.report, ours_only=self._ours_only)
-
-    def close(self) -> None:
-        """Nothing: the check has closed its driver."""
-
-
-def _seconds(report: Report, *, ours_only: bool) -> float:
-    return report.seconds - report.waiting if ours_only else report.seconds
+        self._report = result.report
+        return result.report

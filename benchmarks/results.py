@@ -13,6 +13,7 @@ import pyperf
 from benchmarks.cells import Cell
 
 SUITE: Final = "result.json"
+PARTS: Final = "cells"
 _REASONS: Final = "without.json"
 
 
@@ -34,37 +35,61 @@ class Value:
 
 
 class Results:
-    """A folder of results, while they are made."""
+    """A folder of results while they are made: each value is in a file as soon as it is taken.
+
+    A folder that is there already is gone on with.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._parts = folder / "cells"
+        self._parts = folder / PARTS
         self._parts.mkdir(parents=True, exist_ok=True)
-        self._without: dict[str, tuple[Cell, str]] = {}
+        self._without = _read_reasons(folder)
 
-    def file_of(self, cell: Cell) -> Path:
-        """The file that pyperf appends the cell's values to."""
-        return self._parts / f"{''.join(c if c.isalnum() else '-' for c in cell.name)}.json"
+    def file_of(self, cell: Cell, number: int = 1) -> Path:
+        """The file of the cell's value in that round."""
+        name = "".join(c if c.isalnum() else "-" for c in cell.name)
+        return self._parts / f"{name}.{number}.json"
+
+    def add(self, cell: Cell, number: int, benchmark: pyperf.Benchmark) -> None:
+        """Store the value: whole, or not at all."""
+        path = self.file_of(cell, number)
+        unfinished = path.with_suffix(".part")
+        benchmark.dump(str(unfinished), replace=True)
+        unfinished.replace(path)
 
     def without(self, cell: Cell, reason: str) -> None:
-        """Note why a cell has no value, or fewer than the others."""
-        self._without.setdefault(cell.name, (cell, reason))
+        """Note why a cell has no value, or fewer than the others; the first reason stays."""
+        self._without.setdefault(cell, reason)
+        reasons = [{"cell": attrs.asdict(cell), "reason": reason} for cell, reason in self._without.items()]
+        (self.folder / _REASONS).write_text(json.dumps(reasons, indent=1))
+
+    def reason(self, cell: Cell) -> str | None:
+        """What was noted of the cell."""
+        return self._without.get(cell)
 
     def finish(self) -> None:
-        """Put it all into two files.
+        """Put all values there are into one file.
 
         Raises ValueError if no cell has a value.
         """
-        benchmarks = [
-            benchmark
-            for path in sorted(self._parts.glob("*.json"))
-            for benchmark in pyperf.BenchmarkSuite.load(str(path))
-        ]
+        benchmarks: dict[str, pyperf.Benchmark] = {}
+        for path in sorted(self._parts.glob("*.json")):
+            benchmark = pyperf.Benchmark.load(str(path))
+            name = benchmark.get_name()
+            if name in benchmarks:
+                benchmarks[name].add_runs(benchmark)
+            else:
+                benchmarks[name] = benchmark
         if not benchmarks:
             raise ValueError("no cell has a value")
-        pyperf.BenchmarkSuite(benchmarks).dump(str(self.folder / SUITE), replace=True)
-        reasons = [{"cell": attrs.asdict(cell), "reason": reason} for cell, reason in self._without.values()]
-        (self.folder / _REASONS).write_text(json.dumps(reasons, indent=1))
+        pyperf.BenchmarkSuite(list(benchmarks.values())).dump(str(self.folder / SUITE), replace=True)
+
+
+def _read_reasons(folder: Path) -> dict[Cell, str]:
+    path = folder / _REASONS
+    noted = json.loads(path.read_text()) if path.exists() else []
+    return {Cell(**each["cell"]): each["reason"] for each in noted}
 
 
 @attrs.frozen
@@ -74,6 +99,7 @@ class Found:
     values: Mapping[Cell, Value]
     without: Mapping[Cell, str]
     machine: str
+    versions: Mapping[str, str] = attrs.field(factory=dict)
 
     def median(self, cell: Cell) -> float | None:
         """The median of the cell's values, if there are any."""
@@ -89,11 +115,11 @@ def load(folder: Path) -> Found:
     """The results in the folder."""
     suite = pyperf.BenchmarkSuite.load(str(folder / SUITE))
     values = [_value(benchmark) for benchmark in suite]
-    reasons = json.loads((folder / _REASONS).read_text())
     return Found(
         {value.cell: value for value in values},
-        {Cell(**each["cell"]): each["reason"] for each in reasons},
+        _read_reasons(folder),
         _machine(suite.get_metadata()),
+        {each.get_metadata()["loop"]: each.get_metadata()["version"] for each in suite},
     )
 
 

@@ -1,10 +1,12 @@
-"""Cells are tried once, then timed in rounds: each takes a value of every cell, ours and peers' by turns."""
+"""Cells are tried once, then measured in rounds: each takes a value of every cell, all loops by turns."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -15,29 +17,33 @@ from benchmarks.cells import CASES, ORACLE, Cell
 from benchmarks.install import ROOT, InstallError
 from benchmarks.results import Results
 
-# What a worker may need from here; pyperf starts it with little else.
-_INHERITED: Final = "AGENTCORE_CACHE,XDG_CACHE_HOME,PYTHONPATH"
+Say = Callable[[str], None]
+
+PLANS: Final = "plans.json"
 _OVER_A_SMALLER: Final = "not tried: a smaller one was over the limit"
+# What a body takes at most, by the size of its history: enough to choose how many make a value.
+_SECONDS_PER_MESSAGE: Final = 2e-5
 
 
 @attrs.frozen(kw_only=True)
 class Effort:
     """How much time goes into what.
 
-    A run may take `limit` seconds. A value is of so many runs that they take about
-    `value` seconds, after `warm_up` seconds of small ones and, unless one takes `long`, as many like them.
-    Values of the oracle's cases are of `programs`.
+    A run may take `limit` seconds, one whose memory is read `memory_limit`. A value is of so many runs that
+    they take about `value` seconds, after `warm_up` seconds of small ones and, unless one takes `long`, as
+    many like them. Values of the oracle's cases are of `programs`.
     """
 
     rounds: int = 5
-    limit: float = 20.0
-    value: float = 0.2
-    warm_up: float = 1.0
-    long: float = 2.0
-    programs: int = 2_000
+    limit: float = 5.0
+    memory_limit: float = 30.0
+    value: float = 0.1
+    warm_up: float = 0.5
+    long: float = 0.5
+    programs: int = 500
 
 
-QUICK: Final = Effort(rounds=1, limit=10.0, value=0.02, warm_up=0.1, programs=100)
+QUICK: Final = Effort(rounds=1, limit=5.0, memory_limit=10.0, value=0.02, warm_up=0.1, programs=50)
 
 
 @attrs.frozen
@@ -48,16 +54,15 @@ class Plan:
     warmups: int
 
 
-def tried(
-    cells: Sequence[Cell], effort: Effort, results: Results, say: Callable[[str], None]
-) -> dict[Cell, Plan]:
-    """The cells that can be timed; of the others it is noted why not."""
-    plans: dict[Cell, Plan] = {}
-    for loop in dict.fromkeys(cell.loop for cell in cells):
+def tried(cells: Sequence[Cell], effort: Effort, results: Results, say: Say) -> dict[Cell, Plan]:
+    """The cells that can be measured; of the others it is noted why not. Nothing is tried twice."""
+    plans = _read_plans(results.folder)
+    left = [cell for cell in cells if cell not in plans and results.reason(cell) is None]
+    for loop in dict.fromkeys(cell.loop for cell in left):
         say(f"trying {loop}")
         # Small ones first, so that what is over the limit is known before it is waited for again.
         mine = sorted(
-            (cell for cell in cells if cell.loop == loop), key=lambda cell: (cell.history, cell.steps)
+            (cell for cell in left if cell.loop == loop), key=lambda cell: (cell.history, cell.steps)
         )
         for cell, plan in _plans(loop, mine, effort):
             if isinstance(plan, Plan):
@@ -65,7 +70,19 @@ def tried(
             else:
                 say(f"  {cell.name}: {plan}")
                 results.without(cell, plan)
+        _write_plans(results.folder, plans)
     return {cell: plans[cell] for cell in cells if cell in plans}
+
+
+def _read_plans(folder: Path) -> dict[Cell, Plan]:
+    path = folder / PLANS
+    stored = json.loads(path.read_text()) if path.exists() else []
+    return {Cell(**each["cell"]): Plan(**each["plan"]) for each in stored}
+
+
+def _write_plans(folder: Path, plans: Mapping[Cell, Plan]) -> None:
+    stored = [{"cell": attrs.asdict(cell), "plan": attrs.asdict(plan)} for cell, plan in plans.items()]
+    (folder / PLANS).write_text(json.dumps(stored, indent=1))
 
 
 def _plans(loop: str, cells: Sequence[Cell], effort: Effort) -> Iterator[tuple[Cell, Plan | str]]:
@@ -78,13 +95,15 @@ def _plans(loop: str, cells: Sequence[Cell], effort: Effort) -> Iterator[tuple[C
         yield from ((cell, f"not installed: {error}") for cell in cells)
         return
     over: list[Cell] = []
+    known: dict[tuple[object, ...], Plan] = {}
     with asking:
         for cell in cells:
-            if any(_contains(cell, other) for other in over):
+            if any(contains(cell, other) for other in over):
                 yield cell, _OVER_A_SMALLER
                 continue
             try:
-                yield cell, _plan(asking, cell, effort)
+                known[cell.shape] = plan = known.get(cell.shape) or _plan(asking, cell, effort)
+                yield cell, plan
             except OverLimitError as error:
                 over.append(cell)
                 yield cell, str(error)
@@ -101,45 +120,47 @@ def _oracle_plans(profile: str, cells: Sequence[Cell], effort: Effort) -> Iterat
     yield from ((cell, Plan(loops=effort.programs, warmups=0)) for cell in cells)
 
 
-def _contains(cell: Cell, smaller: Cell) -> bool:
-    return cell.case == smaller.case and cell.history >= smaller.history and cell.steps >= smaller.steps
+def contains(cell: Cell, smaller: Cell) -> bool:
+    """Whether the cell's run does all that the smaller one's does, and is timed like it."""
+    larger = cell.loop == smaller.loop and cell.history >= smaller.history and cell.steps >= smaller.steps
+    if CASES[cell.case].measure != "time" or CASES[smaller.case].measure != "time":
+        return larger and cell.case == smaller.case
+    return larger and (smaller.case in ("step", "run") or cell.case == smaller.case)
 
 
 def _plan(asking: Asking, cell: Cell, effort: Effort) -> Plan:
-    answer = asking.answer(cell)
+    if CASES[cell.case].measure == "body":
+        return Plan(
+            loops=max(1, round(effort.value / (_SECONDS_PER_MESSAGE * (cell.history + 1)))), warmups=1
+        )
     if CASES[cell.case].measure != "time":
+        # A process of its own is asked for each: nothing is tried in this one.
         return Plan(loops=1, warmups=0)
-    taken = sum(answer["seconds"])
+    taken = sum(asking.answer(cell)["seconds"])
     return Plan(loops=max(1, round(effort.value / taken)), warmups=int(taken < effort.long))
 
 
 # ---------------------------------------------------------------- rounds
 
 
-def timed(plans: Mapping[Cell, Plan], effort: Effort, results: Results, say: Callable[[str], None]) -> None:
-    """Takes the values. A cell without one in some round keeps those of the others."""
+def measured(plans: Mapping[Cell, Plan], effort: Effort, results: Results, say: Say) -> Iterator[int]:
+    """Takes the values that are not there yet; gives the number of each round that is complete."""
     for number in range(1, effort.rounds + 1):
-        for cell, plan in plans.items():
-            say(f"round {number} of {effort.rounds}: {cell.name}")
-            _value(cell, plan, effort, results)
-
-
-def _value(cell: Cell, plan: Plan, effort: Effort, results: Results) -> None:
-    mine = ("--cell", cell.dumps(), "--limit", str(2 * effort.limit), "--warm-up", str(effort.warm_up))
-    counts = {"processes": 1, "values": 1, "warmups": plan.warmups, "loops": plan.loops}
-    of_pyperf = [text for name, count in counts.items() for text in (f"--{name}", str(count))]
-    argv = [sys.executable, "-m", "benchmarks.timed", *mine, *of_pyperf, "--inherit-environ", _INHERITED]
-    done = subprocess.run(  # noqa: S603 - our own program
-        [*argv, "--quiet", "--append", str(results.file_of(cell))],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        results.without(cell, _last_line(done.stderr))
-
-
-def _last_line(text: str) -> str:
-    errors = [line for line in text.splitlines() if "Error: " in line]
-    return errors[0] if errors else text.strip()[-500:]
+        say(f"round {number} of {effort.rounds}")
+        wanted = [
+            {"cell": attrs.asdict(cell), "plan": attrs.asdict(plan)}
+            for cell, plan in plans.items()
+            if not results.file_of(cell, number).exists()
+        ]
+        job = {"folder": str(results.folder.resolve()), "number": number, "cells": wanted}
+        job |= {"limits": [effort.limit, effort.memory_limit], "warm_up": effort.warm_up}
+        # By pyperf, which wants a process for each; values go to files.
+        subprocess.run(
+            (sys.executable, "-m", "benchmarks.timed"),
+            cwd=ROOT,
+            input=json.dumps(job),
+            stdout=subprocess.DEVNULL,
+            text=True,
+            check=True,
+        )
+        yield number

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+import attrs
+
 from benchmarks.cells import CASES, ORACLE, Cell
 from benchmarks.goals import GOALS, own_share, per_second, per_state
 from benchmarks.growth import Growth, growth
@@ -13,6 +15,7 @@ from benchmarks.results import Found, Value
 
 Show = Callable[[Value], str]
 
+_BODIES: Final = ("body, joined", "body", "body, whole")
 _THOUSAND: Final = 1_000
 _UNITS: Final = {"second": (1e-6, ("us", "ms", "s")), "byte": (1.0, ("B", "kB", "MB", "GB"))}
 
@@ -21,14 +24,16 @@ def page(found: Found) -> str:
     """The whole page."""
     sections = (
         f"# Measured\n\n{found.machine}. Medians, and in brackets the median distance from them.",
+        _versions(found),
         _goals(found),
         *(_sizes(found, case) for case in ("step", "run", "override")),
         _ratios(found),
-        _exponents(found),
         _sizes(found, "states"),
+        *(_exponents(found, case) for case in ("step", "override", "states")),
         *(_sizes(found, case) for case in ("memory", "states memory")),
         _states(found),
         *(_sizes(found, case) for case in ("fork", "fork memory")),
+        _bodies(found),
         _oracle(found),
         _without(found),
     )
@@ -50,6 +55,12 @@ def amount(value: float, unit: str) -> str:
             return f"{scaled:.3g} {name}"
         scaled /= _THOUSAND
     return f"{scaled:,.3g} {largest}" if scaled < _THOUSAND else f"{scaled:,.0f} {largest}"
+
+
+def _versions(found: Found) -> str:
+    shown = [f"{LOOPS[name].package} {found.versions[name]}" for name in LOOPS if name in found.versions]
+    shown += [found.versions[profile] for profile in ORACLE if profile in found.versions]
+    return f"Of {', '.join(dict.fromkeys(shown))}." if shown else ""
 
 
 # ---------------------------------------------------------------- goals
@@ -115,8 +126,8 @@ def _ratios(found: Found) -> str:
 # ---------------------------------------------------------------- growth
 
 
-def _exponents(found: Found) -> str:
-    values = list(found.of("step"))
+def _exponents(found: Found, case: str) -> str:
+    values = list(found.of(case))
     steps = sorted({value.cell.steps for value in values})
     histories = sorted({value.cell.history for value in values})
     header = ("loop", *(f"in H, S={each:,}" for each in steps), *(f"in S, H={each:,}" for each in histories))
@@ -131,7 +142,7 @@ def _exponents(found: Found) -> str:
             rows.append((name, *map(_exponent, (*by_history, *by_steps))))
     if not rows:
         return ""
-    said = "## step, exponents of its growth\n\nOver all sizes but zero; in brackets between the last two."
+    said = f"## {case}, exponents of its growth\n\nOver all sizes but zero; in brackets between the last two."
     return f"{said}\n\n{markdown(header, rows)}"
 
 
@@ -148,6 +159,22 @@ def _states(found: Found) -> str:
     ]
     header = ("loop", *(f"H={history:,}" for history in histories))
     return f"## memory, one more step from 100 to 1,000\n\n{markdown(header, rows)}" if rows else ""
+
+
+# ---------------------------------------------------------------- bodies
+
+
+def _bodies(found: Found) -> str:
+    cells = sorted((value.cell for value in found.of("body, joined")), key=lambda cell: cell.history)
+    rows = []
+    for cell in cells:
+        joined, *others = (found.values.get(attrs.evolve(cell, case=case)) for case in _BODIES)
+        if joined is not None:
+            shown = ("" if each is None else _shown(each, "second") for each in (joined, *others))
+            ratios = ("" if each is None else f"{each.median / joined.median:.3g}" for each in others)
+            rows.append((f"{cell.history:,}", *shown, *ratios))
+    header = ("H", "joining bytes", "of bytes kept", "whole", "kept over joining", "whole over joining")
+    return f"## The body of a request by what it is made of\n\n{markdown(header, rows)}" if rows else ""
 
 
 # ---------------------------------------------------------------- the oracle, and what has no value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -128,6 +128,18 @@ def _driven(run: Run, task: Task, script: Script) -> Run:
     return run
 
 
+def last_prompt(history: int, steps: int) -> Sequence[Message]:
+    """What the last model call of such a run is given."""
+    task = Task(history, steps)
+    run, script = start(_SETTINGS, _messages(task)), Script(task)
+    prompt: Sequence[Message] = ()
+    while not isinstance(run.pending, Done | Failed):
+        if isinstance(run.pending, NeedModel):
+            prompt = run.pending.prompt
+        run = give(run, _outcome(run, task, script))
+    return prompt
+
+
 def _outcome(run: Run, task: Task, script: Script) -> Outcome:
     match need(run):
         case NeedModel() as wanted:
@@ -149,11 +161,15 @@ def _number(call: ToolCall) -> int:
 # ---------------------------------------------------------------- the peer
 
 
-class _Own:
+class Own:
+    """Our three loops."""
+
     def prepared(self, task: Task, script: Script) -> serving.Run:
+        """The run of the loop that the task's variant names."""
         return _machine(task, script) if task.variant == "core" else _agent(task, script)
 
     async def forks(self, task: Task, script: Script) -> Forks:
+        """Forks of the machine's run."""
         run = _driven(start(_SETTINGS, _messages(task)), task, script)
         middle = task.steps // 2
 
@@ -165,4 +181,4 @@ class _Own:
 
 
 if __name__ == "__main__":
-    serve(_Own())
+    serve(Own())

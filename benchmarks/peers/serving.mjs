@@ -17,6 +17,25 @@ for (const method of ['debug', 'error', 'info', 'log', 'trace', 'warn']) console
 // The loop has no means for what is asked.
 export class Unsupported extends Error {}
 
+// Ends a run that takes too long, by throwing where it calls its model; whatever its loop makes of that, `over` stays.
+class Watch {
+  over = false;
+
+  constructor(limit) {
+    this.limit = limit;
+  }
+
+  start() {
+    this.begun = performance.now();
+  }
+
+  look(now) {
+    if (now - this.begun <= this.limit * 1000) return;
+    this.over = true;
+    throw new Error(`over ${this.limit} s`);
+  }
+}
+
 // Roles and texts of what the run begins with: the history, by turns, and what is asked last.
 export function messages({ history }) {
   const turns = Array.from({ length: history }, (_, index) => ({
@@ -34,12 +53,14 @@ export class Script {
 
   constructor(task) {
     this.task = task;
+    task.watch.start();
   }
 
   // The model is called with so many messages: the number to look up, undefined to say that it is done.
   call(prompt) {
     this.last = performance.now();
     this.first ??= this.last;
+    this.task.watch.look(this.last);
     this.calls += 1;
     this.prompt = prompt;
     return this.calls < this.task.steps ? this.calls : undefined;
@@ -61,19 +82,25 @@ export function serve(peer) {
   serveLines((request) => answer(peer, request), () => {});
 }
 
-async function answer(peer, { id, measure, runs, forks, ...task }) {
+async function answer(peer, { id, measure, runs, forks, limit, ...asked }) {
+  const task = { ...asked, watch: new Watch(limit) };
+  const answered = await measured(peer, task, { measure, runs, forks });
+  return { id, ...(task.watch.over ? { over: limit } : answered) };
+}
+
+async function measured(peer, task, { measure, runs, forks }) {
+  const measures = {
+    time: () => times(peer, task, runs),
+    memory: () => memory(peer, task),
+    forks: () => forked(peer, task, forks, taken),
+    'fork memory': () => forked(peer, task, forks, allocated),
+  };
   try {
-    const measures = {
-      time: () => times(peer, task, runs),
-      memory: () => memory(peer, task),
-      forks: () => forked(peer, task, forks, taken),
-      'fork memory': () => forked(peer, task, forks, allocated),
-    };
-    return { id, ...(await measures[measure]()) };
+    return await measures[measure]();
   } catch (error) {
-    if (error instanceof Unsupported) return { id, unsupported: error.message };
+    if (error instanceof Unsupported) return { unsupported: error.message };
     print(error);
-    return { id, failed: `${error.name}: ${error.message}`.slice(0, 500) };
+    return { failed: `${error.name}: ${error.message}`.slice(0, 500) };
   }
 }
 

@@ -1,7 +1,8 @@
 """What every peer in Python shares: requests in, measurements out, one JSON object per line.
 
 A request names what to measure and the run: `{"id": ..., "measure": "time", "history": 100, "steps": 10,
-"override": false, "keep": false, "variant": "", "runs": 5}`. The answer has the same `id` and, by `measure`:
+"override": false, "keep": false, "variant": "", "runs": 5, "limit": 5}`. The answer has the same `id` and, by
+`measure`:
 
 - `time`: for each of the `runs`, `seconds` of the whole run and `between`, those from its first model call
   to its last;
@@ -10,7 +11,8 @@ A request names what to measure and the run: `{"id": ..., "measure": "time", "hi
 - `fork memory`: `bytes` that they keep allocated;
 
 and the `check`, which says what the run did. What a loop has no means for is `unsupported`, and a run that
-raised has `failed`; both are texts.
+raised has `failed`; both are texts. A run that takes longer than `limit` seconds is ended at its next model
+call and is `over` it.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import sys
 import tracemalloc
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
+from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -40,6 +43,29 @@ class UnsupportedError(Exception):
     """The loop has no means for what is asked."""
 
 
+class OverLimitError(Exception):
+    """The run takes longer than it may."""
+
+
+@dataclass
+class Watch:
+    """Ends a run that takes too long, by raising where it calls its model."""
+
+    limit: float
+    over: bool = False
+    begun: float = 0.0
+
+    def start(self) -> None:
+        """A run begins."""
+        self.begun = perf_counter()
+
+    def look(self, now: float) -> None:
+        """Raises OverLimitError if the run takes too long; whatever its loop makes of that, `over` stays."""
+        if now - self.begun > self.limit:
+            self.over = True
+            raise OverLimitError(f"over {self.limit:g} s")
+
+
 @dataclass(frozen=True)
 class Task:
     """The run that is asked for; `keep` wants every step's state kept, by the loop's own means."""
@@ -49,6 +75,7 @@ class Task:
     override: bool = False
     keep: bool = False
     variant: str = ""
+    watch: Watch = field(default_factory=lambda: Watch(inf))
 
     def messages(self) -> list[tuple[str, str]]:
         """Roles and texts of what the run begins with: the history, by turns, and what is asked last."""
@@ -68,11 +95,15 @@ class Script:
     first: float = 0.0
     last: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.task.watch.start()
+
     def call(self, prompt: int) -> int | None:
         """The model is called with so many messages: the number to look up, None to say that it is done."""
         self.last = perf_counter()
         if self.calls == 0:
             self.first = self.last
+        self.task.watch.look(self.last)
         self.calls += 1
         self.prompt = prompt
         return self.calls if self.calls < self.task.steps else None
@@ -123,28 +154,35 @@ def serve(peer: Peer) -> None:
     async def filter_lines() -> None:
         for line in sys.stdin.buffer:
             request = json.loads(line)
-            answers.write(json.dumps({"id": request["id"], **await _answer(peer, request)}) + "\n")
+            answers.write(json.dumps({"id": request["id"], **await answered(peer, request)}) + "\n")
             answers.flush()
 
     asyncio.run(filter_lines())
 
 
-async def _answer(peer: Peer, request: dict[str, Any]) -> dict[str, Any]:
-    task = Task(**{each.name: request[each.name] for each in fields(Task) if each.name in request})
+async def answered(peer: Peer, request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request, without its `id`."""
+    given = {each.name: request[each.name] for each in fields(Task) if each.name in request}
+    task = Task(**given, watch=Watch(request["limit"]))
     try:
-        match request["measure"]:
-            case "time":
-                return await _times(peer, task, request["runs"])
-            case "memory":
-                return await _memory(peer, task)
-            case "forks":
-                return await _fork_times(peer, task, request["forks"])
-            case _:
-                return await _fork_memory(peer, task, request["forks"])
+        answer = await _measured(peer, task, request)
     except UnsupportedError as error:
         return {"unsupported": str(error)}
     except Exception as error:  # noqa: BLE001 - whatever a loop raises is its answer
-        return {"failed": f"{type(error).__name__}: {error}"[:500]}
+        answer = {"failed": f"{type(error).__name__}: {error}"[:500]}
+    return {"over": task.watch.limit} if task.watch.over else answer
+
+
+async def _measured(peer: Peer, task: Task, request: dict[str, Any]) -> dict[str, Any]:
+    match request["measure"]:
+        case "time":
+            return await _times(peer, task, request["runs"])
+        case "memory":
+            return await _memory(peer, task)
+        case "forks":
+            return await _fork_times(peer, task, request["forks"])
+        case _:
+            return await _fork_memory(peer, task, request["forks"])
 
 
 # ---------------------------------------------------------------- times

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from agentcore.oracle.families import family_of
-from benchmarks.asking import Asking, NoValueError, OverLimitError
+from benchmarks.asking import Asking, NoValueError
+from benchmarks.bodies import Bodies, whole
 from benchmarks.cells import CASES, FULL, QUICK, Cell, Json, Sizes, cells, expected, request
 from benchmarks.loops import LOOPS, OURS
 from benchmarks.oracle import programs_of_four_steps
+from benchmarks.peers.own import Own, last_prompt
+from benchmarks.peers.serving import answered
 from benchmarks.results import Results
-from benchmarks.rounds import Effort, Plan, tried
+from benchmarks.rounds import Effort, Plan, contains, tried
 
 OWN = tuple(name for name, loop in LOOPS.items() if loop.ours)
 
@@ -47,9 +51,8 @@ def test_cells_of_one_size_stand_together() -> None:
     assert sizes == sorted(sizes)
 
 
-def test_a_cell_comes_back_from_text_and_metadata() -> None:
+def test_a_cell_comes_back_from_metadata() -> None:
     cell = of("memory")
-    assert Cell.loads(cell.dumps()) == cell
     assert Cell.of({"name": cell.name, **cell.metadata}) == cell
 
 
@@ -68,13 +71,10 @@ def test_a_run_is_expected_to_do_all_of_it() -> None:
 
 
 def test_values_are_per_step_fork_or_run() -> None:
-    answer: Json = {"seconds": [0.5, 0.7], "between": [0.2, 0.4], "bytes": 900}
-    totals = {name: case.total(answer) for name, case in CASES.items() if case.measure != "oracle"}
-    parts = {
-        name: case.parts(of(name, steps=100, forks=20))
-        for name, case in CASES.items()
-        if case.measure != "oracle"
-    }
+    figures: Json = {"seconds": [0.5, 0.7], "between": [0.2, 0.4], "bytes": 900}
+    cases = {name: case for name, case in CASES.items() if case.measure not in ("oracle", "body")}
+    totals = {name: case.total(figures) for name, case in cases.items()}
+    parts = {name: case.parts(of(name, steps=100, forks=20)) for name, case in cases.items()}
     assert totals["step"] == totals["override"] == totals["states"] == pytest.approx(0.6)
     assert totals["run"] == totals["fork"] == pytest.approx(1.2)
     assert totals["memory"] == totals["fork memory"] == 900
@@ -84,42 +84,60 @@ def test_values_are_per_step_fork_or_run() -> None:
 # ---------------------------------------------------------------- our own loops, the smallest of each case
 
 
+def answer(cell: Cell, limit: float = 60.0, **asked: object) -> Json:
+    """What our own program answers, in this process."""
+    given = request(cell, 2) | {"limit": limit} | asked
+    return asyncio.run(answered(Own(), given))
+
+
+@pytest.mark.parametrize("case", ["step", "run", "override"])
 @pytest.mark.parametrize("loop", OWN)
-def test_our_own_loops_answer_the_smallest_cells(loop: str) -> None:
-    with Asking(loop, 30.0) as asking:
-        for case in ("step", "run", "override"):
-            answer = asking.answer(of(case, loop), 2)
-            assert len(answer["seconds"]) == 2
-            assert all(
-                0 < part < whole for part, whole in zip(answer["between"], answer["seconds"], strict=True)
-            )
-        assert asking.answer(of("memory", loop))["bytes"] > 1_000
+def test_our_own_loops_do_all_of_the_smallest_runs(loop: str, case: str) -> None:
+    timed = answer(of(case, loop))
+    assert timed["check"] == expected(of(case, loop))
+    assert len(timed["seconds"]) == len(timed["between"]) == 2
+    assert all(0 < part < whole for part, whole in zip(timed["between"], timed["seconds"], strict=True))
+
+
+@pytest.mark.parametrize("loop", OWN)
+def test_our_own_loops_keep_bytes(loop: str) -> None:
+    kept = answer(of("memory", loop))
+    assert kept["check"] == expected(of("memory", loop))
+    assert kept["bytes"] > 1_000
 
 
 def test_forks_keep_less_than_the_run_they_come_from() -> None:
-    with Asking(OURS, 60.0) as asking:
-        assert asking.answer(of("fork", forks=5))["seconds"][0] > 0
-        forked = asking.answer(of("fork memory", history=200, forks=5))
-        run = asking.answer(of("memory", history=200))
+    forked, run = answer(of("fork memory", history=200, forks=5)), answer(of("memory", history=200))
+    assert forked["check"] == expected(of("fork memory", history=200, forks=5))
     assert 0 < forked["bytes"] / 5 < run["bytes"]
 
 
-def test_a_run_that_did_something_else_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.asking.expected", lambda _: {"calls": 99})
-    with Asking(OURS, 30.0) as asking, pytest.raises(NoValueError, match="and not"):
-        asking.answer(of("step"))
+def test_forks_go_on_from_the_middle() -> None:
+    forked = answer(of("fork", forks=5))
+    assert forked["check"] == expected(of("fork", forks=5))
+    assert len(forked["seconds"]) == 1
 
 
-def test_what_takes_longer_than_the_limit_is_said_to() -> None:
-    with Asking(OURS, 0.01) as asking, pytest.raises(OverLimitError, match=r"over the limit of 0\.01 s"):
-        asking.answer(of("step"))
+@pytest.mark.parametrize("loop", OWN)
+def test_a_run_over_the_limit_is_ended_and_said_to_be(loop: str) -> None:
+    assert answer(of("step", loop, steps=9), 1e-9) == {"over": 1e-9}
 
 
-def test_a_run_that_raises_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = request(of("step"), 1) | {"history": "many"}
-    monkeypatch.setattr("benchmarks.asking.request", lambda *_: asked)
-    with Asking(OURS, 30.0) as asking, pytest.raises(NoValueError, match="TypeError"):
-        asking.answer(of("step"))
+def test_a_run_that_raises_has_failed() -> None:
+    assert "TypeError" in answer(of("step"), history="many")["failed"]
+
+
+def test_an_answer_has_a_value_if_the_run_did_all_of_it_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Asking(OURS, 60.0) as asking:
+        assert len(asking.answer(of("step"), 3)["seconds"]) == 3
+        monkeypatch.setattr("benchmarks.asking.expected", lambda _: {"calls": 99})
+        with pytest.raises(NoValueError, match="and not"):
+            asking.answer(of("step"))
+        monkeypatch.setattr(
+            "benchmarks.asking.request", lambda *_: request(of("step"), 1) | {"history": "many"}
+        )
+        with pytest.raises(NoValueError, match="TypeError"):
+            asking.answer(of("step"))
 
 
 # ---------------------------------------------------------------- trying
@@ -127,11 +145,30 @@ def test_a_run_that_raises_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_contains_a_cell_over_the_limit_is_not_tried(tmp_path: Path) -> None:
     results = Results(tmp_path)
-    mine = [of("step", steps=steps) for steps in (3, 5)]
-    assert tried(mine, Effort(limit=0.01), results, lambda _: None) == {}
-    assert tried(mine, Effort(limit=30.0, value=1e-6), results, lambda _: None) == {
-        cell: Plan(loops=1, warmups=1) for cell in mine
-    }
+    mine = [of("step", steps=steps) for steps in (3, 5)] + [of("override", steps=5)]
+    assert tried(mine, Effort(limit=1e-6), results, lambda _: None) == {}
+    reasons = [results.reason(cell) for cell in mine]
+    assert reasons == ["over the limit of 1e-06 s", *["not tried: a smaller one was over the limit"] * 2]
+
+
+def test_what_was_tried_is_not_tried_again(tmp_path: Path) -> None:
+    mine = [of("step"), of("run"), of("memory")]
+    said: list[str] = []
+    for _ in range(2):
+        plans = tried(mine, Effort(limit=30.0, value=1e-6), Results(tmp_path), said.append)
+        assert plans == {
+            cell: Plan(loops=1, warmups=warmups) for cell, warmups in zip(mine, (1, 1, 0), strict=True)
+        }
+    assert said == ["trying agentcore"]
+
+
+def test_a_run_contains_smaller_ones_that_do_no_more() -> None:
+    assert contains(of("override", history=5), of("step"))
+    assert contains(of("run", steps=5), of("step"))
+    assert not contains(of("step"), of("override"))
+    assert not contains(of("step", history=1, steps=9), of("step"))
+    assert not contains(of("memory", history=5), of("step"))
+    assert contains(of("memory", history=5), of("memory"))
 
 
 def test_programs_of_four_steps_are_always_the_same() -> None:
@@ -140,3 +177,11 @@ def test_programs_of_four_steps_are_always_the_same() -> None:
     twice = [list(programs_of_four_steps(family, profile, 2)) for _ in range(2)]
     assert twice[0] == twice[1]
     assert [len(family.trace(program, profile)["steps"]) for program in twice[0]] == [4, 4]
+
+
+def test_bodies_of_kept_bytes_are_those_of_nothing_kept() -> None:
+    prompt, bodies = last_prompt(4, 3), Bodies()
+    longer = [*prompt, prompt[0]]
+    for messages in (prompt, longer, prompt):
+        assert bodies.body(messages) == whole(messages)
+    assert bodies.pieces(prompt)[0] is bodies.pieces(longer)[-1]

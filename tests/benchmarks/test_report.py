@@ -162,6 +162,20 @@ def test_the_page_shows_exponents() -> None:
     assert "| ai 6 generateText | 1.00 (1.00 to 10,000) |" in shown
 
 
+def test_the_page_shows_bodies_beside_joining_alone() -> None:
+    costs = {"body": 3e-3, "body, joined": 2e-3, "body, whole": 4e-2}
+    shown = page(
+        found({Cell(case=case, loop=OURS, history=10_000, steps=100): cost for case, cost in costs.items()})
+    )
+    assert "| 10,000 | 2 ms (5%) | 3 ms (5%) | 40 ms (5%) | 1.5 | 20 |" in shown
+    assert "| a request's body over joining its bytes, 10,000 messages | at most 2 | 1.5 | met |" in shown
+
+
+def test_the_page_says_of_which_versions_the_figures_are() -> None:
+    results = attrs.evolve(found({step(OURS, 0, 10): 1e-4}), versions={PEER: "6.0.0", OURS: "0.1.0"})
+    assert "Of agentcore-reference 0.1.0, ai 6.0.0." in page(results)
+
+
 def test_what_was_not_measured_has_no_section() -> None:
     shown = page(found({step(OURS, 0, 10): 1e-4}))
     assert "## step:" in shown
@@ -189,10 +203,10 @@ def test_nothing_is_drawn_of_no_values(tmp_path: Path) -> None:
 def test_results_are_what_pyperf_has_stored(tmp_path: Path) -> None:
     cell, other = step(OURS, 0, 10), step("mastra", 0, 10)
     results = Results(tmp_path)
-    for seconds in (1.0, 2.0, 6.0):
+    for number, seconds in enumerate((1.0, 2.0, 6.0), 1):
         metadata = {"name": cell.name, **cell.metadata}
         one = pyperf.Benchmark([pyperf.Run([seconds], metadata=metadata, collect_metadata=False)])
-        pyperf.add_runs(str(results.file_of(cell)), one)
+        results.add(cell, number, one)
     results.without(other, "over the limit")
     results.without(other, "a second reason")
     results.finish()
@@ -200,7 +214,7 @@ def test_results_are_what_pyperf_has_stored(tmp_path: Path) -> None:
     loaded = load(tmp_path)
     assert loaded.values == {cell: Value(cell=cell, median=2.0, low=1.0, high=6.0, count=3, deviation=1.0)}
     assert loaded.values[cell].spread == pytest.approx(0.5)
-    assert loaded.without == {other: "over the limit"}
+    assert loaded.without == {other: "over the limit"} == {other: Results(tmp_path).reason(other)}
 
 
 def test_results_without_a_value_are_none(tmp_path: Path) -> None:
