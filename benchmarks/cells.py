@@ -197,8 +197,8 @@ FULL: Final = Sizes()
 QUICK: Final = Sizes(
     histories=(100,), steps=(10, 30), run_steps=10, many_steps=30, few_histories=(100,), forks=20
 )
-# The goals compare with a history that is short, but is one.
-_SHORT: Final = 10
+SHORT: Final = 10
+"""The goals compare with a history that is short, but is one: ours only, and of no growth."""
 
 
 def cells(sizes: Sizes, loops: Iterable[str], cases: Iterable[str]) -> list[Cell]:
@@ -214,7 +214,7 @@ def _timed(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
         for history in sizes.histories:
             yield from _each("step", loops, history, steps)
     if OURS in {loop.name for loop in loops}:
-        yield Cell(case="step", loop=OURS, history=_SHORT, steps=sizes.run_steps)
+        yield Cell(case="step", loop=OURS, history=SHORT, steps=sizes.run_steps)
     asked = [loop for loop in loops if loop.states == "asked"]
     for case, those in (("run", loops), ("override", loops), ("states", asked)):
         for history in sizes.histories:

@@ -7,13 +7,12 @@ from typing import Final
 
 import attrs
 
-from benchmarks.cells import ORACLE, Cell
+from benchmarks.cells import ORACLE, SHORT, Cell
 from benchmarks.growth import growth
 from benchmarks.loops import LOOPS, OURS
 from benchmarks.results import Found, Value
 
 _LONG: Final = 10_000
-_SHORT: Final = 10
 _STEPS: Final = 100
 _MANY_STEPS: Final = 1_000
 
@@ -50,7 +49,7 @@ def _worst(figures: Iterable[float | None]) -> float | None:
 
 
 def _long_over_short(found: Found) -> float | None:
-    return _ratio(found.median(step(OURS, _LONG, _STEPS)), found.median(step(OURS, _SHORT, _STEPS)))
+    return _ratio(found.median(step(OURS, _LONG, _STEPS)), found.median(step(OURS, SHORT, _STEPS)))
 
 
 def _ours(found: Found) -> list[Value]:
@@ -60,7 +59,7 @@ def _ours(found: Found) -> list[Value]:
 def _slope_in_history(found: Found) -> float | None:
     def slope(steps: int) -> float | None:
         costs = {each.cell.history: each.median for each in _ours(found) if each.cell.steps == steps}
-        fitted = growth({history: cost for history, cost in costs.items() if history > _SHORT})
+        fitted = growth({history: cost for history, cost in costs.items() if history > SHORT})
         return None if fitted is None or fitted.largest < _LONG else fitted.exponent
 
     return _worst(slope(steps) for steps in {each.cell.steps for each in _ours(found)})

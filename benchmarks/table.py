@@ -7,15 +7,17 @@ from typing import Final
 
 import attrs
 
-from benchmarks.cells import CASES, ORACLE, Cell
+from benchmarks.cells import CASES, ORACLE, SHORT, Cell
 from benchmarks.goals import GOALS, own_share, per_second, per_state
 from benchmarks.growth import Growth, growth
 from benchmarks.loops import LOOPS, OURS
 from benchmarks.results import Found, Value
 
 Show = Callable[[Value], str]
+_Column = tuple[str, Callable[[Value], bool], Callable[[Value], int]]
 
 _BODIES: Final = ("body, joined", "body", "body, whole")
+_LETTERS: Final = {"history": "H", "steps": "S"}
 _THOUSAND: Final = 1_000
 _UNITS: Final = {"second": (1e-6, ("us", "ms", "s")), "byte": (1.0, ("B", "kB", "MB", "GB"))}
 
@@ -51,7 +53,8 @@ def amount(value: float, unit: str) -> str:
     smallest, (*names, largest) = _UNITS[unit]
     scaled = value / smallest
     for name in names:
-        if scaled < _THOUSAND:
+        # As it is shown: 999.7 is a thousand.
+        if float(f"{scaled:.3g}") < _THOUSAND:
             return f"{scaled:.3g} {name}"
         scaled /= _THOUSAND
     return f"{scaled:,.3g} {largest}" if scaled < _THOUSAND else f"{scaled:,.0f} {largest}"
@@ -127,23 +130,36 @@ def _ratios(found: Found) -> str:
 
 
 def _exponents(found: Found, case: str) -> str:
-    values = list(found.of(case))
-    steps = sorted({value.cell.steps for value in values})
-    histories = sorted({value.cell.history for value in values})
-    header = ("loop", *(f"in H, S={each:,}" for each in steps), *(f"in S, H={each:,}" for each in histories))
+    values = [value for value in found.of(case) if value.cell.history != SHORT]
+    columns = [*_columns(values, "steps", "history"), *_columns(values, "history", "steps")]
     rows = []
     for name in LOOPS:
-        mine = {
-            (each.cell.history, each.cell.steps): each.median for each in values if each.cell.loop == name
-        }
-        by_history = (growth({h: cost for (h, s), cost in mine.items() if s == each}) for each in steps)
-        by_steps = (growth({s: cost for (h, s), cost in mine.items() if h == each}) for each in histories)
-        if mine:
-            rows.append((name, *map(_exponent, (*by_history, *by_steps))))
+        mine = [value for value in values if value.cell.loop == name]
+        fitted = [
+            growth({size(value): value.median for value in mine if at(value)}) for _, at, size in columns
+        ]
+        if any(fitted):
+            rows.append((name, *map(_exponent, fitted)))
     if not rows:
         return ""
     said = f"## {case}, exponents of its growth\n\nOver all sizes but zero; in brackets between the last two."
-    return f"{said}\n\n{markdown(header, rows)}"
+    return f"{said}\n\n{markdown(('loop', *(title for title, *_ in columns)), rows)}"
+
+
+def _columns(values: Iterable[Value], fixed: str, growing: str) -> list[_Column]:
+    sizes: dict[int, set[int]] = {}
+    for value in values:
+        sizes.setdefault(getattr(value.cell, fixed), set()).add(getattr(value.cell, growing))
+
+    def column(at: int) -> _Column:
+        return (
+            f"in {_LETTERS[growing]}, {_LETTERS[fixed]}={at:,}",
+            lambda value: getattr(value.cell, fixed) == at,
+            lambda value: int(getattr(value.cell, growing)),
+        )
+
+    # One size besides zero has no slope.
+    return [column(at) for at, found in sorted(sizes.items()) if len(found - {0}) > 1]
 
 
 def _exponent(fitted: Growth | None) -> str:

@@ -123,8 +123,8 @@ def test_shares_and_rates_are_of_programs() -> None:
 
 
 def test_amounts_have_three_digits_and_a_unit_that_fits() -> None:
-    shown = [amount(seconds, "second") for seconds in (4.2e-5, 1.234e-3, 2.5, 1_500)]
-    assert shown == ["42 us", "1.23 ms", "2.5 s", "1,500 s"]
+    shown = [amount(seconds, "second") for seconds in (4.2e-5, 9.998e-4, 1.234e-3, 2.5, 1_500)]
+    assert shown == ["42 us", "1 ms", "1.23 ms", "2.5 s", "1,500 s"]
     assert [amount(size, "byte") for size in (12, 4_400, 8.43e8)] == ["12 B", "4.4 kB", "843 MB"]
 
 
@@ -159,7 +159,8 @@ def test_a_single_value_has_no_spread() -> None:
 
 def test_the_page_shows_exponents() -> None:
     shown = page(found({step(PEER, history, 10): 1e-6 * history for history in (100, 1_000, 10_000)}))
-    assert "| ai 6 generateText | 1.00 (1.00 to 10,000) |" in shown
+    assert "| loop | in H, S=10 |\n| --- | --- |\n| ai 6 generateText | 1.00 (1.00 to 10,000) |" in shown
+    assert "exponents" not in page(found({step(OURS, history, 10): 1e-4 for history in (0, 100)}))
 
 
 def test_the_page_shows_bodies_beside_joining_alone() -> None:
