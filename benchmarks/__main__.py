@@ -60,6 +60,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     for _ in measured(tried(wanted, effort, results, _say), effort, results, _say):
         results.finish()
         _report(results.folder)
+    _say(f"what is in {results.folder} is complete")
 
 
 @main.command()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -81,8 +81,11 @@ def _read_plans(folder: Path) -> dict[Cell, Plan]:
 
 
 def _write_plans(folder: Path, plans: Mapping[Cell, Plan]) -> None:
-    stored = [{"cell": attrs.asdict(cell), "plan": attrs.asdict(plan)} for cell, plan in plans.items()]
-    (folder / PLANS).write_text(json.dumps(stored, indent=1))
+    (folder / PLANS).write_text(json.dumps(_stored(plans), indent=1))
+
+
+def _stored(plans: Mapping[Cell, Plan]) -> list[dict[str, Any]]:
+    return [{"cell": attrs.asdict(cell), "plan": attrs.asdict(plan)} for cell, plan in plans.items()]
 
 
 def _plans(loop: str, cells: Sequence[Cell], effort: Effort) -> Iterator[tuple[Cell, Plan | str]]:
@@ -144,23 +147,29 @@ def _plan(asking: Asking, cell: Cell, effort: Effort) -> Plan:
 
 
 def measured(plans: Mapping[Cell, Plan], effort: Effort, results: Results, say: Say) -> Iterator[int]:
-    """Takes the values that are not there yet; gives the number of each round that is complete."""
+    """Takes the values that are not there yet; gives the number of each round that took some."""
     for number in range(1, effort.rounds + 1):
-        say(f"round {number} of {effort.rounds}")
-        wanted = [
-            {"cell": attrs.asdict(cell), "plan": attrs.asdict(plan)}
-            for cell, plan in plans.items()
-            if not results.file_of(cell, number).exists()
-        ]
-        job = {"folder": str(results.folder.resolve()), "number": number, "cells": wanted}
-        job |= {"limits": [effort.limit, effort.memory_limit], "warm_up": effort.warm_up}
-        # By pyperf, which wants a process for each; values go to files.
-        subprocess.run(
-            (sys.executable, "-m", "benchmarks.timed"),
-            cwd=ROOT,
-            input=json.dumps(job),
-            stdout=subprocess.DEVNULL,
-            text=True,
-            check=True,
-        )
-        yield number
+        wanted = {cell: plan for cell, plan in plans.items() if not results.file_of(cell, number).exists()}
+        if wanted:
+            say(f"round {number} of {effort.rounds}")
+            _round(number, wanted, effort, results)
+            yield number
+
+
+def _round(number: int, plans: Mapping[Cell, Plan], effort: Effort, results: Results) -> None:
+    job = {
+        "folder": str(results.folder.resolve()),
+        "number": number,
+        "cells": _stored(plans),
+        "limits": [effort.limit, effort.memory_limit],
+        "warm_up": effort.warm_up,
+    }
+    # By pyperf, which wants a process for each; values go to files.
+    subprocess.run(
+        (sys.executable, "-m", "benchmarks.timed"),
+        cwd=ROOT,
+        input=json.dumps(job),
+        stdout=subprocess.DEVNULL,
+        text=True,
+        check=True,
+    )

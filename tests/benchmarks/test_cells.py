@@ -14,8 +14,8 @@ from benchmarks.loops import LOOPS, OURS
 from benchmarks.oracle import programs_of_four_steps
 from benchmarks.peers.own import Own, last_prompt
 from benchmarks.peers.serving import answered
-from benchmarks.results import Results
-from benchmarks.rounds import Effort, Plan, contains, tried
+from benchmarks.results import Results, load
+from benchmarks.rounds import Effort, Plan, contains, measured, tried
 
 OWN = tuple(name for name, loop in LOOPS.items() if loop.ours)
 
@@ -160,6 +160,22 @@ def test_what_was_tried_is_not_tried_again(tmp_path: Path) -> None:
             cell: Plan(loops=1, warmups=warmups) for cell, warmups in zip(mine, (1, 1, 0), strict=True)
         }
     assert said == ["trying agentcore"]
+
+
+def test_a_round_takes_what_is_not_there_yet(tmp_path: Path) -> None:
+    effort = Effort(rounds=1, limit=30.0, value=1e-6, warm_up=0.0)
+    mine = [of(case) for case in ("step", "run", "body")]
+    said: list[str] = []
+    taken: list[int] = []
+    for _ in range(2):
+        results = Results(tmp_path)
+        taken += measured(tried(mine, effort, results, said.append), effort, results, said.append)
+    results.finish()
+    assert taken == [1]
+    assert said == ["trying agentcore", "round 1 of 1"]
+    values = load(tmp_path).values
+    assert {cell: value.count for cell, value in values.items()} == dict.fromkeys(mine, 1)
+    assert load(tmp_path).without == {}
 
 
 def test_a_run_contains_smaller_ones_that_do_no_more() -> None:
