@@ -158,7 +158,13 @@ async function forked(peer, task, count, measured) {
   const script = new Script(task);
   const { fork, length } = await peer.forks(task, script);
   fork(0);
-  const [made, answer] = await measured(async () => Array.from({ length: count }, (_, number) => fork(number)));
+  const [made, answer] = await measured(async () => {
+    task.watch.start();
+    return Array.from({ length: count }, (_, number) => {
+      task.watch.look(performance.now());
+      return fork(number);
+    });
+  });
   return { ...answer, check: { ...script.check(DONE), forked: [...new Set(made.map(length))] } };
 }
 

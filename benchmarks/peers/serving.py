@@ -12,7 +12,7 @@ A request names what to measure and the run: `{"id": ..., "measure": "time", "hi
 
 and the `check`, which says what the run did. What a loop has no means for is `unsupported`, and a run that
 raised has `failed`; both are texts. A run that takes longer than `limit` seconds is ended at its next model
-call and is `over` it.
+call and is `over` it; so are forks that take longer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class OverLimitError(Exception):
 
 @dataclass
 class Watch:
-    """Ends a run that takes too long, by raising where it calls its model."""
+    """Ends a run that takes too long, by raising where it calls its model or is forked."""
 
     limit: float
     over: bool = False
@@ -257,7 +257,7 @@ async def _fork_times(peer: Peer, task: Task, count: int) -> dict[str, Any]:
     forks.fork(0)
     gc.collect()
     begun = perf_counter()
-    made = [forks.fork(number) for number in range(count)]
+    made = _forked(forks, task.watch, count)
     seconds = perf_counter() - begun
     return {"seconds": [seconds], "check": _fork_check(script, forks, made)}
 
@@ -268,10 +268,19 @@ async def _fork_memory(peer: Peer, task: Task, count: int) -> dict[str, Any]:
     forks.fork(0)
 
     async def all_of_them() -> list[object]:
-        return [forks.fork(number) for number in range(count)]
+        return _forked(forks, task.watch, count)
 
     made, size = await _allocated(all_of_them)
     return {"bytes": size, "check": _fork_check(script, forks, made)}
+
+
+def _forked(forks: Forks, watch: Watch, count: int) -> list[object]:
+    watch.start()
+    made = []
+    for number in range(count):
+        watch.look(perf_counter())
+        made.append(forks.fork(number))
+    return made
 
 
 def _fork_check(script: Script, forks: Forks, made: list[object]) -> dict[str, Any]:
