@@ -38,7 +38,8 @@ class Cell:
     def shape(self) -> tuple[object, ...]:
         """What its run is like: cells of one shape read different figures of the same runs."""
         case = CASES[self.case]
-        return case.measure, self.loop, self.history, self.steps, self.forks, case.override, case.keep
+        measure = self.case if case.measure == "body" else case.measure
+        return measure, self.loop, self.history, self.steps, self.forks, case.override, case.keep
 
     @property
     def metadata(self) -> Json:

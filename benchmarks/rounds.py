@@ -13,6 +13,7 @@ import attrs
 
 from agentcore.oracle import targets
 from benchmarks.asking import Asking, NoValueError, OverLimitError
+from benchmarks.bodies import BodyClock
 from benchmarks.cells import CASES, ORACLE, Cell
 from benchmarks.install import ROOT, InstallError
 from benchmarks.results import Results
@@ -21,8 +22,6 @@ Say = Callable[[str], None]
 
 PLANS: Final = "plans.json"
 _OVER_A_SMALLER: Final = "not tried: a smaller one was over the limit"
-# What a body takes at most, by the size of its history: enough to choose how many make a value.
-_SECONDS_PER_MESSAGE: Final = 2e-5
 
 
 @attrs.frozen(kw_only=True)
@@ -132,14 +131,11 @@ def contains(cell: Cell, smaller: Cell) -> bool:
 
 
 def _plan(asking: Asking, cell: Cell, effort: Effort) -> Plan:
-    if CASES[cell.case].measure == "body":
-        return Plan(
-            loops=max(1, round(effort.value / (_SECONDS_PER_MESSAGE * (cell.history + 1)))), warmups=1
-        )
-    if CASES[cell.case].measure != "time":
+    measure = CASES[cell.case].measure
+    if measure not in ("time", "body"):
         # A process of its own is asked for each: nothing is tried in this one.
         return Plan(loops=1, warmups=0)
-    taken = sum(asking.answer(cell)["seconds"])
+    taken = BodyClock(cell)(1) if measure == "body" else sum(asking.answer(cell)["seconds"])
     return Plan(loops=max(1, round(effort.value / taken)), warmups=int(taken < effort.long))
 
 
