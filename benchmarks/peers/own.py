@@ -23,9 +23,10 @@ from agentcore.effects import (
     ToolSucceeded,
 )
 from agentcore.history import fork
-from agentcore.hooks import PrepareStepArguments, StepOverride
+from agentcore.hooks import StepOverride
 from agentcore.messages import Message
 from agentcore.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
+from agentcore.preparing import StepPreparation
 from agentcore.run import Failed, Run, give, need, start
 from agentcore.tools import Tool, tool
 from benchmarks.peers import serving
@@ -46,8 +47,8 @@ def _content(script: Script, prompt: int) -> list[ContentPart]:
     return [ToolCall(tool_call_id=f"call-{number}", tool_name=TOOL, input={"q": number})]
 
 
-def _reminded(arguments: PrepareStepArguments) -> StepOverride:
-    return StepOverride(messages=arguments.messages.append(UserMessage(REMINDER)))
+def _reminded(step: StepPreparation) -> StepOverride:
+    return StepOverride(messages=step.messages.append(UserMessage(REMINDER)))
 
 
 class _Model:
@@ -148,7 +149,7 @@ def _outcome(run: Run, task: Task, script: Script) -> Outcome:
             found = [(call.tool_call_id, _number(call)) for call in wanted.calls]
             return ToolOutcomes([ToolSucceeded(call_id, script.look(number)) for call_id, number in found])
         case NeedPrepareStep() as wanted if task.override:
-            return HookResult(_reminded(wanted.arguments))
+            return HookResult(_reminded(wanted.step))
         case _:
             return _NOTHING
 
