@@ -27,6 +27,7 @@ from agentcore.hooks import StepOverride
 from agentcore.messages import Message
 from agentcore.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
 from agentcore.preparing import StepPreparation
+from agentcore.processors import StepArguments
 from agentcore.run import Failed, Run, give, need, start
 from agentcore.tools import Tool, tool
 from benchmarks.peers import serving
@@ -47,7 +48,7 @@ def _content(script: Script, prompt: int) -> list[ContentPart]:
     return [ToolCall(tool_call_id=f"call-{number}", tool_name=TOOL, input={"q": number})]
 
 
-def _reminded(step: StepPreparation) -> StepOverride:
+def _reminded(step: StepPreparation | StepArguments) -> StepOverride:
     return StepOverride(messages=step.messages.append(UserMessage(REMINDER)))
 
 
