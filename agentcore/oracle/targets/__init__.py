@@ -42,11 +42,24 @@ class Target:
 
 
 _AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
+_STRANDS_TS: Final = ("lines.mjs", "strands_ts.mjs", "strands_ts_events.mjs", "strands_ts_places.mjs")
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
         "ai-sdk@6.0.134": Target(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6", files=_AI_SDK),
         "ai-sdk@7.0.173": Target(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7", files=_AI_SDK),
+        "strands-ts@1.5.0": Target(
+            profile="strands-ts@1.5.0",
+            package="@strands-agents/sdk@1.5.0",
+            folder="strands_ts_1_5",
+            files=_STRANDS_TS,
+        ),
+        "strands-ts@1.19.0": Target(
+            profile="strands-ts@1.19.0",
+            package="@strands-agents/sdk@1.19.0",
+            folder="strands_ts_1_19",
+            files=_STRANDS_TS,
+        ),
     }
 )
 """Targets by the name that `agentcore check --target` takes."""
