@@ -60,6 +60,13 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
             folder="strands_ts_1_19",
             files=_STRANDS_TS,
         ),
+        "strands-py@1.62.0": Target(
+            profile="strands-py@1.62.0",
+            package="strands-agents==1.62.0",
+            folder="strands_py",
+            files=("strands_py/live.py", "strands_py/places.py", "strands_py/run.py", "strands_py/scripted.py"),
+            installer="pip",
+        ),
     }
 )
 """Targets by the name that `agentcore check --target` takes."""
