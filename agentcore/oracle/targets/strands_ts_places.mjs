@@ -34,6 +34,8 @@ const json = {
   },
 };
 const dictionary = { ...json, fits: isDictionary };
+// Without what the SDK measures; where nothing else is, nothing is shown.
+const metadata = { ...dictionary, show: ({ usage, metrics, ...others }) => (Object.keys(others).length > 0 ? json.show(others) : undefined) };
 
 function element(list, key, place) {
   if (!Number.isInteger(key)) return undefined;
@@ -133,7 +135,7 @@ export function shapes(sdk) {
   const reasoning = record({ text: [text], signature: [text, { optional: true }] });
   const blocks = list(block({ text, toolUse, toolResult: record(resultFields), reasoning, cachePoint, guardContent: guard }, classes));
   const asMessage = (made, form) => (form === 'data' ? made : new sdk.Message(made));
-  const message = record({ role: [one('user', 'assistant')], content: [blocks], metadata: [dictionary, { optional: true }] }, asMessage);
+  const message = record({ role: [one('user', 'assistant')], content: [blocks], metadata: [metadata, { optional: true }] }, asMessage);
   const messages = list(message);
   const input = list((native) => (isDictionary(native[0]) && 'role' in native[0] ? message : blocks.element([], native[0])));
   const systemBlocks = list(block({ text, cachePoint, guardContent: guard }, classes));
@@ -215,7 +217,7 @@ function extend({ shape, native }, index, value, form) {
 export function look(root, path) {
   try {
     const { shape, native } = reach(root, path, {});
-    return native === undefined || native === null ? null : shape.show(native);
+    return native === undefined || native === null ? null : (shape.show(native) ?? null);
   } catch (error) {
     if (error instanceof Nowhere) return null;
     throw error;
