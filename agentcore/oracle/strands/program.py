@@ -1,4 +1,4 @@
-"""The middleware format's programs (`schemas/strands-program.schema.json`), and what to say of what is none."""
+"""Programs of the middleware format (`schemas/strands-program.schema.json`); what to say of what is none."""
 
 from __future__ import annotations
 
@@ -126,10 +126,10 @@ _SCHEMA: Final = ProgramSchema(
     reasons={
         "stateKey": (
             "no key may be agent, model, messages, system_prompt, tool_config, request_state or begin "
-            "with event_loop_: the Python SDK keeps things of its own under these"
+            "with event_loop_: there the Python SDK keeps things of its own"
         ),
         "propertyNames": (
-            "has a key that means something else: no option is named invocationState, structuredOutputSchema, "
+            "has a key that means something else: no option is invocationState, structuredOutputSchema, "
             "cancelSignal or limits, and a tool's name is 1 to 64 letters, digits, _ and -, "
             "but not strands_structured_output"
         ),
