@@ -255,7 +255,8 @@ class Handlers:
         if on == "messageAdded":
             return 0, {"message": _messages("go")[0], **(state if plan.typescript else {})}
         if on == "contentBlock":
-            return 0, {"block": {"text": "go"}, **state}
+            spoken = [block for said in plan.said for block in said["message"]["content"]]
+            return 0, ({"block": spoken[0], **state} if spoken else state)
         return None, state
 
     # --- ops that are alike everywhere ----------------------------------------------------------------------

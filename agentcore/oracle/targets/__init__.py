@@ -42,7 +42,14 @@ class Target:
 
 
 _AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
-_STRANDS_TS: Final = ("lines.mjs", "strands_ts.mjs", "strands_ts_events.mjs", "strands_ts_places.mjs")
+_STRANDS_TS: Final = (
+    "lines.mjs",
+    "strands_ts.mjs",
+    *(f"strands_ts_{part}.mjs" for part in ("events", "handlers", "holders", "places", "scripted")),
+)
+_STRANDS_PY: Final = tuple(
+    f"strands_py/{module}.py" for module in ("holders", "live", "places", "run", "scripted")
+)
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
@@ -64,7 +71,12 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
             profile="strands-py@1.62.0",
             package="strands-agents==1.62.0",
             folder="strands_py",
-            files=("strands_py/live.py", "strands_py/places.py", "strands_py/run.py", "strands_py/scripted.py"),
+            files=(
+                "strands_py/live.py",
+                "strands_py/places.py",
+                "strands_py/run.py",
+                "strands_py/scripted.py",
+            ),
             installer="pip",
         ),
     }

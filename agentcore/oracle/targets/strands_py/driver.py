@@ -1,4 +1,6 @@
-"""Runs programs (spec/program-format-middleware.md) on the real Agent of strands-agents: a filter, one line each."""
+"""Runs programs (spec/program-format-middleware.md) on the real Agent of strands-agents, line by line."""
+
+from __future__ import annotations
 
 import asyncio
 import json
@@ -46,8 +48,8 @@ async def traced(program: dict[str, Any]) -> dict[str, Any]:
     try:
         return await asyncio.wait_for(Run(program).trace(), milliseconds / 1000)
     except TimeoutError:
-        return {"driverError": f"no end within {milliseconds} ms"}
-    except Exception as error:
+        return {"driverError": f"TimeLimit: no end within {milliseconds} ms"}
+    except Exception as error:  # noqa: BLE001 - whatever it is, the next program can be run
         return {"driverError": f"{type(error).__name__}: {error}"}
 
 

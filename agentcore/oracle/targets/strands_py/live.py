@@ -1,5 +1,7 @@
 """The SDK's contexts, results and events, with their fields by the names they have in programs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
@@ -8,10 +10,13 @@ from places import Place
 from strands.hooks import events as hook_events
 from strands.types.events import ToolResultEvent
 
-class Live(places.Shape):
-    """The named fields of a live object: `(shape, get, put)` each; `put` is None where a field stays what it is."""
 
-    def __init__(self, fields: dict[str, tuple[places.Shape, Callable[[], Any], Callable[[Any], None] | None]]) -> None:
+class Live(places.Shape):
+    """The named fields of a live object: `(shape, get, put)` each; one without `put` stays what it is."""
+
+    def __init__(
+        self, fields: dict[str, tuple[places.Shape, Callable[[], Any], Callable[[Any], None] | None]]
+    ) -> None:
         self.fields = fields
 
     def step(self, native: Any, key: Any) -> Place | None:
@@ -70,7 +75,11 @@ class Held:
         return live(
             {
                 name: (places.MESSAGE, lambda: self.event["stop"][1], lambda value: self._stop(1, value)),
-                "stopReason": (places.STOP_REASON, lambda: self.event["stop"][0], lambda value: self._stop(0, value)),
+                "stopReason": (
+                    places.STOP_REASON,
+                    lambda: self.event["stop"][0],
+                    lambda value: self._stop(0, value),
+                ),
             }
         )
 

@@ -1,8 +1,10 @@
 """Places in what the SDK holds, by paths in the programs' neutral form (spec/program-format-middleware.md).
 
-A `Shape` knows what may stand at a place: whether a value of a program fits, how to make the SDK's object of
-it and to show it again, and what lies inside. A `Place` is a live object with how to replace it or take it out.
+A `Shape` knows what may stand at a place: whether a value of a program fits, how to make the SDK's object
+of it and to show it again, and what lies inside. A `Place` is a live object with how to replace it.
 """
+
+from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
@@ -31,9 +33,9 @@ def is_sdk_key(key: str) -> bool:
 
 @dataclass
 class Place:
-    """`put` and `drop` are None where the place can neither be replaced nor taken out; `renew` puts a copy."""
+    """`put` and `drop` are None where it can neither be replaced nor taken out; `renew` puts a copy."""
 
-    shape: "Shape"
+    shape: Shape
     native: Any
     put: Callable[[Any], None] | None = None
     drop: Callable[[], None] | None = None
@@ -61,7 +63,7 @@ class Shape:
     def step(self, native: Any, key: Any) -> Place | None:
         return next((place for at, place in self.inside(native) if at == key and type(at) is type(key)), None)
 
-    def element(self) -> "Shape | None":
+    def element(self) -> Shape | None:
         """The shape of what can be added to a list that stands here; None where no list does."""
         return None
 
@@ -69,7 +71,9 @@ class Shape:
 class Word(Shape):
     """One of some texts, or a text that the SDK spells otherwise."""
 
-    def __init__(self, *words: str, spelt: tuple[Callable[[str], str], Callable[[str], str]] | None = None) -> None:
+    def __init__(
+        self, *words: str, spelt: tuple[Callable[[str], str], Callable[[str], str]] | None = None
+    ) -> None:
         self._words = words
         self._spelt = spelt
 
@@ -323,7 +327,11 @@ def _plain(shape: Shape, name: str, **traits: bool) -> Field:
     return Field(shape, (name,), **traits)
 
 
-_USE_FIELDS = {"name": _plain(TEXT, "name"), "toolUseId": _plain(TEXT, "toolUseId"), "input": _plain(JSON, "input")}
+_USE_FIELDS = {
+    "name": _plain(TEXT, "name"),
+    "toolUseId": _plain(TEXT, "toolUseId"),
+    "input": _plain(JSON, "input"),
+}
 TOOL_USE = Record(**_USE_FIELDS)
 _RESULT_BLOCK = Record(one=True, text=_plain(TEXT, "text"), json=_plain(JSON, "json"))
 TOOL_RESULT = Record(
@@ -333,7 +341,9 @@ TOOL_RESULT = Record(
 )
 _REASONING = Record(text=_plain(TEXT, "text"), signature=_plain(TEXT, "signature", optional=True))
 _CACHE_POINT = Record(type=_plain(TEXT, "type"))
-_GUARD = Record(text=_plain(Record(text=_plain(TEXT, "text"), qualifiers=_plain(List(TEXT), "qualifiers")), "text"))
+_GUARD = Record(
+    text=_plain(Record(text=_plain(TEXT, "text"), qualifiers=_plain(List(TEXT), "qualifiers")), "text")
+)
 _SYSTEM_KINDS = {
     "text": _plain(TEXT, "text"),
     "cachePoint": _plain(_CACHE_POINT, "cachePoint", fixed=True),
@@ -400,10 +410,14 @@ def _reach(root: Place, path: Path, *, making: bool = False, copying: bool = Fal
 
 
 def edit(root: Place, action: str, op: Edit, *, copying: bool = False) -> None:
-    """Makes one edit, or raises NowhereError and leaves all as it was but for dictionaries made on the way."""
+    """Makes one edit, or raises NowhereError, with all as it was but for dictionaries made on the way."""
     path = op["path"]
     if action in {"append", "insert"}:
-        _extend(_reach(root, path, copying=copying), op.get("index") if action == "insert" else None, op.get("value"))
+        _extend(
+            _reach(root, path, copying=copying),
+            op.get("index") if action == "insert" else None,
+            op.get("value"),
+        )
         return
     container = _reach(root, path[:-1], making=action == "set", copying=copying)
     place = _within(container, path[-1])
@@ -447,7 +461,7 @@ def _visit(place: Place, path: Path, visit: Callable[[Any, Path], bool]) -> None
 
 
 def objects_of(place: Place, path: Path) -> dict[int, Path]:
-    """The objects at a place and inside it by their id(), with their paths; of one that is there twice the first."""
+    """The objects at a place by their id(), with their paths; of one that is there twice the first path."""
     found: dict[int, Path] = {}
 
     def visit(native: Any, at: Path) -> bool:

@@ -1,5 +1,7 @@
 """One run of a program on the SDK's Agent."""
 
+from __future__ import annotations
+
 import copy
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -7,10 +9,10 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 import places
+from holders import aliases, identity
 from live import EVENTS, Held, constant, context_root, event_root, live
-from places import MISSING, NowhereError, Place
+from places import NowhereError, Place
 from pydantic import create_model
-from scripted import Json, ProgramTool, ScriptedModel, spoken, stop_reason_of
 from strands import Agent
 from strands.agent.conversation_manager import NullConversationManager
 from strands.middleware import (
@@ -23,6 +25,8 @@ from strands.middleware._agent_stream import AgentStreamResult, AgentStreamStage
 from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecutor
 from strands.types._events import EventLoopStopEvent
 from strands.types.events import ModelStopReason, ToolResultEvent
+
+from scripted import Json, ProgramTool, ScriptedModel, spoken, stop_reason_of
 
 MODEL_CALLS = 25
 LOG_ENTRIES = 2000
@@ -81,7 +85,9 @@ class Run:
         self.abandoned: TooLong | None = None
         self.messages = places.MESSAGES.make(program.get("messages", []))
         self.system = places.SYSTEM.make(program.get("system"))
-        self.inputs = [places.INPUT.make(given) for given in program.get("inputs", [program.get("input", "go")])]
+        self.inputs = [
+            places.INPUT.make(given) for given in program.get("inputs", [program.get("input", "go")])
+        ]
         self.state = copy.deepcopy(program.get("invocationState"))
         self.before = self.shown_of_caller()
         self.agent = self.make_agent()
@@ -117,7 +123,9 @@ class Run:
             self.too_long(f"more than {MODEL_CALLS} model calls")
         root = live(given)
         shown = {field: places.look(root, [field]) for field in given}
-        self.calls.append({**shown, "system": plain_system(shown["system"]), "modelState": copy.deepcopy(model_state)})
+        self.calls.append(
+            {**shown, "system": plain_system(shown["system"]), "modelState": copy.deepcopy(model_state)}
+        )
         script = self.program.get("script", [])
         entry = script[number] if number < len(script) else [{"text": "(end)"}]
         said = entry if isinstance(entry, dict) else {"blocks": entry}
@@ -262,7 +270,10 @@ class Run:
             return copied
         if op["op"] == "identity":
             names = [field.name for field in fields_of(context) if not field.name.startswith("_")]
-            self.identity(handler.by, root, {"keys": names}, handler.stage)
+            # The model state is on no context of this SDK.
+            state = {"modelState": {"mode": "absent"}} if handler.stage == "model" else {}
+            fields = {**identity(self, root), **state}
+            self.identities.append({"by": handler.by, "keys": names, "fields": fields})
         elif op["op"] == "setModelStateViaContext":
             self.at(handler.by, op["op"], ["modelState"], nowhere)
         else:
@@ -271,9 +282,14 @@ class Run:
 
     def result_op(self, handler: Handler, op: Json, held: Held) -> None:
         if op["op"] == "with":
-            self.at(handler.by, "with", op["path"], lambda: places.edit(held.root(), op["action"], op, copying=True))
+            self.at(
+                handler.by,
+                "with",
+                op["path"],
+                lambda: places.edit(held.root(), op["action"], op, copying=True),
+            )
         elif op["op"] == "identity":
-            self.identity(handler.by, held.root(), {})
+            self.identities.append({"by": handler.by, "fields": identity(self, held.root())})
         else:
             self.common_op(handler.by, op, held.root())
 
@@ -307,7 +323,9 @@ class Run:
         else:
             self.result_op(handler, op, entered.held)
 
-    async def call_next(self, handler: Handler, op: Json, entered: Entered, next_fn: Any) -> AsyncIterator[Any]:
+    async def call_next(
+        self, handler: Handler, op: Json, entered: Entered, next_fn: Any
+    ) -> AsyncIterator[Any]:
         self.log(f"{handler.by}:next#{entered.nexts}")
         entered.nexts += 1
         context = entered.original if op.get("ctx") == "original" else entered.context
@@ -333,56 +351,11 @@ class Run:
         message = places.MESSAGE.make({"role": "assistant", "content": blocks})
         if stage == "model":
             stop_reason = op.get("stopReason", stop_reason_of(blocks))
-            return ModelStopReason(places.STOP_REASON.make(stop_reason), message, dict(NO_USAGE), {"latencyMs": 0})
+            return ModelStopReason(
+                places.STOP_REASON.make(stop_reason), message, dict(NO_USAGE), {"latencyMs": 0}
+            )
         stop_reason = places.STOP_REASON.make(op.get("stopReason", "endTurn"))
         return EventLoopStopEvent(stop_reason, message, self.agent.event_loop_metrics, {})
-
-    # --- who holds what -------------------------------------------------------------------------------------
-
-    def identity(self, by: str, root: Place, keys: Json, stage: str = "") -> None:
-        known = self.held()
-        fields = {}
-        for name in root.native:
-            fields[name] = held_in(name, root.shape.step(root.native, name), known)
-        if stage == "model":
-            fields["modelState"] = {"mode": "absent"}
-        self.identities.append({"by": by, **keys, "fields": fields})
-
-    def held(self) -> dict[int, Any]:
-        """All objects of the agent and of the caller."""
-        agent = self.agent
-        found: dict[int, Any] = {}
-        for shape, native in [
-            (places.MESSAGES, agent.messages),
-            (places.SYSTEM, agent._system_prompt_content),
-            (places.SPECS, self.own_specs()),
-            (places.JSON, agent._model_state),
-            (places.MESSAGES, self.messages),
-            (places.SYSTEM, self.system),
-            *((places.INPUT, given) for given in self.inputs),
-            (places.STATE, self.state),
-        ]:
-            found.update(places.objects_of(Place(shape, native), []))
-        return found
-
-    def aliases(self, outcomes: list[Any]) -> Json:
-        history = Place(places.MESSAGES, self.agent.messages)
-        inputs: dict[int, Any] = {}
-        for index, given in enumerate(self.inputs):
-            inputs = places.objects_of(Place(places.INPUT, given), [index]) | inputs
-        known = places.objects_of(history, [])
-        last = [
-            pair
-            for index, outcome in enumerate(outcomes)
-            if not isinstance(outcome, Exception)
-            for pair in places.shared(Place(places.MESSAGE, outcome.message), [index], known)
-        ]
-        return {
-            "historyAndConfig": places.shared(history, [], places.objects_of(Place(places.MESSAGES, self.messages), [])),
-            "historyAndInput": places.shared(history, [], inputs),
-            "resultAndHistory": last,
-            "resultStateAndCaller": [],
-        }
 
     # --- the run --------------------------------------------------------------------------------------------
 
@@ -405,7 +378,7 @@ class Run:
     async def invoke(self, given: Any) -> Any:
         try:
             return await self.agent.invoke_async(given, invocation_state=self.state)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - what the run ends with is what is asked for
             return error
 
     def shown_of_caller(self) -> Json:
@@ -429,24 +402,9 @@ class Run:
                 "inputs": now["inputs"],
                 "changed": [name for name in now if compact(now[name]) != compact(self.before[name])],
             },
-            "aliases": self.aliases(outcomes),
+            "aliases": aliases(self, outcomes),
             "sdkInvocationKeys": sorted(filter(places.is_sdk_key, self.state or {})),
         }
-
-
-def held_in(name: str, place: Place | None, known: dict[int, Any]) -> Json:
-    if place is None or place.native is MISSING:
-        return {"mode": "absent"}
-    if place.native is None and name == "system":
-        return {"mode": "absent"}
-    if not isinstance(place.native, (dict, list)):
-        return {"mode": "value"}
-    if name == "toolChoice":
-        return {"mode": "unknown"}
-    if id(place.native) in known:
-        return {"mode": "share"}
-    paths = [path for path, _ in places.shared(place, [name], known)]
-    return {"mode": "shallow", "paths": paths} if paths else {"mode": "deep"}
 
 
 def shown_outcome(outcome: Any) -> Json:

@@ -1,5 +1,7 @@
 """The model and the tools of a program, as the SDK wants them."""
 
+from __future__ import annotations
+
 import copy
 import json
 from typing import TYPE_CHECKING, Any
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+
 class ScriptedModel(Model):
     """Says what the program says, and records what it is given."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
         self.config = {"model_id": "scripted"}
 
@@ -28,14 +31,17 @@ class ScriptedModel(Model):
     def get_config(self) -> Any:
         return self.config
 
-    def structured_output(self, output_model: Any, prompt: Any, system_prompt: Any = None, **kwargs: Any) -> Any:
-        raise TypeError("the program asks for structured output as a tool")
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        del args, kwargs
+        raise TypeError("the agent asks for structured output by a tool")
 
     async def count_tokens(self, *args: Any, **kwargs: Any) -> int:
         del args, kwargs
         return 0
 
-    async def stream(self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **kwargs: Any) -> Any:
+    async def stream(
+        self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **kwargs: Any
+    ) -> Any:
         del system_prompt
         given = {
             "messages": constant(places.MESSAGES, messages),
@@ -71,7 +77,7 @@ def spoken_block(block: Json) -> Any:
 class ProgramTool(AgentTool):
     """A tool of the program."""
 
-    def __init__(self, run: "Run", name: str, tool: Json) -> None:
+    def __init__(self, run: Run, name: str, tool: Json) -> None:
         super().__init__()
         self._run, self._name, self._tool = run, name, tool
         self._runs = 0
