@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -138,10 +139,12 @@ def lock(target: Target) -> dict[str, Any]:
     return {name.rpartition("node_modules/")[2]: entry for name, entry in found.items() if name}
 
 
-every_target = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def of(installer: str) -> pytest.MarkDecorator:
+    named = {name: target for name, target in TARGETS.items() if target.installer == installer}
+    return pytest.mark.parametrize("target", named.values(), ids=named)
 
 
-@every_target
+@of("npm")
 def test_a_lock_file_pins_everything_by_content_and_names_no_address_to_load_it_from(target: Target) -> None:
     assert lock(target)
     for entry in lock(target).values():
@@ -149,17 +152,27 @@ def test_a_lock_file_pins_everything_by_content_and_names_no_address_to_load_it_
         assert "resolved" not in entry
 
 
-@every_target
+@of("npm")
 def test_the_package_that_a_target_names_is_the_one_it_pins(target: Target) -> None:
     wanted = json.loads((SOURCES / target.folder / "package.json").read_text("utf-8"))["dependencies"]
     name, _, version = target.package.rpartition("@")
     assert wanted[name] == version == lock(target)[name]["version"]
 
 
-@every_target
+@of("npm")
 def test_npm_is_told_to_write_no_addresses(target: Target) -> None:
     settings = (SOURCES / target.folder / ".npmrc").read_text("utf-8").splitlines()
     assert "omit-lockfile-registry-resolved=true" in settings
+
+
+@of("pip")
+def test_what_pip_installs_is_pinned_line_by_line_and_has_the_package_that_the_target_names(
+    target: Target,
+) -> None:
+    lines = (SOURCES / target.folder / "requirements.txt").read_text("utf-8").splitlines()
+    assert len(lines) == len({line.partition("==")[0] for line in lines})
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    assert target.package in lines
 
 
 def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:

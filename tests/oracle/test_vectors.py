@@ -18,9 +18,9 @@ from agentcore.oracle.vectors import Vector, VectorError, load, pretty, record, 
 from oracle.drivers import TESTS, small
 
 FOLDER: Final = TESTS.parent / "spec" / "vectors"
-VECTORS: Final = tuple(load(FOLDER))
-CASES: Final = [(vector, path) for vector in VECTORS for path in vector.traces]
 PROFILES: Final = ("ai-sdk-6", "ai-sdk-7")
+VECTORS: Final = tuple(vector for profile in PROFILES for vector in load(FOLDER / profile))
+CASES: Final = [(vector, path) for vector in VECTORS for path in vector.traces]
 PROGRAM: Final = {key: value for key, value in small().items() if key not in ("id", "path")}
 REFERENCE: Final = (sys.executable, "-c", "from agentcore.cli import main; main()", "trace")
 

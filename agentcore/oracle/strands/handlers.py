@@ -138,7 +138,7 @@ class Handlers:
         """The ops of a wrap handler: some before `next` and after it, seldom a result of its own."""
         choices = self.choices
         yield from (self._context_op(stage) for _ in range(choices.sample((0, 1, 1, 2))))
-        if choices.chance(7):
+        if choices.chance(10):
             yield self._timed(self._short_circuit(stage), 60)
         if choices.chance(40):
             return
@@ -228,7 +228,7 @@ class Handlers:
     def _hook_op(self, on: str) -> Json:
         choices = self.choices
         kind = choices.integer(0, 99)
-        if kind < 8 and on in {"afterModel", "afterTool"}:
+        if kind < 15 and on in {"afterModel", "afterTool"}:
             return {"op": "retry", "when": choices.integer(0, 1)}
         if kind < 8 and on in {"beforeInvocation", "beforeModel", "beforeTools", "beforeTool"}:
             said = {"message": self.make.mark()} if choices.chance(60) else {}

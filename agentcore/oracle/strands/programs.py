@@ -169,14 +169,19 @@ class _Generator:
         choices, make = self.choices, self.make
         blocks = [make.reasoning()] if choices.chance(12) else []
         if choices.chance(25):
-            blocks.append(make.text())
+            blocks.append(self.said())
         blocks += [self.tool_use() for _ in range(choices.sample((1, 1, 1, 2, 3)))]
         return self.entry(blocks)
 
     def answering(self) -> Any:
         choices, make = self.choices, self.make
         blocks = [make.reasoning()] if choices.chance(12) else []
-        return self.entry([*blocks, *([] if choices.chance(2) else [make.text()])])
+        return self.entry([*blocks, *([] if choices.chance(2) else [self.said()])])
+
+    def said(self) -> Json:
+        """A text, seldom one that says nothing."""
+        choices = self.choices
+        return {"text": choices.sample(("", " "))} if choices.chance(2) else self.make.text()
 
     def entry(self, blocks: list[Json]) -> Any:
         """What the model does at a call: just blocks, or more."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.families import Shrinking
-from agentcore.oracle.places import has, put, without
+from agentcore.oracle.places import Place, has, put, without
 from agentcore.oracle.strands.program import handlers_of
 
 __all__ = ["SHRINKING"]
@@ -21,15 +21,6 @@ def _calls_and_ops(program: Json) -> tuple[int, int]:
     edits += [tool.get("mutateInput", ()) for tool in program.get("tools", {}).values()]
     ops = sum(len(ops) for _, _, ops in handlers_of(program)) + sum(map(len, edits))
     return len(program.get("inputs", ())) + len(program.get("script", ())), ops
-
-
-def _said_shorter(value: Any) -> Iterator[Any]:
-    """A prompt of one text as the text itself; a model's answer without all but its blocks."""
-    match value:
-        case [{"text": str(text)}, *_]:
-            yield text
-        case {"blocks": [*blocks]}:
-            yield blocks
 
 
 # --- edits --------------------------------------------------------------------------------------------------
@@ -49,9 +40,14 @@ def _without_when(smallest: Callable[[], Json]) -> Iterator[Json]:
         for index, handler in enumerate(smallest().get(field, ())):
             for number in range(len(handler.get("ops", ()))):
                 place = (field, index, "ops", number, "when")
-                if has(smallest(), place):
-                    yield without(smallest(), place)
-                    yield put(smallest(), place, 0)
+                for edit in (without, _at_first):
+                    if has(smallest(), place):
+                        yield edit(smallest(), place)
+
+
+def _at_first(program: Json, place: Place) -> Json:
+    found: Json = put(program, place, 0)
+    return found
 
 
 def _one_input(smallest: Callable[[], Json]) -> Iterator[Json]:
@@ -59,6 +55,17 @@ def _one_input(smallest: Callable[[], Json]) -> Iterator[Json]:
         program = {key: value for key, value in smallest().items() if key != "inputs"}
         yield program
         yield {**program, "input": given}
+
+
+def _said_shorter(smallest: Callable[[], Json]) -> Iterator[Json]:
+    """A prompt and an input of one text as the text itself; a model's answer as its blocks."""
+    for field in ("system", "input"):
+        match smallest().get(field):
+            case [{"text": str(text)}, *_]:
+                yield {**smallest(), field: text}
+    for index, entry in enumerate(smallest().get("script", ())):
+        if isinstance(entry, dict) and has(smallest(), ("script", index)):
+            yield put(smallest(), ("script", index), entry.get("blocks", []))
 
 
 def _calls(smallest: Callable[[], Json]) -> Iterator[Json]:
@@ -111,6 +118,5 @@ SHRINKING: Final = Shrinking(
     required=frozenset({"id"}),
     names=frozenset({"id", "toolUseId", "name", "role", "op", "on", "stage", "phase"}),
     measure=_calls_and_ops,
-    edits=(_handlers, _one_input, _calls, _history),
-    merged=_said_shorter,
+    edits=(_handlers, _one_input, _calls, _history, _said_shorter),
 )

@@ -71,12 +71,7 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
             profile="strands-py@1.62.0",
             package="strands-agents==1.62.0",
             folder="strands_py",
-            files=(
-                "strands_py/live.py",
-                "strands_py/places.py",
-                "strands_py/run.py",
-                "strands_py/scripted.py",
-            ),
+            files=_STRANDS_PY,
             installer="pip",
         ),
     }

@@ -151,7 +151,9 @@ class Run {
   }
 }
 
-function check({ messages = [], middleware = [], hooks = [], inputs = [], script = [] }) {
+function check(program) {
+  if (program === null || typeof program !== 'object' || Array.isArray(program)) throw new TypeError('a program is an object');
+  const { messages = [], middleware = [], hooks = [], inputs = [], script = [] } = program;
   for (const [name, value] of Object.entries({ messages, middleware, hooks, inputs, script })) {
     if (!Array.isArray(value)) throw new TypeError(`${name} is a list`);
   }

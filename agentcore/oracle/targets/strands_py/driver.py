@@ -21,6 +21,7 @@ sys.stdout = sys.stderr
 from run import Run  # noqa: E402
 
 VERSION = version("strands-agents")
+TYPESCRIPT_ONLY = ("modelDelta", "contentBlock")
 
 
 async def answer(line: bytes) -> dict[str, Any]:
@@ -32,6 +33,9 @@ async def answer(line: bytes) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         asked = program.get("id") if isinstance(program, dict) else None
         return {"id": asked, "impl": "strands-py", "version": VERSION, "driverError": f"BadProgram: {error}"}
+    lacking = [hook["on"] for hook in program.get("hooks", []) if hook["on"] in TYPESCRIPT_ONLY]
+    if lacking:
+        return {"id": program.get("id"), "unsupported": f"there is no hook {lacking[0]} in Python"}
     return {"id": program.get("id"), "impl": "strands-py", "version": VERSION, **await traced(program)}
 
 
