@@ -81,7 +81,7 @@ def test_every_profile_gives_another_trace_than_the_others_for_some_program() ->
             )
 
 
-# --- the contract: whose objects a context has, of what nobody has put anything else in -----------------------
+# --- the contract: whose objects a context has --------------------------------------------------------------
 
 
 # The SDK's own invocation state and options are nobody else's: `deep`. An empty list shares nothing: `deep`.
