@@ -56,7 +56,7 @@ def fork(
     settings: Settings | None = None,
     messages: Iterable[Message] | None = None,
 ) -> Run:
-    """A run that is about to prepare this step of that run, from there on with other settings.
+    """A run that is about to prepare this step of that run, from there on with other settings (run.forked).
 
     `messages` are what this step and later ones are built on, in place of the step input, as with a lasting
     edit (Difference.LASTING_MESSAGES). The step may be the one after the last, too, also of a run
@@ -85,7 +85,8 @@ def _base(run: Run, step_number: int) -> Run:
 def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[Logged]) -> Run:
     """The run that these outcomes make, as `Run.outcomes` keeps them; nothing is called, hooks neither.
 
-    Equal, with equal history, to the run that kept them, if it was started with these settings and messages.
+    Equal, with equal history, to the run that kept them, if it was started with these settings and messages
+    (rule run.replayed).
     Raises UnexpectedOutcomeError for outcomes that make no run, and what `start` does.
     """
     run = start(settings, messages)

@@ -1,7 +1,8 @@
 """The named rules of an agent loop, and the places where this core differs from AI SDK 6 on purpose.
 
 A rule's dotted name is the same in the specification, in code, in tests and in traces. Sources are claims
-about ai@6.0.134 (C1 to C83, X1 to X20) or the package itself where no claim covers the point.
+about ai@6.0.134 (C1 to C83, X1 to X20), the package itself where no claim covers the point, or the core where
+the package has nothing of the kind.
 """
 
 from __future__ import annotations
@@ -10,10 +11,23 @@ from enum import Enum
 from typing import Self
 
 
-class Rule(Enum):
-    """What the core does, one statement a rule; `value` is the dotted name."""
+class Requirement(Enum):
+    """A named statement of the specification; `value` is the dotted name.
+
+    Each kind is an enum of its own in a module named `rules`: those of the core are here.
+    """
 
     statement: str
+
+    @property
+    def text(self) -> str:
+        """What the specification says under the name."""
+        return self.statement
+
+
+class Rule(Requirement):
+    """What the core does, one statement a rule."""
+
     source: str
 
     def __new__(cls, name: str, statement: str, source: str) -> Self:
@@ -132,8 +146,8 @@ class Rule(Enum):
     APPROVAL_RESULTS_THEN_DENIALS = (
         "approval.results-then-denials",
         (
-            "In that tool message the results stand in the order of the responses, then the execution- "
-            "denied results."
+            "In that tool message the results stand in the order of the responses, then the "
+            "execution-denied results."
         ),
         "X14",
     )
@@ -233,6 +247,11 @@ class Rule(Enum):
         ),
         "C9",
     )
+    STEP_INITIAL_GIVEN = (
+        "step.initial-given",
+        "A run is given one or more messages, or it does not start.",
+        "C2",
+    )
     STEP_INITIAL_FIXED = ("step.initial-fixed", "The initial chain never changes during a run.", "C3")
     STEP_RESPONSE_GROWS = (
         "step.response-grows",
@@ -275,12 +294,68 @@ class Rule(Enum):
         "X7",
     )
 
+    RUN_ORDER = (
+        "run.order",
+        (
+            "A step needs, in this order: prepare_step, on_step_start, the model, approvals where tools ask "
+            "for them, tools, on_step_finish, stop_when."
+        ),
+        "C80, core",
+    )
+    RUN_ASKS = (
+        "run.asks",
+        "A run calls nothing: what it needs is a value, and what came of it is given to it as one.",
+        "core",
+    )
+    RUN_ANSWER_FITS = (
+        "run.answer-fits",
+        "An outcome that does not answer the need is refused, and the run is as it was.",
+        "core",
+    )
+    RUN_KEPT = (
+        "run.kept",
+        "A run is a value: it stays what it was whatever is made of it, and every step's is kept.",
+        "core",
+    )
+    RUN_FORKED = (
+        "run.forked",
+        (
+            "A fork goes on from before a step, with other settings or on other messages; what was before is "
+            "shared with the run that it was made from."
+        ),
+        "core",
+    )
+    RUN_REPLAYED = (
+        "run.replayed",
+        "The same settings, messages and outcomes make an equal run, and nothing is called.",
+        "core",
+    )
+    RUN_SAVED = (
+        "run.saved",
+        "A run that is written as JSON and read again is equal to the one that was written.",
+        "core",
+    )
+    RUN_CANCELLED = (
+        "run.cancelled",
+        "A run can be cancelled at each of its needs, and fails with its finished steps kept.",
+        "core",
+    )
+    STEP_NOTHING_WRITTEN = (
+        "step.nothing-written",
+        "Hooks, tools and observers are given frozen values: a write is refused, and told with its place.",
+        "core",
+    )
 
-class Difference(Enum):
-    """Where the core does not do what ai@6.0.134 does; `value` is the dotted name."""
 
-    statement: str
+class Difference(Requirement):
+    """Where the core does not do what ai@6.0.134 does."""
+
     reason: str
+
+    @property
+    def text(self) -> str:
+        """The statement, and why."""
+        return f"{self.statement} *Why:* {self.reason}"
 
     def __new__(cls, name: str, statement: str, reason: str) -> Self:
         """Take name, statement and reason from the member's definition."""

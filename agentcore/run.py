@@ -2,7 +2,7 @@
 
 Two rules. Everything that changes a run's state is here. Nothing here does input or output, reads a clock,
 draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of it is
-given as one (`give`). Every `Run` is a value, so it can be kept, forked and played again
+given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
 (`agentcore.history`).
 """
 
@@ -82,7 +82,7 @@ __all__ = ["Draft", "Failed", "Run", "forked", "give", "need", "start"]
 
 _T = TypeVar("_T")
 _AUTO: Final = tool_choice("auto")
-# Runs with these needs stay in the history: before and after each step.
+# Runs with these needs stay in the history, before and after each step: rule run.kept.
 _KEPT: Final = frozenset({NeedPrepareStep, NeedStepFinish})
 
 
@@ -131,7 +131,7 @@ def give(run: Run, outcome: Outcome) -> Run:
     """The run after what came of its need.
 
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
-    that does not answer the need; the run is as it was.
+    that does not answer the need; the run is as it was (rule run.answer-fits).
     """
     outcome = _as_value(run, outcome)
     try:
@@ -197,11 +197,11 @@ def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
 
 
 def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is the specification, in one table
-    """The whole order of events: what follows which need."""
+    """The whole order of events: what follows which need (rule run.order)."""
     match run.pending, outcome:
         case ((Done() | Failed()), _):
             raise UnexpectedOutcomeError("the run has ended; start another one with its messages")
-        case _, Cancelled():
+        case _, Cancelled():  # run.cancelled
             return _failed(run, RunCancelledError())
         case NeedTools(), ToolOutcomes():
             return _after_tools(run, in_call_order(run.pending.calls, outcome, run.settings))

@@ -78,7 +78,7 @@ def to_json(run: Run) -> JsonObject:
 
 
 def from_json(value: object) -> Run:
-    """The run that was saved, with its history; it goes on as the one that was saved would.
+    """The run that was saved, with its history; it goes on as the one that was saved would (rule run.saved).
 
     Raises SavedRunError, with the path of the fault, for anything that `to_json` did not write; nothing that
     the run holds is in the error's text.

@@ -484,6 +484,7 @@ def _no_subclass(cls: type, /, **_: object) -> None:
 
 
 def _no_write(self: object, name: str, _value: object = None) -> None:
+    # Rule step.nothing-written.
     raise ImmutableWriteError(f"$.{name}", _return_instead(self, name))
 
 

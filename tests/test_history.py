@@ -46,6 +46,7 @@ from scripted import SETTINGS, TOOL, USER, call, drive, failed, of, returns, run
 # ---------------------------------------------------------------- states that are kept
 
 
+@states(Rule.RUN_KEPT)
 @given(plays)
 def test_a_run_keeps_the_very_runs_it_was_before_and_after_each_step(play: Play) -> None:
     runs = played(play)
@@ -88,6 +89,7 @@ def plain(run: Run) -> Run:
     return last
 
 
+@states(Rule.RUN_FORKED)
 def test_a_fork_goes_on_from_its_step_with_other_settings() -> None:
     run = plain(start(SETTINGS, [USER]))
     other = fork(run, 1, settings=Settings(model="n", system="s", tools=[TOOL]))
@@ -305,6 +307,7 @@ def test_lasting_messages_that_begin_with_the_step_input_share_its_structure() -
 # ---------------------------------------------------------------- played again
 
 
+@states(Rule.RUN_REPLAYED)
 @given(plays)
 def test_outcomes_played_again_make_the_same_run(play: Play) -> None:
     for run in played(play):

@@ -14,7 +14,8 @@ def test_the_reference_is_built_without_a_warning_and_has_every_name_that_the_pa
     tmp_path: Path,
 ) -> None:
     # Its own dependencies warn of their own things: warnings of the build are what counts.
-    argv = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", SOURCE, tmp_path]
+    options = ("-W", "--keep-going", "-q", "-b", "html")
+    argv = [sys.executable, "-m", "sphinx", *options, str(SOURCE), str(tmp_path)]
     built = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stderr) == (0, "")
     pages = "".join(page.read_text("utf-8") for page in tmp_path.glob("*.html"))

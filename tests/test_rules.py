@@ -9,6 +9,7 @@ import pytest
 import agentcore
 from agentcore.rules import Difference, Rule
 from rulebook import STATED
+from spec.requirements import rules
 
 TESTS = (
     "test_content",
@@ -20,7 +21,8 @@ TESTS = (
     "test_run",
     "test_calls",
     "test_history",
-    "oracle.test_immutable",
+    "test_saved",
+    "oracle.ai_sdk.test_immutable",
 )
 SOURCES = "\n".join(path.read_text("utf-8") for path in Path(agentcore.__file__).parent.glob("*.py"))
 CODE = SOURCES.replace((Path(agentcore.__file__).parent / "rules.py").read_text("utf-8"), "")
@@ -38,6 +40,14 @@ def test_each_rule_is_named_where_the_code_applies_it(rule: Rule) -> None:
     assert rule.value in CODE
 
 
+def test_each_rule_of_a_package_is_named_where_its_code_applies_it() -> None:
+    for kind in {type(rule) for rule in rules().values()} - {Difference}:
+        home = Path(str(importlib.import_module(kind.__module__).__file__))
+        files = [file for file in home.parent.rglob("*.py") if file.name != home.name]
+        code = "\n".join(file.read_text("utf-8") for file in files)
+        assert [rule.value for rule in kind if rule.value not in code] == []
+
+
 def test_code_names_no_rule_or_difference_that_there_is_not() -> None:
     groups = {rule.value.split(".")[0] for rule in Rule}
     named = re.findall(rf"\b(?:{'|'.join(groups)})\.[a-z0-9]+(?:-[a-z0-9]+)+", CODE)
@@ -53,6 +63,6 @@ def test_a_rule_has_a_dotted_name_and_one_sentence(rule: Rule | Difference) -> N
 
 def test_a_rule_names_its_source_and_a_difference_its_reason() -> None:
     for rule in Rule:
-        assert re.fullmatch(r"((C|X)\d+|ai@6\.0\.134)(, ((C|X)\d+|ai@6\.0\.134))*", rule.source)
+        assert re.fullmatch(r"((C|X)\d+|ai@6\.0\.134|core)(, ((C|X)\d+|ai@6\.0\.134|core))*", rule.source)
     for difference in Difference:
         assert difference.reason.endswith(".")

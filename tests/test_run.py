@@ -65,6 +65,7 @@ from scripted import SETTINGS, TOOL, USER, Hook, call, drive, failed, of, return
 # ---------------------------------------------------------------- the order of events
 
 
+@states(Rule.RUN_ORDER, Rule.RUN_ASKS)
 def test_a_step_asks_for_its_hooks_model_and_tools_in_order() -> None:
     run, needs = drive([[GeneratedText("a"), call()], [GeneratedText("b")]])
     first = [NeedPrepareStep, NeedStepStart, NeedModel, NeedTools, NeedStepFinish, NeedStop]
@@ -309,6 +310,7 @@ def test_a_prompt_that_cannot_be_made_fails_the_run() -> None:
     assert error.tool_call_ids == ("lost",)
 
 
+@states(Rule.RUN_CANCELLED)
 @given(st.integers(0, 10))
 def test_a_run_can_be_cancelled_whatever_it_waits_for(after: int) -> None:
     run = start(SETTINGS, [USER])
@@ -326,6 +328,7 @@ def answer_of(run: Run, script: list[list[ContentPart]]) -> Outcome:
     return run_tools(run.pending) if isinstance(run.pending, NeedTools) else HookResult()
 
 
+@states(Rule.RUN_ANSWER_FITS)
 @pytest.mark.parametrize(
     ("given_before", "outcome"),
     [

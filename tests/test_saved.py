@@ -31,12 +31,14 @@ from agentcore.errors import InvalidOverrideError, SavedError, SavedRunError, Un
 from agentcore.history import before, fork
 from agentcore.hooks import StepOverride
 from agentcore.messages import ContentOutput, SystemMessage, TextPart, UserMessage
+from agentcore.rules import Rule
 from agentcore.run import start
 from agentcore.saved import VERSION, from_json, outcome_from_json, outcome_to_json, to_json
 from agentcore.state import Failed, Run
 from agentcore.usage import Usage
 from agentcore.values import dump_json, parse_json, thaw, vector
 from plays import HISTORIES, REMINDER, SUMMARY, WHOLE, Play, differences, on, played, plays
+from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call
 
 
@@ -48,6 +50,7 @@ def again(run: Run) -> Run:
 # ---------------------------------------------------------------- whole runs
 
 
+@states(Rule.RUN_SAVED)
 @given(plays)
 def test_a_run_saved_at_any_moment_is_loaded_as_it_was_and_goes_on_alike(play: Play) -> None:
     runs = played(play)

@@ -96,7 +96,8 @@ IN_DRIVER: Final[Mapping[str, JsFault]] = MappingProxyType(
             "wrap(handler, context, next) {",
             "wrap(handler, context, next) {"
             " const { invocationState } = context;"
-            " if (handler.stage === 'model') context = { ...context, invocationState: { ...invocationState } };",
+            " const copied = { ...context, invocationState: { ...invocationState } };"
+            " if (handler.stage === 'model') context = copied;",
         ),
     }
 )
