@@ -144,8 +144,8 @@ class StrandsLoop:
     def _streamed(self, args: Value, options: Value, state: Value) -> Steps[Ref]:
         values = {"args": args, "options": options, "invocationState": state}
         entered = context(self.store, self.profile, "stream", values)
-        # Three functions are around the chain.
-        return (yield from self.jobs.passing(self.chains.run("stream", entered, self._pass), 3))
+        # Two functions of the package are around the chain, and the caller awaits them.
+        return (yield from self.jobs.passing(self.chains.run("stream", entered, self._pass), 2))
 
     def _pass(self, ctx: Ref) -> Steps[Ref]:
         store = self.store
