@@ -137,12 +137,14 @@ class Agent:
         pace = self.profile.pace
         yield from self.jobs.pause(pace.own_hooks.get(event.name, 0) if pace is not None else 0)
         view = self.desk.view(event.of, (event.name,))
-        for hook in tuple(self.hooks.get(event.name, ())):
-            self.desk.hook = f"hook:{event.name}"
-            hook.call(view)
-            yield from self.jobs.pause()
-        # Two functions are returned from, each awaited.
-        yield from self.jobs.pause(2)
+        try:
+            for hook in tuple(self.hooks.get(event.name, ())):
+                self.desk.hook = f"hook:{event.name}"
+                hook.call(view)
+                yield from self.jobs.pause()
+        finally:
+            # Two functions are returned from, each awaited.
+            yield from self.jobs.pause(2)
 
     def announce(self, event: Event) -> Steps[None]:
         """Tells of an event inside an invocation: at once, or by letting it out."""

@@ -192,8 +192,9 @@ class StrandsLoop:
             if isinstance(item, Event):
                 try:
                     yield from self.agent.tell(item)
-                except Exception:  # noqa: BLE001, S110 - only logged
-                    pass
+                except Exception:  # noqa: BLE001, S112 - only logged
+                    continue
+                yield from self.jobs.pause()
             yield item
 
     # ---------------------------------------------------------------- for the pollution report
