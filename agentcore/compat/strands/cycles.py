@@ -41,12 +41,21 @@ _TRUNCATED: Final = (
 
 
 @attrs.define
+class _Wanted:
+    """The structured output that is wanted: its tool, the choice that asks for it, whether it was given."""
+
+    output: StructuredOutput
+    tool: Registered
+    choice: Value = UNDEFINED
+    given: bool = False
+
+
+@attrs.define
 class _Pass:
-    """One pass: its invocation state, and what is known of the structured output."""
+    """One run of the loop: its invocation state, and the structured output that is wanted."""
 
     state: Value
-    wanted: StructuredOutput | None
-    choice: Value = UNDEFINED
+    wanted: _Wanted | None
     cycle: int = -1
 
 
@@ -69,6 +78,13 @@ class Cycles:
         self.models = models
         self.tools = tools
         self.settings = settings
+        self.wanted: _Wanted | None = None
+
+    def begin(self) -> None:
+        """A new pass begins: nothing is known of its structured output."""
+        output = self.settings.structured_output
+        self.tools.outputs.clear()
+        self.wanted = None if output is None else _Wanted(output, self.agent.structured(output))
 
     def result(self, message: Value, reason: Value, state: Value, output: Value = UNDEFINED) -> Ref:
         """The result of an invocation."""
@@ -94,8 +110,9 @@ class Cycles:
 
     def run(self, args: Value, state: Value) -> Steps[Ref]:
         """The result of a pass over this input."""
-        self.tools.outputs.clear()
-        this = _Pass(state=state, wanted=self.settings.structured_output)
+        if not self.profile.structured_lasts:
+            self.begin()
+        this = _Pass(state=state, wanted=self.wanted)
         if self.profile.structured_tool_first:
             with self._tool_of(this.wanted):
                 yield from self._entered(args, this)
@@ -111,16 +128,16 @@ class Cycles:
             yield from self.agent.added(cast("Ref", message), this.state)
 
     @contextmanager
-    def _tool_of(self, wanted: StructuredOutput | None) -> Iterator[None]:
+    def _tool_of(self, wanted: _Wanted | None) -> Iterator[None]:
         """Has the tool for structured output among the agent's tools."""
         if wanted is None:
             yield
             return
-        self.agent.tools[wanted.name] = self.agent.structured(wanted)
+        self.agent.tools[wanted.tool.name] = wanted.tool
         try:
             yield
         finally:
-            self.agent.tools.pop(wanted.name, None)
+            self.agent.tools.pop(wanted.tool.name, None)
 
     def _cycles(self, this: _Pass) -> Steps[Ref]:
         result: Ref | None = None
@@ -156,7 +173,8 @@ class Cycles:
         history = items(store, agent.history)
         if self.profile.pending_uses_run and history and uses(store, history[-1]):
             return cast("Ref", history[-1]), "toolUse"
-        result = yield from self.models.answered(this.state, this.choice)
+        choice = UNDEFINED if this.wanted is None else this.wanted.choice
+        result = yield from self.models.answered(this.state, choice)
         message, reason = cast("Ref", field(store, result, "message")), field(store, result, "stopReason")
         agent.fill(this.state, "request_state")
         if self.profile.answer_kept is Kept.AT_ONCE:
@@ -189,19 +207,26 @@ class Cycles:
 
     def _said(self, this: _Pass, message: Ref, reason: Value) -> Steps[Ref | None]:
         """The result; none where the model still has to give structured output."""
-        profile, agent = self.profile, self.agent
+        profile, agent, wanted = self.profile, self.agent, this.wanted
         output: Value = UNDEFINED
-        if this.wanted is not None and (reason == "endTurn" or not profile.structured_at_end_only):
-            if this.choice is UNDEFINED:
-                this.choice = choice_of(self.store, this.wanted.name)
-                if profile.wording.structured_prompt is not None:
-                    asked = text_message(self.store, "user", profile.wording.structured_prompt)
-                    yield from agent.added(asked, this.state)
+        if wanted is not None and (reason == "endTurn" or not profile.structured_at_end_only):
+            if wanted.choice is UNDEFINED:
+                yield from self._asked_for(wanted, this.state)
                 return None
-            output = self._from_text(this.wanted, message)
+            output = self._from_text(wanted.output, message)
         if profile.answer_kept is Kept.AFTER_TOOLS:
             yield from agent.added(message, this.state)
         return self.result(message, reason, this.state, output)
+
+    def _asked_for(self, wanted: _Wanted, state: Value) -> Steps[None]:
+        """From now on the model has to give structured output."""
+        live = as_text(self.store, wanted.tool.spec, "name")
+        wanted.choice = choice_of(
+            self.store, live if self.profile.structured_choice_live else wanted.tool.name
+        )
+        prompt = self.profile.wording.structured_prompt
+        if prompt is not None:
+            yield from self.agent.added(text_message(self.store, "user", prompt), state)
 
     def _from_text(self, wanted: StructuredOutput, message: Ref) -> Value:
         """The structured output that a message holds as text.
@@ -248,9 +273,13 @@ class Cycles:
         if self.profile.answer_kept is Kept.AFTER_TOOLS:
             yield from agent.added(message, this.state)
         yield from agent.added(answered, this.state)
+        wanted = this.wanted
+        if wanted is None:
+            return None
         if self.profile.wording.structured_success is None:
-            output = self._output_in(message, answered, this.wanted)
-        return None if output is UNDEFINED else self.result(message, "toolUse", this.state, output)
+            output = self._output_in(message, answered, wanted)
+        wanted.given = wanted.given or output is not UNDEFINED
+        return self.result(message, "toolUse", this.state, output) if wanted.given else None
 
     def _after(self, batch: _Batch, this: _Pass) -> Steps[Ref]:
         """Makes the message of the results, and tells of it."""
@@ -319,21 +348,19 @@ class Cycles:
 
     # ---------------------------------------------------------------- structured output
 
-    def _output_of(self, run: list[Ref], wanted: StructuredOutput | None) -> Value:
+    def _output_of(self, run: list[Ref], wanted: _Wanted | None) -> Value:
         """What the tool for structured output kept of these uses."""
         for use in run:
-            if wanted is not None and field(self.store, use, "name") == wanted.name:
+            if wanted is not None and field(self.store, use, "name") == wanted.tool.name:
                 value = self.tools.outputs.pop(as_text(self.store, use, "toolUseId"), UNDEFINED)
                 if value is not UNDEFINED:
                     return self.store.load(value)  # type: ignore[no-any-return]
         return UNDEFINED
 
-    def _output_in(self, message: Ref, answered: Ref, wanted: StructuredOutput | None) -> Value:
+    def _output_in(self, message: Ref, answered: Ref, wanted: _Wanted) -> Value:
         """What the result of the first use of the tool for structured output holds."""
         store = self.store
-        named = [
-            use for use in uses(store, message) if wanted and field(store, use, "name") == wanted.name
-        ]
+        named = [use for use in uses(store, message) if field(store, use, "name") == wanted.tool.name]
         if not named:
             return UNDEFINED
         for result in results(store, answered):

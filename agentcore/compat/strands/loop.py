@@ -142,6 +142,8 @@ class StrandsLoop:
     # ---------------------------------------------------------------- the stream stage
 
     def _streamed(self, args: Value, options: Value, state: Value) -> Steps[Ref]:
+        self.cycles.begin()
+        args = self.agent.copies.messages(args, self.profile.args_copied)
         values = {"args": args, "options": options, "invocationState": state}
         entered = context(self.store, self.profile, "stream", values)
         # Two functions of the package are around the chain, and the caller awaits them.

@@ -189,6 +189,11 @@ class StrandsProfile:
     """Whether the tool for structured output is there before the input enters the history."""
     structured_at_end_only: bool
     """Whether structured output is asked for only after an answer that ends the turn."""
+    structured_lasts: bool
+    """Whether what is known of the structured output lasts for a whole pass of the stream stage, however
+    often its handlers run the loop."""
+    structured_choice_live: bool
+    """Whether the tool for it is asked for by the name in its description, whatever that has become."""
     structured_from_text: bool
     """Whether an answer in text can be the structured output that was asked for."""
     structured_specs_only: bool
@@ -276,6 +281,8 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     names_checked=False,
     structured_tool_first=True,
     structured_at_end_only=False,
+    structured_lasts=False,
+    structured_choice_live=False,
     structured_from_text=False,
     structured_specs_only=False,
     hooks_run=HooksRun.ON_ITS_WAY_OUT,
@@ -393,6 +400,8 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     names_checked=True,
     structured_tool_first=False,
     structured_at_end_only=True,
+    structured_lasts=True,
+    structured_choice_live=True,
     structured_from_text=True,
     structured_specs_only=True,
     hooks_run=HooksRun.AT_ONCE,
