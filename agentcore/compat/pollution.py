@@ -32,16 +32,20 @@ class Watched(Protocol):
     """
 
     @property
-    def store(self) -> Store: ...
+    def store(self) -> Store:
+        """The heap."""
 
     @property
-    def desk(self) -> Desk: ...
+    def desk(self) -> Desk:
+        """Where writes were entered."""
 
     @property
-    def snapshots(self) -> Sequence[Snapshot]: ...
+    def snapshots(self) -> Sequence[Snapshot]:
+        """The moments of the run, in order."""
 
     @property
-    def holders(self) -> Mapping[str, str]: ...
+    def holders(self) -> Mapping[str, str]:
+        """What outlives a step."""
 
 
 class Verdict(Enum):

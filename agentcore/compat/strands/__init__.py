@@ -1,9 +1,9 @@
 """Agents under the reference behaviour of Strands Agents, and who wrote what, when, and how far it spread.
 
-    from agentcore.compat import strands
+from agentcore.compat import strands
 
-    ran = strands.run("strands-ts@1.5.0", strands.Settings(...))
-    ran.pollution
+ran = strands.run("strands-ts@1.5.0", strands.Settings(...))
+ran.pollution
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -10,7 +10,7 @@ import attrs
 
 from agentcore.compat.depth import CopyDepth
 from agentcore.compat.heap import UNDEFINED, Function, Ref, Slot, Value
-from agentcore.compat.js import PackageError, get
+from agentcore.compat.js import get
 from agentcore.compat.strands.copies import Copies
 from agentcore.compat.strands.parts import inside, items
 from agentcore.compat.strands.profiles import HooksRun, StrandsProfile
@@ -183,7 +183,9 @@ def _caller(desk: Desk, settings: Settings) -> Caller:
     options: Value = UNDEFINED
     if settings.options is not None or state is not UNDEFINED:
         given: Mapping[str, Any] = settings.options or {}
-        options = desk.store.object({"invocationState": state, **{key: load(value) for key, value in given.items()}})
+        options = desk.store.object(
+            {"invocationState": state, **{key: load(value) for key, value in given.items()}}
+        )
     return Caller(
         messages=load(list(settings.messages)),
         system=UNDEFINED if settings.system is None else load(settings.system),

@@ -88,5 +88,3 @@ class Copies:
 
     def _object(self, source: Value, fields: ObjectCell | dict[str, Slot]) -> Ref:
         return self.store.derive(self.store.object(dict(fields)), source)
-
-

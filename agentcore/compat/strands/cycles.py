@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Function, Ref, Value
+from agentcore.compat.heap import UNDEFINED, Ref, Value
 from agentcore.compat.js import PackageError
-from agentcore.compat.strands.agent import Agent, Registered
-from agentcore.compat.strands.executors import Race, one_by_one, side_by_side
-from agentcore.compat.strands.models import TOOL_NAME, Models, choice_of
-from agentcore.compat.strands.parts import (
-    as_text,
-    failed,
-    field,
-    inside,
-    items,
-    message_of,
-    own,
-    results,
-    text_message,
-    uses,
-)
-from agentcore.compat.strands.profiles import HandlerFailure, Kept
+from agentcore.compat.strands.agent import Agent
+from agentcore.compat.strands.batches import Batches, Wanted
+from agentcore.compat.strands.models import Models, choice_of
+from agentcore.compat.strands.parts import as_text, field, inside, items, message_of, own, text_message, uses
+from agentcore.compat.strands.profiles import Kept
 from agentcore.compat.strands.settings import InvalidOutputError, Settings, StructuredOutput
-from agentcore.compat.strands.tools import Tools
-from agentcore.compat.strands.turns import Closed, Steps
+from agentcore.compat.strands.turns import Steps
 
 _CYCLE_KEYS: Final = (
     *("agent", "event_loop_cycle_id", "request_state", "event_loop_cycle_trace", "event_loop_cycle_span"),
@@ -41,56 +28,42 @@ _TRUNCATED: Final = (
 
 
 @attrs.define
-class _Wanted:
-    """The structured output that is wanted: its tool, the choice that asks for it, whether it was given."""
-
-    output: StructuredOutput
-    tool: Registered
-    choice: Value = UNDEFINED
-    given: bool = False
-
-
-@attrs.define
 class _Pass:
     """One run of the loop: its invocation state, and the structured output that is wanted."""
 
     state: Value
-    wanted: _Wanted | None
+    wanted: Wanted | None
     cycle: int = -1
-
-
-@attrs.define
-class _Batch:
-    """The tool uses of one answer: what was asked for, what is run, and the results by then."""
-
-    asked: list[Ref]
-    run: list[Ref] = attrs.field(factory=list)
-    results: list[Ref] = attrs.field(factory=list)
 
 
 class Cycles:
     """Runs passes of one agent."""
 
-    def __init__(self, agent: Agent, models: Models, tools: Tools, settings: Settings) -> None:
+    def __init__(self, agent: Agent, models: Models, batches: Batches, settings: Settings) -> None:
         self.agent = agent
         self.profile = agent.profile
         self.store = agent.store
         self.models = models
-        self.tools = tools
+        self.batches = batches
         self.settings = settings
-        self.wanted: _Wanted | None = None
+        self.wanted: Wanted | None = None
 
     def begin(self) -> None:
         """A new pass begins: nothing is known of its structured output."""
         output = self.settings.structured_output
-        self.tools.outputs.clear()
-        self.wanted = None if output is None else _Wanted(output, self.agent.structured(output))
+        self.batches.tools.outputs.clear()
+        self.wanted = None if output is None else Wanted(output, self.agent.structured(output))
 
     def result(self, message: Value, reason: Value, state: Value, output: Value = UNDEFINED) -> Ref:
         """The result of an invocation."""
         shown = state if self.profile.options_given else UNDEFINED
         return self.store.object(
-            {"stopReason": reason, "lastMessage": message, "invocationState": shown, "structuredOutput": output}
+            {
+                "stopReason": reason,
+                "lastMessage": message,
+                "invocationState": shown,
+                "structuredOutput": output,
+            }
         )
 
     def messages(self, one: Value) -> Value:
@@ -128,7 +101,7 @@ class Cycles:
             yield from self.agent.added(cast("Ref", message), this.state)
 
     @contextmanager
-    def _tool_of(self, wanted: _Wanted | None) -> Iterator[None]:
+    def _tool_of(self, wanted: Wanted | None) -> Iterator[None]:
         """Has the tool for structured output among the agent's tools."""
         if wanted is None:
             yield
@@ -203,6 +176,21 @@ class Cycles:
             return (yield from self._used(this, message))
         return (yield from self._said(this, message, reason))
 
+    def _used(self, this: _Pass, message: Ref) -> Steps[Ref | None]:
+        """Runs the tools of an answer; the result, if they gave the structured output."""
+        ran = yield from self.batches.run(message, this.state, this.wanted)
+        if ran is None:
+            return None
+        self.agent.fill(this.state, "event_loop_parent_cycle_id")
+        if self.profile.answer_kept is Kept.AFTER_TOOLS:
+            yield from self.agent.added(message, this.state)
+        yield from self.agent.added(ran.message, this.state)
+        wanted = this.wanted
+        if wanted is None:
+            return None
+        wanted.given = wanted.given or ran.output is not UNDEFINED
+        return self.result(message, "toolUse", this.state, ran.output) if wanted.given else None
+
     # ---------------------------------------------------------------- the end of the turn
 
     def _said(self, this: _Pass, message: Ref, reason: Value) -> Steps[Ref | None]:
@@ -218,7 +206,7 @@ class Cycles:
             yield from agent.added(message, this.state)
         return self.result(message, reason, this.state, output)
 
-    def _asked_for(self, wanted: _Wanted, state: Value) -> Steps[None]:
+    def _asked_for(self, wanted: Wanted, state: Value) -> Steps[None]:
         """From now on the model has to give structured output."""
         live = as_text(self.store, wanted.tool.spec, "name")
         wanted.choice = choice_of(
@@ -245,131 +233,6 @@ class Cycles:
             told = f"Structured output failed validation for {wanted.name}: {invalid.details}"
             raise PackageError(name, told) from invalid
 
-    # ---------------------------------------------------------------- tools
-
-    def _used(self, this: _Pass, message: Ref) -> Steps[Ref | None]:
-        """Runs the tools of an answer; the result, if they gave the structured output."""
-        agent = self.agent
-        before = agent.event("beforeTools", message=message, invocationState=this.state)
-        batch = _Batch(asked=uses(self.store, message))
-        yield from agent.announce(before)
-        denied = agent.denial(before, "Tool cancelled by hook")
-        output: Value = UNDEFINED
-        try:
-            if denied is not None:
-                self._denied(batch, message, denied)
-            else:
-                yield from self._run(batch, message, this)
-                output = self._output_of(batch.run, this.wanted)
-        except Closed:
-            # The event is waited for, and by that the loop goes on.
-            yield from self._after(batch, this)
-            return None
-        except Exception:
-            yield from self._after(batch, this)
-            raise
-        answered = yield from self._after(batch, this)
-        agent.fill(this.state, "event_loop_parent_cycle_id")
-        if self.profile.answer_kept is Kept.AFTER_TOOLS:
-            yield from agent.added(message, this.state)
-        yield from agent.added(answered, this.state)
-        wanted = this.wanted
-        if wanted is None:
-            return None
-        if self.profile.wording.structured_success is None:
-            output = self._output_in(message, answered, wanted)
-        wanted.given = wanted.given or output is not UNDEFINED
-        return self.result(message, "toolUse", this.state, output) if wanted.given else None
-
-    def _after(self, batch: _Batch, this: _Pass) -> Steps[Ref]:
-        """Makes the message of the results, and tells of it."""
-        store = self.store
-        content = store.array([store.object({"toolResult": result}) for result in batch.results])
-        message = message_of(store, "user", content)
-        event = self.agent.event("afterTools", message=message, invocationState=this.state)
-        yield from self.agent.announce(event)
-        return message
-
-    def _denied(self, batch: _Batch, message: Ref, text: str) -> None:
-        asked = batch.asked if self.profile.uses_fixed_early else self._required(message)
-        batch.results.extend(self._failed(use, text) for use in asked)
-
-    def _required(self, message: Ref) -> list[Ref]:
-        """The tool uses that a message has by now; an error if it has to have some."""
-        found = uses(self.store, message)
-        if not found and self.profile.requires_uses:
-            raise PackageError("Error", "Model indicated toolUse but no tool use blocks found in message")
-        return found
-
-    def _run(self, batch: _Batch, message: Ref, this: _Pass) -> Steps[None]:
-        store, profile, agent = self.store, self.profile, self.agent
-        batch.run = self._required(message)
-        if profile.uses_fixed_early:
-            known = {field(store, use, "toolUseId") for use in batch.asked}
-            batch.run = [use for use in batch.run if field(store, use, "toolUseId") in known]
-        if profile.names_checked:
-            self._check_names(batch)
-
-        def execute(use: Ref) -> Steps[Ref]:
-            return self.tools.run(use, this.state)
-
-        if not self.settings.concurrent:
-            yield from one_by_one(batch.run, execute, batch.results)
-        elif profile.pace is None:
-            yield from side_by_side(batch.run, execute, batch.results)
-        else:
-            told = lambda result: agent.event("toolResult", toolResult=result)  # noqa: E731
-            race = Race(agent.jobs, turns=profile.pace.told, told=told, error_of=self._raised)
-            found: dict[Value, Ref] = {}
-            try:
-                yield from race.run(batch.run, execute, lambda use, result: found.update({self._id(use): result}))
-            finally:
-                for use in batch.run:
-                    result = found.get(self._id(use)) or self._failed(use, "Tool execution interrupted")
-                    batch.results.append(result)
-
-    def _check_names(self, batch: _Batch) -> None:
-        """Gives uses of tools that cannot be named so their error."""
-        wrong = [use for use in batch.run if not TOOL_NAME.fullmatch(as_text(self.store, use, "name"))]
-        ids = {self._id(use) for use in wrong}
-        for use in wrong:
-            name = as_text(self.store, use, "name")
-            batch.results.append(self._failed(use, f"Error: {_wrong_name(name)}"))
-        batch.run = [use for use in batch.run if self._id(use) not in ids]
-
-    def _raised(self, use: Ref, error: Exception) -> Ref:
-        return self._failed(use, str(error))
-
-    def _failed(self, use: Ref, text: str) -> Ref:
-        return failed(self.store, self._id(use), text)
-
-    def _id(self, use: Ref) -> Value:
-        return field(self.store, use, "toolUseId")
-
-    # ---------------------------------------------------------------- structured output
-
-    def _output_of(self, run: list[Ref], wanted: _Wanted | None) -> Value:
-        """What the tool for structured output kept of these uses."""
-        for use in run:
-            if wanted is not None and field(self.store, use, "name") == wanted.tool.name:
-                value = self.tools.outputs.pop(as_text(self.store, use, "toolUseId"), UNDEFINED)
-                if value is not UNDEFINED:
-                    return self.store.load(value)  # type: ignore[no-any-return]
-        return UNDEFINED
-
-    def _output_in(self, message: Ref, answered: Ref, wanted: _Wanted) -> Value:
-        """What the result of the first use of the tool for structured output holds."""
-        store = self.store
-        named = [use for use in uses(store, message) if field(store, use, "name") == wanted.tool.name]
-        if not named:
-            return UNDEFINED
-        for result in results(store, answered):
-            matches = field(store, result, "toolUseId") == self._id(named[0])
-            if matches and field(store, result, "status") == "success":
-                first = next(iter(items(store, field(store, result, "content"))), None)
-                return inside(store, first, "json")
-        return UNDEFINED
-
 
 def _json_object(text: str) -> dict[str, Any] | None:
     try:
@@ -377,9 +240,3 @@ def _json_object(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return data if isinstance(data, dict) else None
-
-
-def _wrong_name(name: str) -> str:
-    if re.match("^[a-zA-Z0-9_-]+$", name):
-        return f"tool_name=<{name}>, tool_name_max_length=<64> | invalid tool name length"
-    return f"tool_name=<{name}> | invalid tool name pattern"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 from agentcore.compat.heap import Ref
@@ -23,26 +23,18 @@ def one_by_one(uses: list[Ref], execute: Execute, results: list[Ref]) -> Steps[N
 class Race:
     """Tools that race each other on JavaScript's job queue, each from event to event.
 
-    `told` makes the event that tells of a result, `error_of` the result of a tool that raised. A tool that
-    is left behind when the loop is closed goes on until its next event.
+    An event takes so many turns to get from here to the hooks. A tool that is left behind when the loop is
+    closed goes on until its next event.
     """
 
-    def __init__(
-        self,
-        jobs: Jobs,
-        *,
-        turns: int,
-        told: Callable[[Ref], Event],
-        error_of: Callable[[Ref, Exception], Ref],
-    ) -> None:
+    def __init__(self, jobs: Jobs, execute: Execute, turns: int) -> None:
         self.jobs = jobs
+        self.execute = execute
         self.turns = turns
-        self.told = told
-        self.error_of = error_of
 
-    def run(self, uses: list[Ref], execute: Execute, keep: Callable[[Ref, Ref], None]) -> Steps[None]:
-        """Runs tools; `keep` is called with a use and its result, in the order in which they come."""
-        runners = [Process(self.jobs, execute(use)) for use in uses]
+    def run(self, uses: list[Ref], ended: Callable[[Ref, Ref | Exception], Event]) -> Steps[None]:
+        """Runs tools. `ended` takes what comes of each, when it comes, and gives the event for that."""
+        runners = [Process(self.jobs, self.execute(use)) for use in uses]
         pending = {index: self._next(runner, index) for index, runner in enumerate(runners)}
         try:
             while pending:
@@ -52,9 +44,7 @@ class Race:
                 event = step.event
                 if event is None:
                     del pending[index]
-                    result = step.value if step.error is None else self.error_of(uses[index], step.error)
-                    keep(uses[index], result)
-                    event = self.told(result)
+                    event = ended(uses[index], step.value if step.error is None else step.error)
                 yield from self.jobs.pause(self.turns)
                 yield event
                 if index in pending:

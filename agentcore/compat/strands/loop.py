@@ -1,4 +1,4 @@
-"""The agent loop of Strands Agents on an explicit heap, as a profile has it: cells alias as the real objects do.
+"""The agent loop of Strands Agents on an explicit heap, as a profile has it: cells alias as real objects do.
 
 The order of things is that of the packages that the profiles name (claims S1 to S86); where they differ, a
 field of the profile decides.
@@ -7,19 +7,20 @@ field of the profile decides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, cast
+from functools import partial
+from typing import Final, cast
 
 import attrs
 
 from agentcore.compat.heap import UNDEFINED, Ref, Store, Value
-from agentcore.compat.js import PackageError
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.strands.agent import Agent
+from agentcore.compat.strands.batches import Batches
 from agentcore.compat.strands.chain import Chains
 from agentcore.compat.strands.contexts import context, given
 from agentcore.compat.strands.cycles import Cycles
 from agentcore.compat.strands.models import Models
-from agentcore.compat.strands.parts import field, inside, items, own, text_message, uses
+from agentcore.compat.strands.parts import failed, field, items, message_of, own, text_message, uses
 from agentcore.compat.strands.profiles import HooksRun, StrandsProfile
 from agentcore.compat.strands.settings import Settings
 from agentcore.compat.strands.tools import Tools
@@ -35,6 +36,7 @@ HOLDERS: Final = {
     "results": "results",
 }
 """What outlives a step, by the names of the snapshots and those of the pollution report."""
+_UNANSWERED: Final = "Tool was interrupted."
 
 
 @attrs.frozen(kw_only=True)
@@ -59,8 +61,8 @@ class StrandsLoop:
         self.agent = Agent(profile, settings, self.desk, self.jobs)
         self.chains = Chains(settings.middleware, self.desk, self.jobs)
         self.models = Models(self.agent, self.chains, settings.model, self._prompted)
-        self.tools = Tools(self.agent, self.chains)
-        self.cycles = Cycles(self.agent, self.models, self.tools, settings)
+        batches = Batches(Tools(self.agent, self.chains), concurrent=settings.concurrent)
+        self.cycles = Cycles(self.agent, self.models, batches, settings)
         self.outcomes: list[Outcome] = []
         self.snapshots: list[Snapshot] = []
 
@@ -114,16 +116,11 @@ class StrandsLoop:
         open_uses = uses(store, history[-1]) if history and self.profile.unanswered_answered else []
         if open_uses:
             missing = [
-                {
-                    "toolResult": {
-                        "toolUseId": field(store, use, "toolUseId"),
-                        "status": "error",
-                        "content": [{"text": "Tool was interrupted."}],
-                    }
-                }
+                store.object({"toolResult": failed(store, field(store, use, "toolUseId"), _UNANSWERED)})
                 for use in open_uses
             ]
-            yield from agent.added(store.load({"role": "user", "content": missing}), state)
+            yield from agent.added(message_of(store, "user", store.array(missing)), state)
+        # The span of the invocation lists the tools; whoever made that impossible ends it here.
         agent.specs()
         return self.cycles.messages(one)
 
@@ -184,13 +181,13 @@ class StrandsLoop:
         If tools were running it tells of their end, and by that comes to life again: it goes on, and what
         hooks throw is no longer heeded.
         """
-        resume: Callable[[], Item] = lambda: steps.throw(Closed())
+        resume: Callable[[], Item] = partial(steps.throw, Closed())
         while True:
             try:
                 item = resume()
             except (StopIteration, Closed):
                 return
-            resume = lambda: next(steps)
+            resume = partial(next, steps)
             if isinstance(item, Event):
                 try:
                     yield from self.agent.tell(item)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from agentcore.compat.depth import CopyDepth
 from agentcore.compat.heap import UNDEFINED, ObjectCell, Ref, Slot, Value
 from agentcore.compat.js import PackageError
 from agentcore.compat.strands.agent import Agent
@@ -158,23 +157,25 @@ class Models:
 
     def _system(self, system: Slot) -> Slot:
         listed = isinstance(system, str) and self.profile.system_listed
-        return self.store.load([{"text": system}]) if listed else system  # type: ignore[no-any-return]
+        return self.store.load([{"text": system}]) if listed else system
 
     def _specs(self, specs: Slot, choice: Slot, *, forced: bool) -> Slot:
         """The descriptions that the provider is given: one that has to give structured output gets one."""
-        if not forced or not self.profile.structured_specs_only or not own(self.store, choice).get("tool"):
+        plain = self.store.plain(choice)
+        if not forced or not self.profile.structured_specs_only or not plain or "tool" not in plain:
             return specs
-        wanted = field(self.store, choice, "tool", "name")
+        # What this raises for a choice that somebody made into something else, the SDK raises.
+        wanted = plain["tool"]["name"]
         kept = [spec for spec in items(self.store, specs) if field(self.store, spec, "name") == wanted]
         return self.store.array(kept)
 
-    def _messages(self, messages: Slot) -> Slot:
+    def _messages(self, messages: Value) -> Value:
         """The messages as the provider is given them."""
         profile, store = self.profile, self.store
         shown = self.agent.copies.messages(messages, profile.provider_messages)
         told = [self._message(message) for message in items(store, shown)]
         if all(new is old for new, old in zip(told, items(store, shown), strict=True)):
-            return shown  # type: ignore[return-value]
+            return shown
         return store.derive(store.array(told), shown)
 
     def _message(self, message: Slot) -> Slot:

@@ -86,8 +86,8 @@ class Pace:
     """How many turns of the job queue pass on the way of a tool that runs beside others.
 
     An event `told` has left the functions between the tools and the hooks. A tool that `returned`, `failed`
-    or was `unknown` has done so to the innermost handler. After the stage come the hooks, after those the
-    `attempt` is left. `own_hooks` are hooks that the SDK has itself.
+    or was `unknown` has done so to the innermost handler. `after_stage` the hooks are told of the result, and
+    after them the `attempt` is left. `own_hooks` are hooks that the SDK has itself.
     """
 
     told: int
@@ -102,7 +102,11 @@ class Pace:
 
 @attrs.frozen(kw_only=True)
 class Wording:
-    """Texts that get into messages."""
+    """Texts that get into messages.
+
+    `structured_success` is what the model is told of its structured output; None where that is the output
+    itself.
+    """
 
     tool_denied: str
     unknown_tool: str
@@ -213,8 +217,6 @@ class StrandsProfile:
     handler_failure: HandlerFailure
     result_ids_kept: bool
     """Whether a result has the id of the tool use whatever hooks and handlers made of it."""
-    results_by_id: bool
-    """Whether tools that run at once leave one result for each id."""
     requires_uses: bool
     """Whether an answer that is said to use tools and does not ends the invocation."""
     pace: Pace | None
@@ -231,7 +233,7 @@ _TS_1_5_PACE: Final = Pace(
     returned=5,
     failed=4,
     unknown=3,
-    after_stage=4,
+    after_stage=3,
     stage_failed=2,
     attempt=0,
     own_hooks=MappingProxyType({}),
@@ -292,7 +294,6 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     cancelled_tool_retried=True,
     handler_failure=HandlerFailure.RAISED,
     result_ids_kept=False,
-    results_by_id=True,
     requires_uses=True,
     pace=_TS_1_5_PACE,
     state_filled=False,
@@ -349,7 +350,7 @@ STRANDS_TS_1_19: Final = attrs.evolve(
         returned=9,
         failed=8,
         unknown=7,
-        after_stage=5,
+        after_stage=4,
         stage_failed=3,
         attempt=2,
         own_hooks=MappingProxyType({"afterTool": 1}),
@@ -411,7 +412,6 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     cancelled_tool_retried=False,
     handler_failure=HandlerFailure.RESULT,
     result_ids_kept=False,
-    results_by_id=False,
     requires_uses=False,
     pace=None,
     state_filled=True,
@@ -431,18 +431,21 @@ STRANDS_PY_1_62: Final = StrandsProfile(
         later="EventLoopException",
         max_tokens=(
             "MaxTokensReachedException",
-            "Model stopped generating due to maximum token limit. The partial message has been added to the "
-            "conversation history. You can continue by calling the agent again. For more information see: "
-            "https://strandsagents.com/docs/user-guide/concepts/agents/agent-loop/#maxtokensreachedexception",
+            (
+                "Model stopped generating due to maximum token limit. The partial message has been added to "
+                "the conversation history. You can continue by calling the agent again. For more "
+                "information see: "
+                "https://strandsagents.com/docs/user-guide/concepts/agents/agent-loop/#maxtokensreachedexception"
+            ),
         ),
         unstructured=(
             "StructuredOutputException",
-            "The model did not produce structured output: it neither called the structured output tool nor "
-            "returned a JSON object.",
+            (
+                "The model did not produce structured output: it neither called the structured output tool "
+                "nor returned a JSON object."
+            ),
         ),
     ),
 )
 
-PROFILES: Final = {
-    profile.name: profile for profile in (STRANDS_TS_1_5, STRANDS_TS_1_19, STRANDS_PY_1_62)
-}
+PROFILES: Final = {profile.name: profile for profile in (STRANDS_TS_1_5, STRANDS_TS_1_19, STRANDS_PY_1_62)}

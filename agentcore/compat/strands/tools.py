@@ -23,7 +23,6 @@ from agentcore.compat.strands.turns import Steps
 class _Call:
     """One tool use on its way: as the hooks have it, with the tool that is to run."""
 
-    name: str
     tool_use_id: Value
     use: Value
     tool: Registered | None
@@ -44,13 +43,10 @@ class Tools:
     def run(self, use: Ref, state: Value) -> Steps[Ref]:
         """The result of a tool use, after as many attempts as hooks ask for."""
         agent, profile = self.agent, self.profile
-        name = as_text(self.store, use, "name")
-        shown = agent.copies.tool_use(use, profile.tool_use_to_hooks)
         call = _Call(
-            name=name,
             tool_use_id=field(self.store, use, "toolUseId"),
-            use=shown,
-            tool=agent.tools.get(name),
+            use=agent.copies.tool_use(use, profile.tool_use_to_hooks),
+            tool=agent.tools.get(as_text(self.store, use, "name")),
             state=state,
         )
         self._fill(state)
@@ -76,7 +72,7 @@ class Tools:
             fields: dict[str, Value] = {**own(self.store, use), "toolUseId": call.tool_use_id}
             call.use = self.store.derive(self.store.object(fields), use)
         name = as_text(self.store, call.use, "name")
-        call.tool = self.agent.tools.get(name if name != call.name else call.name)
+        call.tool = self.agent.tools.get(name)
 
     def _denied(self, call: _Call, text: str) -> Steps[tuple[Ref, bool]]:
         if self.pace is None:
@@ -117,15 +113,13 @@ class Tools:
         except Exception:
             yield from agent.jobs.pause(pace.stage_failed if pace is not None else 0)
             raise
-        yield from agent.jobs.pause(pace.after_stage - 1 if pace is not None else 0)
+        yield from agent.jobs.pause(pace.after_stage if pace is not None else 0)
         return cast("Ref", field(self.store, staged, "toolResult"))
 
     def _after(self, call: _Call, result: Ref) -> Steps[tuple[Ref, bool]]:
         """Tells the hooks of a result: theirs, and whether they want another attempt."""
         agent = self.agent
-        after = agent.event(
-            "afterTool", toolUse=call.use, toolResult=result, invocationState=call.state
-        )
+        after = agent.event("afterTool", toolUse=call.use, toolResult=result, invocationState=call.state)
         yield from agent.jobs.pause()
         yield from agent.announce(after)
         kept = cast("Ref", field(self.store, after.of, "toolResult"))

@@ -81,13 +81,11 @@ class Ops:
 
     def edit(self, by: str, op: Op, action: str, root: Place, *, copying: bool = False) -> None:
         """Makes one edit, in place or on copies of what is on the way."""
-        self._edit(by, op["op"], op["path"], root, action, op, copying=copying)
+        self.at(by, op["op"], op["path"], self._making(op, action, root, copying=copying))
 
-    def _edit(  # noqa: PLR0913 - what is said of an edit, and the edit
-        self, by: str, name: str, said: Sequence[Any], root: Place, action: str, op: Op, *, copying: bool = False
-    ) -> None:
+    def _making(self, op: Op, action: str, root: Place, *, copying: bool = False) -> Callable[[], None]:
         aimed = {**op, "path": self.scene.path_in(root, op["path"])}
-        self.at(by, name, said, lambda: edit(root, action, aimed, copying=copying))
+        return lambda: edit(root, action, aimed, copying=copying)
 
     def common(self, by: str, op: Op, root: Place) -> None:
         """An op that may stand anywhere."""
@@ -106,7 +104,7 @@ class Ops:
             self._observe(by, op, compact(op["path"]), self._look(op, root))
         elif kind == "setInvocationState":
             write = {"path": ["invocationState", op["key"]], "value": op["value"]}
-            self._edit(by, kind, ["invocationState"], root, "set", write)
+            self.at(by, kind, ["invocationState"], self._making(write, "set", root))
         else:
             self.edit(by, op, kind, self._target(op, root))
 

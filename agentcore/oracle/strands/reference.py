@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from agentcore.compat.heap import UNDEFINED, Ref, Value
+from agentcore.compat.heap import UNDEFINED, Value
 from agentcore.compat.strands.contexts import fields_of
 from agentcore.compat.strands.loop import Outcome, StrandsLoop
 from agentcore.compat.strands.profiles import PROFILES, StrandsProfile
@@ -30,7 +30,7 @@ class TooLongError(BaseException):
 
 
 class ThrownError(Exception):
-    """What a program's handler, hook, tool or model throws, under the name that it has in the SDK's language."""
+    """What a program throws, under the name that such errors have in the SDK's language."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
@@ -208,8 +208,7 @@ class Recording:
         """The field of a result that has the state of a context, where results have it."""
         if not self.profile.options_given:
             return {}
-        options = context["options"]
-        return {"invocationState": options["invocationState"] if "invocationState" in options else {}}
+        return {"invocationState": context["options"].get("invocationState", {})}
 
     def native_keys(self, stage: str, context: ObjectView) -> list[str]:
         """The fields of a context by the names that they have in the SDK."""
@@ -388,7 +387,9 @@ def _unmeasured_message(value: Any) -> Any:
     if not isinstance(value, dict) or "metadata" not in value:
         return value
     kept = _unmeasured(value["metadata"])
-    return {key: kept if key == "metadata" else item for key, item in value.items() if key != "metadata" or kept}
+    return {
+        key: kept if key == "metadata" else item for key, item in value.items() if key != "metadata" or kept
+    }
 
 
 def _unmeasured(metadata: Json) -> Json:

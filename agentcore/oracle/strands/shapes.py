@@ -296,8 +296,7 @@ class Shapes:
 
     def _first_decides(self, items: Any) -> Shape:
         first = items[0] if len(items) else None
-        is_object = isinstance(first, dict | ObjectView)
-        return self.message if is_object and "role" in first else self.block
+        return self.message if isinstance(first, dict | ObjectView) and "role" in first else self.block
 
 
 # --- edits --------------------------------------------------------------------------------------------------
@@ -324,7 +323,7 @@ def place_at(root: Place, path: Path, *, making: bool = False, copying: bool = F
         if place.live is MISSING and making and place.shape.grows and place.put is not None:
             place.put({})
             place = _within(holder, key)
-        elif copying and isinstance(place.live, View) and place.renew is not None:
+        elif copying and isinstance(place.live, ArrayView | ObjectView) and place.renew is not None:
             place.renew(place.live.copy())
             place = _within(holder, key)
     return place

@@ -1,4 +1,4 @@
-"""The structured output of programs, `{name: text}`, and what the two SDKs' validators say of anything else."""
+"""The structured output of programs, `{name: text}`, and what the SDKs' validators say of anything else."""
 
 from __future__ import annotations
 
