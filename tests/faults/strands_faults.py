@@ -53,7 +53,9 @@ IN_PROFILE: Final[Mapping[str, StrandsFault]] = MappingProxyType(
         "tools' descriptions live": StrandsFault(_NOW, "copies.tool_specs", value=CopyDepth.LIST),
         "tool input live": StrandsFault(_NOW, "tool_use_copied", value=CopyDepth.PART),
         "tool input copied in Python": StrandsFault(_PYTHON, "tool_use_copied", value=CopyDepth.DEEP),
-        "model state live again": StrandsFault(_NOW, "model_state", value=ModelState.LIVE),
+        "model state copied before the chain": StrandsFault(
+            _BEFORE, "model_state", value=ModelState.PER_CHAIN
+        ),
         "attempts go on from each other": StrandsFault(_NOW, "model_state", value=ModelState.PER_CHAIN),
         "attempts start anew in Python": StrandsFault(_PYTHON, "model_state", value=ModelState.PER_ATTEMPT),
         "answers kept at once": StrandsFault(_NOW, "answer_kept", value=Kept.AT_ONCE),
