@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from agentcore.compat.heap import UNDEFINED, Value
+from agentcore.compat.js import PackageError
 from agentcore.compat.strands.contexts import fields_of
 from agentcore.compat.strands.loop import Outcome, StrandsLoop
 from agentcore.compat.strands.profiles import PROFILES, StrandsProfile
@@ -27,14 +28,6 @@ _LOG_ENTRIES: Final = 2000
 
 class TooLongError(BaseException):
     """The run goes round and round; nothing more happens in it."""
-
-
-class ThrownError(Exception):
-    """What a program throws, under the name that such errors have in the SDK's language."""
-
-    def __init__(self, name: str, message: str) -> None:
-        super().__init__(message)
-        self.name = name
 
 
 class Recording:
@@ -172,7 +165,7 @@ class Recording:
 
     def thrown(self, message: str) -> Exception:
         """The error that a program throws."""
-        return ThrownError("Error" if self.profile.has_classes else "RuntimeError", message)
+        return PackageError("Error" if self.profile.has_classes else "RuntimeError", message)
 
     def new(self, value: Any) -> Any:
         """A live object: a view of a new cell."""
@@ -328,7 +321,8 @@ class Recording:
     def _shown_outcome(self, outcome: Outcome) -> Json:
         error = outcome.error
         if error is not None:
-            return {"error": {"type": getattr(error, "name", type(error).__name__), "message": str(error)}}
+            name = error.name if isinstance(error, PackageError) else type(error).__name__
+            return {"error": {"type": name, "message": str(error)}}
         result = self.loop.store.plain(outcome.result if outcome.result is not None else UNDEFINED)
         shown = {
             "stopReason": result["stopReason"],

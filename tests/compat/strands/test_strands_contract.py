@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import attrs
 import pytest
-from compat.strands.strands_scene import ALL, BEFORE, NOW, PYTHON, Json, op, put, says, traced, uses, wrap
 
 from agentcore.compat.depth import CopyDepth
 from agentcore.compat.strands.contract import contract
 from agentcore.compat.strands.profiles import PROFILES
 from agentcore.oracle.strands.reference import Recording
+from compat.strands.strands_scene import ALL, BEFORE, NOW, PYTHON, Json, op, put, says, traced, uses, wrap
 
 # Before, now and in Python, as measured on the packages.
 TABLE: Final = {
@@ -105,10 +105,13 @@ def test_the_result_that_an_output_handler_has_is_the_real_one(profile: str) -> 
 
 
 def _leaks(depth: CopyDepth, *path: Any) -> bool:
-    """Whether an edit at a path of the model stage's messages is in the history under a profile of one's own."""
+    """Whether an edit of the model stage's messages is in the history, if they are copied so deep."""
     profile = PROFILES[NOW]
     shallow = attrs.evolve(profile, model_copies=attrs.evolve(profile.model_copies, messages=depth))
-    history = [{"role": "user", "content": [{"text": "x"}]}, {"role": "assistant", "content": [uses(a={"b": 1})]}]
+    history = [
+        {"role": "user", "content": [{"text": "x"}]},
+        {"role": "assistant", "content": [uses(a={"b": 1})]},
+    ]
     program: Json = {"messages": history, "middleware": [wrap("model", put(*path, value="leak"))]}
     return "leak" in str(Recording(shallow, program).trace()["agentMessages"])
 
@@ -123,4 +126,4 @@ def _leaks(depth: CopyDepth, *path: Any) -> bool:
     ],
 )
 def test_each_depth_protects_what_is_new_at_it(path: tuple[Any, ...], first_depth: CopyDepth) -> None:
-    assert [depth for depth in CopyDepth if not _leaks(depth, *path)][0] is first_depth
+    assert next(depth for depth in CopyDepth if not _leaks(depth, *path)) is first_depth

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
+
 from compat.strands.strands_scene import (
     EVERY,
     LOOK,
@@ -79,9 +80,7 @@ def test_a_changed_description_is_the_tools_own_only_before() -> None:
 def test_guarded_content_of_a_system_prompt_leaks_even_now() -> None:
     edit = add("system", -1, "guardContent", "text", "qualifiers", value="leak")
     program: Json = {"system": [{"text": "be good"}, GUARDED], "middleware": [wrap("model", edit)]}
-    kept = by_profile(
-        lambda trace: trace["system"][-1]["guardContent"]["text"]["qualifiers"], **program
-    )
+    kept = by_profile(lambda trace: trace["system"][-1]["guardContent"]["text"]["qualifiers"], **program)
     assert kept == (["query", "leak"], ["query", "leak"], ["query"])
     # The caller's own objects are these in TypeScript, whose agent takes the inner object over.
     assert by_profile(lambda trace: trace["caller"]["changed"], **program) == (
@@ -113,7 +112,9 @@ def test_what_a_provider_does_to_its_messages_is_in_the_history_only_before() ->
 def test_what_a_provider_does_is_seen_by_a_second_next_in_typescript_only() -> None:
     script = [{"blocks": says("a"), "mutate": [put("messages", 0, "content", 0, "text", value="leak")]}]
     handler = wrap("model", NEXT, NEXT)
-    asked = by_profile(lambda trace: texts(trace["calls"][1]["messages"]), script=script, middleware=[handler])
+    asked = by_profile(
+        lambda trace: texts(trace["calls"][1]["messages"]), script=script, middleware=[handler]
+    )
     assert asked == (["leak"], ["leak"], ["go"])
 
 
@@ -151,7 +152,9 @@ def test_a_tool_use_that_a_hook_puts_in_is_ignored_before_and_keeps_its_id_now()
     tools = {**LOOK, "save": {"output": "saved"}}
     hooks = [hook("beforeTool", put("toolUse", value=other))]
     program: Json = {"script": [[uses()]], "tools": tools, "hooks": hooks}
-    ran = by_profile(lambda trace: (trace["toolRuns"][0]["name"], trace["toolRuns"][0]["toolUseId"]), **program)
+    ran = by_profile(
+        lambda trace: (trace["toolRuns"][0]["name"], trace["toolRuns"][0]["toolUseId"]), **program
+    )
     assert ran == (("look", "u1"), ("save", "u1"), ("save", "other"))
     answered = by_profile(
         lambda trace: trace["agentMessages"][2]["content"][0]["toolResult"]["toolUseId"], **program
@@ -244,9 +247,7 @@ def test_plain_data_is_made_into_objects_that_share_its_payloads() -> None:
 def test_a_list_of_blocks_is_the_content_of_the_message_made_of_it() -> None:
     shared = by_profile(lambda trace: trace["aliases"]["historyAndInput"], input=says("asked"))
     assert shared == ([[[0, "content"], [0]]],) * 3
-    parts = by_profile(
-        lambda trace: trace["aliases"]["historyAndInput"], input=[GUARDED], inputForm="data"
-    )
+    parts = by_profile(lambda trace: trace["aliases"]["historyAndInput"], input=[GUARDED], inputForm="data")
     inner = [[[0, "content", 0, "guardContent", "text"], [0, 0, "guardContent", "text"]]]
     assert parts == (inner, inner, [[[0, "content"], [0]]])
 

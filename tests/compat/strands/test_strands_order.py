@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
+
 from compat.strands.strands_scene import (
     ALL,
     BEFORE,
@@ -45,7 +46,14 @@ def log(trace: Json) -> list[str]:
 def test_input_wrap_and_output_run_in_this_order_whatever_was_registered_first(
     profile: str, stage: str
 ) -> None:
-    middleware = [on_output(stage), on_output(stage), wrap(stage), on_input(stage), wrap(stage), on_input(stage)]
+    middleware = [
+        on_output(stage),
+        on_output(stage),
+        wrap(stage),
+        on_input(stage),
+        wrap(stage),
+        on_input(stage),
+    ]
     trace = traced(profile, script=[[uses()]], tools=LOOK, middleware=middleware)
     ran = [entry for entry in trace["log"] if entry.startswith("mw") and "next" not in entry]
     assert [entry.split(":")[0] + entry.rsplit(":", 1)[1][:2] for entry in ran[:12]] == [
@@ -57,9 +65,7 @@ def test_input_wrap_and_output_run_in_this_order_whatever_was_registered_first(
 @EVERY
 def test_hooks_lie_outside_the_chain(profile: str) -> None:
     names = ["beforeInvocation", "messageAdded", "beforeModel", "afterModel", "afterInvocation"]
-    trace = traced(
-        profile, middleware=[wrap("model"), wrap("stream")], hooks=[hook(name) for name in names]
-    )
+    trace = traced(profile, middleware=[wrap("model"), wrap("stream")], hooks=[hook(name) for name in names])
     assert [entry for entry in log(trace) if "next" not in entry] == [
         *("hook:beforeInvocation", "mw1:stream.wrap:enter", "hook:messageAdded", "hook:beforeModel"),
         *("mw0:model.wrap:enter", "model#0", "hook:afterModel", "hook:messageAdded", "hook:afterInvocation"),
@@ -68,8 +74,15 @@ def test_hooks_lie_outside_the_chain(profile: str) -> None:
 
 @EVERY
 def test_hooks_after_something_run_in_reverse(profile: str) -> None:
-    hooks = [hook(on, op("observe", path=["x"], **{"as": name})) for on, name in
-             [("beforeModel", "b1"), ("afterModel", "a1"), ("beforeModel", "b2"), ("afterModel", "a2")]]
+    hooks = [
+        hook(on, op("observe", path=["x"], **{"as": name}))
+        for on, name in [
+            ("beforeModel", "b1"),
+            ("afterModel", "a1"),
+            ("beforeModel", "b2"),
+            ("afterModel", "a2"),
+        ]
+    ]
     trace = traced(profile, hooks=hooks)
     assert [seen["what"] for seen in trace["observations"]] == ["b1", "b2", "a2", "a1"]
 
@@ -172,9 +185,10 @@ def test_a_retry_of_a_tool_runs_it_again(profile: str) -> None:
 def test_a_cancelled_invocation_is_an_answer_that_is_announced_in_python_only() -> None:
     hooks = [hook("beforeInvocation", op("cancel")), hook("messageAdded"), hook("afterInvocation")]
     program: Json = {"hooks": hooks}
-    assert by_profile(lambda trace: texts(trace["agentMessages"]), **program) == (
-        ["invocation denied by hook"],
-    ) * 3
+    assert (
+        by_profile(lambda trace: texts(trace["agentMessages"]), **program)
+        == (["invocation denied by hook"],) * 3
+    )
     ran = ["hook:beforeInvocation", "hook:afterInvocation"]
     told = by_profile(lambda trace: trace["log"], **program)
     assert told == (ran, ran, [ran[0], "hook:messageAdded", ran[1]])
@@ -433,7 +447,10 @@ def test_uses_that_a_hook_adds_are_run_in_typescript_only() -> None:
 
 
 def test_an_answer_that_says_it_uses_tools_has_to_use_some_in_typescript() -> None:
-    program: Json = {"script": [{"blocks": says("no"), "stopReason": "toolUse"}], "hooks": [hook("afterTools")]}
+    program: Json = {
+        "script": [{"blocks": says("no"), "stopReason": "toolUse"}],
+        "hooks": [hook("afterTools")],
+    }
     assert by_profile(errors, **program) == (["Error"], ["Error"], [None])
     assert by_profile(lambda trace: "hook:afterTools" in trace["log"], **program) == (True,) * 3
     assert traced(PYTHON, **program)["agentMessages"][2]["content"] == []

@@ -1,10 +1,11 @@
-"""The model state and the invocation state: claims S4, S9 to S11, S17, S18, S25, S33, S44, S53, S70, S71, S76."""
+"""The two states: claims S4, S9 to S11, S17, S18, S25, S33, S44, S53, S70, S71 and S76."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import pytest
+
 from compat.strands.strands_scene import (
     ALL,
     EVERY,
@@ -78,7 +79,12 @@ def test_the_snapshot_is_taken_after_the_hook_and_written_back_before_the_next(p
 
 @pytest.mark.parametrize(
     "handler",
-    [wrap("model", WRITE, NEXT), wrap("model", NEXT, WRITE), on_input("model", WRITE), on_output("model", WRITE)],
+    [
+        wrap("model", WRITE, NEXT),
+        wrap("model", NEXT, WRITE),
+        on_input("model", WRITE),
+        on_output("model", WRITE),
+    ],
     ids=["before", "after", "input", "output"],
 )
 def test_a_handlers_write_is_lost_on_success_but_before(handler: Json) -> None:
@@ -222,7 +228,10 @@ def test_a_copy_of_the_state_passed_on_in_the_stream_stage_is_that_passs(profile
     handler = wrap("stream", copied("invocationState", "new", value=1))
     look = op("observe", path=["invocationState", "new"])
     trace = traced(
-        profile, **STATE, middleware=[handler], hooks=[hook("beforeModel", look), hook("afterInvocation", look)]
+        profile,
+        **STATE,
+        middleware=[handler],
+        hooks=[hook("beforeModel", look), hook("afterInvocation", look)],
     )
     assert seen(trace) == [1, None]
     assert trace["results"][0].get("invocationState", {"new": 1})["new"] == 1
@@ -253,7 +262,13 @@ def test_a_stage_without_a_state_in_its_options_gets_an_empty_one() -> None:
 
 
 def test_python_keeps_things_of_its_own_in_the_callers_state() -> None:
-    cycle = ["agent", "event_loop_cycle_id", "event_loop_cycle_span", "event_loop_cycle_trace", "request_state"]
+    cycle = [
+        "agent",
+        "event_loop_cycle_id",
+        "event_loop_cycle_span",
+        "event_loop_cycle_trace",
+        "request_state",
+    ]
     assert traced(PYTHON, **STATE)["sdkInvocationKeys"] == cycle
     tools = ["event_loop_parent_cycle_id", "messages", "model", "system_prompt", "tool_config"]
     trace = traced(PYTHON, **STATE, script=[[uses()]], tools=LOOK, system=[{"text": "a"}, {"text": "b"}])
