@@ -84,16 +84,16 @@ def test_every_profile_gives_another_trace_than_the_others_for_some_program() ->
 # --- the contract: whose objects a context has --------------------------------------------------------------
 
 
-# The SDK's own invocation state and options are nobody else's: `deep`. An empty list shares nothing: `deep`.
-# A prompt of text, a value, is a list in Python. What a handler put there itself is left out.
+# An invocation state and options that the SDK made itself are nobody else's: `deep`. What is a text, a value,
+# in TypeScript is a list in Python. Contexts in which a handler put a copy of its own are left out.
 CONTRACT: Final = {
     ("model", "messages"): ({"share"}, {"deep"}, {"deep"}),
     ("model", "system"): ({"share", "value"}, {"deep", "shallow", "value"}, {"deep"}),
-    ("model", "toolSpecs"): ({"shallow", "deep"}, {"deep"}, {"deep"}),
+    ("model", "toolSpecs"): ({"shallow"}, {"deep"}, {"deep"}),
     ("model", "toolChoice"): ({"unknown"}, {"unknown"}, {"unknown"}),
     ("model", "modelState"): ({"share"}, set(), set()),
     ("model", "invocationState"): ({"share", "deep"}, {"share", "deep"}, {"share", "deep"}),
-    ("tool", "toolUse"): ({"shallow", "deep"}, {"deep"}, {"shallow", "deep"}),
+    ("tool", "toolUse"): ({"shallow"}, {"deep"}, {"shallow"}),
     ("tool", "invocationState"): ({"share", "deep"}, {"share", "deep"}, {"share", "deep"}),
     ("stream", "args"): ({"share", "value"}, {"share", "value"}, {"share", "shallow", "deep"}),
     ("stream", "options"): ({"share", "shallow", "deep"}, {"share", "shallow", "deep"}, set()),
