@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
 from agentcore.compat.heap import Ref
-from agentcore.compat.strands.turns import Closed, Event, Jobs, Process, Promise, Step, Steps
+from agentcore.compat.strands.turns import Closed, Event, Jobs, Process, Promise, Steps, advanced
 
 Execute: TypeAlias = Callable[[Ref], Steps[Ref]]
 """Runs one tool use to its result."""
@@ -67,30 +66,15 @@ def side_by_side(uses: list[Ref], execute: Execute, results: list[Ref]) -> Steps
     running = [execute(use) for use in uses]
     found: dict[int, Ref] = {}
     ready = list(range(len(running)))
-    ended: set[int] = set()
     while ready:
-        told: deque[tuple[int, Step]] = deque()
-        for index in ready:
-            told.append((index, _advanced(running[index])))
+        got = [(index, advanced(running[index])) for index in ready]
         ready = []
-        for index, step in told:
+        for index, step in got:
             if step.error is not None:
                 raise step.error
             if step.event is not None:
                 yield step.event
                 ready.append(index)
-            elif index not in ended:
-                # The result is told of, and taken when the task has its turn again.
+            else:
                 found[index] = step.value
-                ended.add(index)
     results.extend(found[index] for index in range(len(running)))
-
-
-def _advanced(steps: Steps[Ref]) -> Step:
-    try:
-        item = next(steps)
-    except StopIteration as end:
-        return Step(value=end.value)
-    except Exception as error:  # noqa: BLE001 - raised where it is taken
-        return Step(error=error)
-    return Step(event=item if isinstance(item, Event) else None)

@@ -43,11 +43,23 @@ class Closed(BaseException):
 
 @attrs.frozen
 class Step:
-    """How far a process got: to an event, to its end with a value, or to an error."""
+    """How far a generator got: to an event, to its end with a value, to an error, or to a turn."""
 
     event: Event | None = None
     value: Any = None
     error: Exception | None = None
+    waits: bool = False
+
+
+def advanced(steps: Steps[Any]) -> Step:
+    """How far a generator gets by going on once; nowhere if it is a turn that it waits for."""
+    try:
+        item = next(steps)
+    except StopIteration as end:
+        return Step(value=end.value)
+    except Exception as error:  # noqa: BLE001 - whoever takes the step raises it
+        return Step(error=error)
+    return Step(event=item if isinstance(item, Event) else None, waits=item is TURN)
 
 
 class Promise:
@@ -196,14 +208,8 @@ class Process:
         return self.step
 
     def _resume(self) -> None:
-        try:
-            item = next(self._steps)
-        except StopIteration as end:
-            self.step.settle(Step(value=end.value))
-        except Exception as error:  # noqa: BLE001 - whoever waits is told
-            self.step.settle(Step(error=error))
+        step = advanced(self._steps)
+        if step.waits:
+            self._jobs.queue.append(self._resume)
         else:
-            if isinstance(item, Event):
-                self.step.settle(Step(event=item))
-            else:
-                self._jobs.queue.append(self._resume)
+            self.step.settle(step)

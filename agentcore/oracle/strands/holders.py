@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from agentcore.compat.views import View
-from agentcore.oracle.strands.shapes import MISSING, Place
+from agentcore.oracle.strands.shapes import MISSING, Container, Place
 
 __all__ = ["held_in", "objects_of", "shared"]
 
@@ -15,8 +15,9 @@ Path: TypeAlias = list[Any]
 
 def _visit(place: Place, path: Path, visit: Callable[[int, Path], bool]) -> None:
     """Goes over the objects at a place and inside it, outermost first, as far as `visit` says."""
-    if isinstance(place.live, View) and visit(place.live.ref.address, path):
-        for key, inner in place.shape.inside(place.live):
+    live, shape = place.live, place.shape
+    if isinstance(live, View) and isinstance(shape, Container) and visit(live.ref.address, path):
+        for key, inner in shape.inside(live):
             _visit(inner, [*path, key], visit)
 
 

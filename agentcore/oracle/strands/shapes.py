@@ -6,6 +6,7 @@ A `Shape` says whether a value of a program fits, and what lies inside the live 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +15,18 @@ import attrs
 from agentcore.compat.js import in_object_order
 from agentcore.compat.views import ArrayView, ObjectView, View
 
-__all__ = ["MISSING", "Field", "NowhereError", "Place", "Record", "Shape", "Shapes", "edit", "place_at"]
+__all__ = [
+    "MISSING",
+    "Container",
+    "Field",
+    "NowhereError",
+    "Place",
+    "Record",
+    "Shape",
+    "Shapes",
+    "edit",
+    "place_at",
+]
 
 Path: TypeAlias = Sequence[Any]
 MISSING: Final = object()
@@ -48,20 +60,25 @@ class Shape:
         """Whether a value of a program may stand here."""
         return isinstance(value, str)
 
+
+class Container(Shape, ABC):
+    """A shape that has places inside."""
+
+    @abstractmethod
     def step(self, live: Any, key: Any) -> Place | None:
         """The place under a key, None if there is none."""
-        del live, key
-        return None
 
+    @abstractmethod
     def inside(self, live: Any) -> Iterator[tuple[Any, Place]]:
         """The places inside that there is something at."""
-        del live
-        yield from ()
 
-    def element(self, live: Any, value: Any) -> Shape | None:
-        """The shape of what can be added to a list that stands here; None where no list does."""
-        del live, value
-        return None
+
+class Listing(Container):
+    """A shape that a list may have."""
+
+    @abstractmethod
+    def element(self, live: Any, value: Any) -> Shape:
+        """The shape of what can be added to the list."""
 
 
 class Word(Shape):
@@ -101,7 +118,7 @@ def _element(shape: Shape, live: Any, key: Any) -> Place | None:
     return _keyed(shape, live, index) if 0 <= index < len(live) else None
 
 
-class Json(Shape):
+class Json(Listing):
     """Any JSON value. Objects that are missing on the way to a place inside can be made."""
 
     grows = True
@@ -127,10 +144,10 @@ class Json(Shape):
                 if not self._hidden(key):
                     yield key, _keyed(_ANY, live, key)
         else:
-            for index in range(len(live) if isinstance(live, ArrayView) else 0):
+            for index in range(len(live)):
                 yield index, _keyed(_ANY, live, index)
 
-    def element(self, live: Any, value: Any) -> Shape | None:
+    def element(self, live: Any, value: Any) -> Shape:
         """Anything can be added to a list."""
         del live, value
         return _ANY
@@ -139,7 +156,7 @@ class Json(Shape):
 _ANY: Final = Json()
 
 
-class List(Shape):
+class List(Listing):
     """A list of things of one shape, which its first element may decide."""
 
     def __init__(self, of: Shape | Callable[[Any], Shape]) -> None:
@@ -161,7 +178,7 @@ class List(Shape):
         for index in range(len(live)):
             yield index, _keyed(self._shape(live), live, index)
 
-    def element(self, live: Any, value: Any) -> Shape | None:
+    def element(self, live: Any, value: Any) -> Shape:
         """The shape of the elements."""
         return self._shape(live if len(live) else [value])
 
@@ -175,7 +192,7 @@ class Field:
     fixed: bool = False
 
 
-class Record(Shape):
+class Record(Container):
     """An object with named fields. With `one`, it has exactly one of them, as a block has.
 
     `empty` says that null is nothing, as it is in the fields of a context.
@@ -212,7 +229,7 @@ class Record(Shape):
                 yield name, place
 
 
-class Either(Shape):
+class Either(Listing):
     """A text or a list; with `nothing`, null as well."""
 
     def __init__(self, items: List, *, nothing: bool) -> None:
@@ -225,14 +242,13 @@ class Either(Shape):
 
     def step(self, live: Any, key: Any) -> Place | None:
         """An element of the list."""
-        return self._items.step(live, key) if isinstance(live, ArrayView) else None
+        return self._items.step(live, key)
 
     def inside(self, live: Any) -> Iterator[tuple[Any, Place]]:
         """The elements of the list."""
-        if isinstance(live, ArrayView):
-            yield from self._items.inside(live)
+        return self._items.inside(live)
 
-    def element(self, live: Any, value: Any) -> Shape | None:
+    def element(self, live: Any, value: Any) -> Shape:
         """The shape of the list's elements."""
         return self._items.element(live, value)
 
@@ -303,10 +319,11 @@ class Shapes:
 
 
 def _within(place: Place, key: Any) -> Place:
-    found = place.shape.step(place.live, key) if isinstance(place.live, View) else None
-    if found is None:
-        raise NowhereError
-    return found
+    if isinstance(place.live, View) and isinstance(place.shape, Container):
+        found = place.shape.step(place.live, key)
+        if found is not None:
+            return found
+    raise NowhereError
 
 
 def place_at(root: Place, path: Path, *, making: bool = False, copying: bool = False) -> Place:
@@ -352,11 +369,10 @@ def edit(root: Place, action: str, op: Mapping[str, Any], *, copying: bool = Fal
 
 
 def _extend(place: Place, index: int | None, value: Any) -> None:
-    items = place.live
-    if not isinstance(items, ArrayView):
+    items, shape = place.live, place.shape
+    if not isinstance(items, ArrayView) or not isinstance(shape, Listing):
         raise NowhereError
-    of = place.shape.element(items, value)
     at = len(items) if index is None else index + len(items) if index < 0 else index
-    if of is None or not of.fits(value) or not 0 <= at <= len(items):
+    if not shape.element(items, value).fits(value) or not 0 <= at <= len(items):
         raise NowhereError
     items.insert(at, value)
