@@ -8,7 +8,7 @@ import { makeModel, makeTool } from './strands_ts_scripted.mjs';
 // The package's notes must not get among the answers.
 console.log = console.info = console.debug = console.warn = console.error;
 
-const LOG_ENTRIES = 2000;
+const LOG_ENTRIES = 400;
 
 class PathError extends Error {
   name = 'PathError';

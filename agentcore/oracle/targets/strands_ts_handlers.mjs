@@ -140,12 +140,12 @@ export class Handlers {
   }
 
   rootOfContext(stage, native) {
-    const { messages, system, toolSpecs, dictionary, toolUse, args } = this.run.shapes;
+    const { messages, system, toolSpecs, dictionary, options, toolUse, args } = this.run.shapes;
     const state = { invocationState: [dictionary] };
     const fields = {
       model: { messages: [messages], system: [system, { native: 'systemPrompt' }], toolSpecs: [toolSpecs], toolChoice: [dictionary], ...state },
       tool: { toolUse: [toolUse], ...state },
-      stream: { args: [args], options: [dictionary] },
+      stream: { args: [args], options: [options] },
     };
     return { stage, shape: record(fields[stage]), native };
   }

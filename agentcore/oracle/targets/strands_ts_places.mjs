@@ -34,6 +34,15 @@ const json = {
   },
 };
 const dictionary = { ...json, fits: isDictionary };
+// The options of an invocation, with the state of it.
+const options = {
+  ...dictionary,
+  fits: (value) => isDictionary(value) && (value.invocationState === undefined || isDictionary(value.invocationState)),
+  step(native, key) {
+    const place = json.step(native, key);
+    return place && key === 'invocationState' ? { ...place, shape: dictionary } : place;
+  },
+};
 // Without what the SDK measures; where nothing else is, nothing is shown.
 const metadata = { ...dictionary, show: ({ usage, metrics, ...others }) => (Object.keys(others).length > 0 ? json.show(others) : undefined) };
 
@@ -141,7 +150,7 @@ export function shapes(sdk) {
   const systemBlocks = list(block({ text, cachePoint, guardContent: guard }, classes));
   const spec = record({ name: [text], description: [text], inputSchema: [json] });
   return {
-    text, json, dictionary, messages, message, toolUse, blocks, systemBlocks,
+    text, json, dictionary, options, messages, message, toolUse, blocks, systemBlocks,
     block: blocks.element([], undefined),
     toolResult: record(resultFields, (made) => new sdk.ToolResultBlock(made)),
     toolSpecs: list(spec),

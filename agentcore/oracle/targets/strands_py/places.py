@@ -426,9 +426,11 @@ def edit(root: Place, action: str, op: Edit, *, copying: bool = False) -> None:
             raise NowhereError
         place.drop()
     else:
+        # Where the SDK has one more object on the way, a copy of it is put, too.
+        put = place.renew if copying else place.put
         if place.put is None or not place.shape.fits(op.get("value")):
             raise NowhereError
-        place.put(place.shape.make(op.get("value")))
+        put(place.shape.make(op.get("value")))
 
 
 def _extend(place: Place, index: int | None, value: Any) -> None:

@@ -29,7 +29,7 @@ from strands.types.events import ModelStopReason, ToolResultEvent
 from scripted import Json, ProgramTool, ScriptedModel, spoken, stop_reason_of
 
 MODEL_CALLS = 25
-LOG_ENTRIES = 2000
+LOG_ENTRIES = 400
 STAGE_NAMES = {"InvokeModelStage": "model", "ExecuteToolStage": "tool", "AgentStreamStage": "stream"}
 STAGES: dict[str, Any] = {"model": InvokeModelStage, "tool": ExecuteToolStage, "stream": AgentStreamStage}
 RESULTS: dict[str, Any] = {"model": InvokeModelResult, "tool": ExecuteToolResult, "stream": AgentStreamResult}
