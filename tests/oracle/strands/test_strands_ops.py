@@ -331,6 +331,16 @@ def test_the_message_whose_tools_run_is_the_agents_though_it_is_in_no_history_ye
     assert shown == (live, {"mode": "deep"}, live)
 
 
+@pytest.mark.parametrize(
+    "edit", [put("invocationState", value=7), put("options", value={"invocationState": 7})]
+)
+def test_the_state_in_the_options_is_an_object(edit: Json) -> None:
+    for profile in (BEFORE, NOW):
+        assert traced(profile, middleware=[wrap("stream", edit)])["pathErrors"][0]["path"] == edit["path"]
+    kept = traced(NOW, options={"a": [1]}, middleware=[wrap("stream", put("options", "a", 0, value=2))])
+    assert kept["caller"]["options"] == {"a": [2]}
+
+
 @EVERY
 def test_arguments_may_be_replaced_by_what_else_they_may_be(profile: str) -> None:
     value: Any = [{"role": "user", "content": says("other")}]
@@ -351,17 +361,25 @@ def test_arguments_may_be_a_text_or_blocks_in_typescript_only() -> None:
 
 
 @EVERY
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [([[uses()]] * 30, "26"), ([], "2001")],
-)
-def test_a_run_that_goes_round_and_round_has_no_trace(profile: str, script: list[Any], said: str) -> None:
-    forever = [hook("afterModel", op("retry", when=list(range(2000))))] if not script else []
-    handler = [wrap("model", op("shortCircuit"))] if not script else []
-    trace = traced(profile, script=script, tools=LOOK, hooks=forever, middleware=handler)
-    assert trace["driverError"].startswith("TooLong: more than")
-    assert said in {"26", "2001"}
+def test_a_run_that_asks_the_model_too_often_has_no_trace(profile: str) -> None:
+    trace = traced(profile, script=[[uses()]] * 30, tools=LOOK)
+    assert trace["driverError"] == "TooLong: more than 25 model calls"
     assert "results" not in trace
+
+
+@EVERY
+def test_a_run_that_goes_round_and_round_has_no_trace(profile: str) -> None:
+    again = hook("afterModel", op("retry", when=list(range(1000))))
+    trace = traced(profile, hooks=[again], middleware=[wrap("model", op("shortCircuit"))])
+    assert trace["driverError"] == "TooLong: more than 400 entries of the log"
+
+
+def test_hooks_of_what_is_streamed_are_none_of_pythons() -> None:
+    hooks = [hook("beforeModel"), hook("contentBlock"), hook("modelDelta")]
+    assert traced(PYTHON, hooks=hooks) == {
+        "id": "test",
+        "unsupported": "there is no hook contentBlock in Python",
+    }
 
 
 def test_json_is_written_as_both_languages_write_it() -> None:

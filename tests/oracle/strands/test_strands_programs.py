@@ -9,6 +9,7 @@ from hypothesis.strategies import DrawFn
 
 from agentcore.oracle.choices import RandomChoices
 from agentcore.oracle.program import check_program, parse_program
+from agentcore.oracle.strands.family import FAMILY, TRAITS
 from agentcore.oracle.strands.features import feature_names, features, statistics
 from agentcore.oracle.strands.program import check, handlers_of, to_line
 from agentcore.oracle.strands.programs import Traits, random_program
@@ -76,6 +77,15 @@ def test_what_a_profile_lacks_does_not_occur_in_its_programs() -> None:
 def test_those_that_ran_as_they_were_meant_to_are_counted_if_somebody_knows() -> None:
     assert statistics(10, NOW, alive=lambda program: program["id"] < "seed-4")["alive"] == 4
     assert "alive" not in statistics(10, NOW)
+
+
+@pytest.mark.parametrize("profile", FAMILY.profiles)
+def test_most_programs_run_to_their_end_as_they_were_meant_to(profile: str) -> None:
+    def alive(program: Json) -> bool:
+        trace = FAMILY.trace(program, profile)
+        return "driverError" not in trace and not any("error" in result for result in trace["results"])
+
+    assert statistics(200, TRAITS[profile], alive=alive)["alive"] > 140
 
 
 def marks_of(value: Any) -> list[str]:
