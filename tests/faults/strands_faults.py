@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -13,10 +13,13 @@ from agentcore.compat.strands.profiles import (
     PROFILES,
     HandlerFailure,
     Kept,
+    ModelCopies,
     ModelState,
     StrandsProfile,
 )
 from faults.js_faults import JsFault
+
+_T = TypeVar("_T", StrandsProfile, ModelCopies)
 
 _BEFORE: Final = "strands-ts@1.5.0"
 _NOW: Final = "strands-ts@1.19.0"
@@ -40,7 +43,7 @@ class StrandsFault:
         return attrs.evolve(right, model_copies=_changed(right.model_copies, name, self.value))
 
 
-def _changed(right: Any, name: str, value: Any) -> Any:
+def _changed(right: _T, name: str, value: Any) -> _T:
     assert getattr(right, name) != value, "this would be no fault"
     return attrs.evolve(right, **{name: value})
 
