@@ -128,20 +128,18 @@ class Models:
         return error if name is None else PackageError(name, str(error))
 
     def _streamed(self, answer: Answer, state: Value) -> Steps[None]:
-        """Makes the blocks of an answer, and tells hooks of them where there are such hooks."""
-        agent = self.agent
-        told = any(agent.hooks[name] for name in ("modelDelta", "contentBlock"))
-        yield from self._pieces(told * 1, state)
+        """Makes the blocks of an answer, and tells hooks of what comes."""
+        yield from self._told("modelDelta", state)
         for block in answer.blocks:
-            yield from self._pieces(told * (2 + deltas(block)), state)
+            yield from self._told("modelDelta", state, times=2 + deltas(block))
             made = answer.make(block)
-            if told:
-                yield agent.event("contentBlock", block=made or UNDEFINED, invocationState=state)
-        yield from self._pieces(told * 1, state)
+            yield from self._told("contentBlock", state, block=UNDEFINED if made is None else made)
+        yield from self._told("modelDelta", state)
 
-    def _pieces(self, number: int, state: Value) -> Steps[None]:
-        for _ in range(number):
-            yield self.agent.event("modelDelta", invocationState=state)
+    def _told(self, name: str, state: Value, *, times: int = 1, block: Value = UNDEFINED) -> Steps[None]:
+        if self.profile.streams_told and self.agent.hooks[name]:
+            for _ in range(times):
+                yield self.agent.event(name, block=block, invocationState=state)
 
     def _request(self, ctx: Ref, model_state: Value, *, forced: bool) -> Ref:
         store = self.store

@@ -205,6 +205,8 @@ class StrandsProfile:
 
     # Hooks.
     hooks_run: HooksRun
+    streams_told: bool
+    """Whether hooks hear of what a model streams."""
     state_with_messages: bool
     """Whether hooks that are told of a message get the invocation state with it."""
     denial_announced: bool
@@ -288,6 +290,7 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     structured_from_text=False,
     structured_specs_only=False,
     hooks_run=HooksRun.ON_ITS_WAY_OUT,
+    streams_told=True,
     state_with_messages=True,
     denial_announced=False,
     hook_tool_use=HookToolUse.IGNORED,
@@ -406,6 +409,7 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     structured_from_text=True,
     structured_specs_only=True,
     hooks_run=HooksRun.AT_ONCE,
+    streams_told=False,
     state_with_messages=False,
     denial_announced=True,
     hook_tool_use=HookToolUse.TAKEN,

@@ -23,7 +23,7 @@ __all__ = ["Recording", "trace"]
 Json: TypeAlias = dict[str, Any]
 
 _MODEL_CALLS: Final = 25
-_LOG_ENTRIES: Final = 2000
+_LOG_ENTRIES: Final = 400
 
 
 class TooLongError(BaseException):
@@ -74,7 +74,7 @@ class Recording:
     def _context_shapes(self) -> Mapping[str, Shape]:
         shapes = self.shapes
         state = {"invocationState": Field(shapes.state)}
-        options = {"options": Field(shapes.dictionary)} if self.profile.options_given else state
+        options = {"options": Field(shapes.options)} if self.profile.options_given else state
         fields = {
             "model": {
                 "messages": Field(shapes.messages),
@@ -401,6 +401,13 @@ def _ordered(value: Any) -> str:
     return compact(value)
 
 
+_STREAMED: Final = frozenset({"modelDelta", "contentBlock"})
+
+
 def trace(program: Mapping[str, Any], profile: str) -> Json:
-    """The trace of a program under a profile."""
-    return Recording(PROFILES[profile], program).trace()
+    """The trace of a program under a profile; or what the profile's SDK lacks for it."""
+    chosen = PROFILES[profile]
+    lacking = [hook["on"] for hook in program.get("hooks", ()) if hook["on"] in _STREAMED]
+    if lacking and not chosen.streams_told:
+        return {"id": program.get("id"), "unsupported": f"there is no hook {lacking[0]} in Python"}
+    return Recording(chosen, program).trace()

@@ -156,6 +156,25 @@ class Json(Listing):
 _ANY: Final = Json()
 
 
+class Options(Json):
+    """The options of an invocation, in which the state is that of the invocation."""
+
+    def __init__(self, state: Shape) -> None:
+        super().__init__(dictionary=True)
+        self._state = state
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is an object, and the state in it one too."""
+        return super().fits(value) and self._state.fits(value.get("invocationState", {}))
+
+    def step(self, live: Any, key: Any) -> Place | None:
+        """Any key; what stands under that of the state has its shape."""
+        place = super().step(live, key)
+        if place is None or key != "invocationState":
+            return place
+        return attrs.evolve(place, shape=self._state)
+
+
 class List(Listing):
     """A list of things of one shape, which its first element may decide."""
 
@@ -271,6 +290,7 @@ class Shapes:
         measured = _MEASURES.__contains__ if state_filled else (lambda _: False)
         self.text, self.json, self.dictionary = text, json, Json(dictionary=True)
         self.state = Json(dictionary=True, hidden=hidden)
+        self.options = Options(self.state)
         self.tool_use = Record({"name": Field(text), "toolUseId": Field(text), "input": Field(json)})
         result_block = Record({"text": Field(text), "json": Field(json)}, one=True)
         self.tool_result = Record(

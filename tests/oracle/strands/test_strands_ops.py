@@ -13,6 +13,7 @@ from compat.strands.strands_scene import (
     LOOK,
     NEXT,
     NOW,
+    PYTHON,
     Json,
     add,
     by_profile,
