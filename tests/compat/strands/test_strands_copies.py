@@ -307,3 +307,11 @@ def test_a_name_that_no_tool_can_have_is_replaced_for_the_provider(profile: str)
     trace = traced(profile, messages=history)
     assert trace["calls"][0]["messages"][0]["content"][0]["toolUse"]["name"] == "INVALID_TOOL_NAME"
     assert trace["agentMessages"][0]["content"][0]["toolUse"]["name"] == "bad name"
+
+
+def test_a_tool_result_given_as_data_shares_its_json_only() -> None:
+    result = {"toolUseId": "x", "status": "success", "content": [{"json": {"a": 1}}, {"text": "b"}]}
+    given = [{"role": "user", "content": [{"toolResult": result}]}]
+    shared = by_profile(lambda trace: trace["aliases"]["historyAndInput"], input=given, inputForm="data")
+    inner = ["content", 0, "toolResult", "content", 0, "json"]
+    assert shared[:2] == ([[[0, *inner], [0, 0, *inner]]],) * 2

@@ -179,6 +179,12 @@ def test_a_retry_of_a_tool_runs_it_again(profile: str) -> None:
     assert trace["agentMessages"][2]["content"][0]["toolResult"]["content"] == says("two")
 
 
+@EVERY
+def test_what_follows_a_stop_is_skipped_but_the_stage_runs(profile: str) -> None:
+    trace = traced(profile, middleware=[wrap("model", op("stop"), THROW)])
+    assert texts(trace["agentMessages"]) == ["go", "(end)"]
+
+
 # ---------------------------------------------------------------- what hooks cancel
 
 
@@ -303,6 +309,11 @@ def test_the_hook_after_an_invocation_runs_whatever_failed(profile: str) -> None
     trace = traced(profile, hooks=hooks)
     assert trace["log"] == ["hook:messageAdded", "hook:afterInvocation"]
     assert trace["results"][0]["error"]["message"] == "broken"
+
+
+def test_a_hook_that_fails_at_the_answers_message_is_an_error_of_the_loop_in_python() -> None:
+    hooks = [hook("messageAdded", op("throw", when=1))]
+    assert by_profile(errors, hooks=hooks) == (["Error"], ["Error"], ["EventLoopException"])
 
 
 def test_a_hook_that_fails_before_an_invocation_ends_it_at_once() -> None:

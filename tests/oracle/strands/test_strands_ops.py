@@ -272,6 +272,12 @@ def test_an_observation_says_what_is_there_in_the_form_of_programs(profile: str)
     assert trace["observations"][1]["what"] == '["messages",0]'
 
 
+@EVERY
+def test_who_holds_a_tool_choice_is_not_known(profile: str) -> None:
+    trace = edited(profile, put("toolChoice", "tool", value={"name": "look"}), op("identity"))
+    assert trace["identity"][0]["fields"]["toolChoice"] == {"mode": "unknown"}
+
+
 def test_measures_alone_are_no_metadata() -> None:
     handler = on_output("model", put("message", "metadata", value={"usage": {"n": 1}}))
     look = hook("afterModel", op("observe", path=["message"]), op("observe", path=["message", "metadata"]))
