@@ -121,10 +121,3 @@ QUIET: Final = settings(
 
 def test_hypothesis_shrinks_to_the_simplest_program() -> None:
     assert find(drawn(), lambda _: True, settings=QUIET) == {"id": "a", "script": [[{"text": "#1"}]]}
-
-
-def test_hypothesis_shrinks_a_hook_to_one_op_of_a_run_with_one_answer() -> None:
-    found = find(drawn(), lambda program: "hooks" in program, settings=QUIET)
-    assert not {*found} & {"middleware", "tools", "inputs", "executor", "structuredOutput"}
-    assert [len(entry) for entry in found["script"]] == [1]
-    assert [len(hook["ops"]) for hook in found["hooks"]] == [1]
