@@ -15,6 +15,7 @@ from agentcore.content import (
     ContentPart,
     GeneratedText,
 )
+from agentcore.differences import Difference
 from agentcore.effects import (
     ApprovalsNeeded,
     Cancelled,
@@ -55,7 +56,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.rules import Difference, Rule
+from agentcore.rules import Rule
 from agentcore.run import Failed, Run, give, start
 from agentcore.usage import Usage
 from agentcore.values import JsonValue, freeze, thaw, vector

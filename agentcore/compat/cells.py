@@ -8,6 +8,7 @@ cell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal, NoReturn, TypeAlias
@@ -103,6 +104,12 @@ class ErrorCell(ObjectCell):
     __slots__ = ()
 
 
+class DateCell(ObjectCell):
+    """The slots of a date: `time`, in milliseconds since 1970. It is shown as ISO text."""
+
+    __slots__ = ()
+
+
 class StepCell(ObjectCell):
     """The slots of a step result, which also answers `text`, `toolCalls` and more, computed when read."""
 
@@ -171,6 +178,15 @@ class Heap:
 def keyed(cell: Cell) -> Iterable[tuple[str | int, Slot]]:
     """The slots of a cell with their keys."""
     return cell.items() if isinstance(cell, ObjectCell) else enumerate(cell)
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def iso_text(time: Any) -> str:
+    """The text of a moment in milliseconds since 1970, as JSON has it (`Date.prototype.toISOString`)."""
+    moment = _EPOCH + timedelta(milliseconds=time)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # JavaScript has one kind of number: integers above 2**53 are rounded, and 1.0 is 1.

@@ -15,6 +15,7 @@ from agentcore.compat.cells import (
     Cell,
     CopyingStepCell,
     DataCloneError,
+    DateCell,
     DepthError,
     ErrorCell,
     Function,
@@ -26,6 +27,7 @@ from agentcore.compat.cells import (
     StepCell,
     Undefined,
     Value,
+    iso_text,
     keyed,
     number,
     ref_to,
@@ -38,6 +40,7 @@ __all__ = [
     "Cell",
     "CopyingStepCell",
     "DataCloneError",
+    "DateCell",
     "DepthError",
     "ErrorCell",
     "Function",
@@ -51,6 +54,7 @@ __all__ = [
     "Store",
     "Undefined",
     "Value",
+    "iso_text",
     "keyed",
     "number",
 ]
@@ -296,6 +300,9 @@ class Store:
         printed, printed_in, levels = self._printed, self._printed_in, self._levels
         printed[address] = _PRINTING
         cell = self.cells[address]
+        if type(cell) is DateCell:
+            printed[address], levels[address] = iso_text(cell["time"]), 0
+            return printed[address]
         level = 0
         # Scalars are copied with their container, in one go.
         shown: Any = list(cell) if isinstance(cell, tuple) else dict(cell)
@@ -325,8 +332,10 @@ class Store:
             return {"cycle": len(above) - above[slot.address]}
         if len(above) > DEEPEST:
             raise DepthError
-        above[slot.address] = len(above)
         cell = self.cells[slot.address]
+        if type(cell) is DateCell:
+            return iso_text(cell["time"])
+        above[slot.address] = len(above)
         shown: Any = list(cell) if isinstance(cell, tuple) else dict(cell)
         for key, item in keyed(cell):
             if isinstance(item, Ref):
@@ -422,7 +431,7 @@ def _not_function(slot: Slot) -> Slot:
 def _cloned(cell: ObjectCell) -> tuple[type[ObjectCell], Mapping[str, Slot]]:
     """The kind of a cell's clone, and the fields that are cloned."""
     if not isinstance(cell, ErrorCell):
-        return ObjectCell, cell
+        return DateCell if isinstance(cell, DateCell) else ObjectCell, cell
     name = cell.get("name")
     kept: dict[str, Slot] = {"name": name if name in _ERROR_NAMES else "Error"}
     return ErrorCell, kept | ({"message": cell["message"]} if "message" in cell else {})

@@ -66,6 +66,10 @@ def _none_else(_: Any) -> tuple[Any, ...]:
     return ()
 
 
+def _any_program(_: Json) -> bool:
+    return True
+
+
 @attrs.frozen(kw_only=True)
 class Shrinking:
     """What there is to know of a format where its programs are made smaller.
@@ -74,7 +78,8 @@ class Shrinking:
     alike are another program, and seldom a simpler one to read. `measure` is what a smaller program has less
     of before it has fewer characters. `edits` are tried in this order, after whole fields have been taken out
     and before everything else that stands in something. `merged` is what a value may become that is said with
-    less.
+    less. A program that is not `within` what implementations are compared on is not smaller: it may show
+    something else that nobody was looking for.
     """
 
     required: Collection[str]
@@ -82,6 +87,7 @@ class Shrinking:
     measure: Callable[[Json], tuple[int, ...]]
     edits: tuple[Edits, ...] = ()
     merged: Callable[[Any], Iterable[Any]] = _none_else
+    within: Callable[[Json], bool] = _any_program
 
 
 def _error(program_id: Any, name: str, message: str) -> Json:
@@ -133,6 +139,7 @@ _PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
         *(f"ai-sdk-{version}/{path}" for version in (6, 7) for path in ("stream", "generate")),
     ),
     "strands": ("strands-ts@1.5.0", "strands-ts@1.19.0", "strands-py@1.62.0"),
+    "mastra": ("mastra@1.71.0",),
 }
 
 PROFILE_NAMES: Final = tuple(name for names in _PROFILES.values() for name in names)

@@ -23,6 +23,16 @@ def _any_of(schema_path: Sequence[str], _: Any) -> Explanation:
     return "", f"is none of what may stand here ({'/'.join(schema_path)})"
 
 
+def _followed(value: Any, keys: Sequence[Any]) -> tuple[str, Any]:
+    """A place as a text, and what stands there."""
+    path = ""
+    for key in keys:
+        # The validator takes a name such as "0" for an index.
+        path += f"[{key}]" if isinstance(value, list) else f".{key}"
+        value = value[key] if isinstance(value, list) else value[str(key)]
+    return path, value
+
+
 class ProgramSchema:
     """A schema of `agentcore/schemas`.
 
@@ -62,12 +72,9 @@ class ProgramSchema:
 
     def _explained(self, validator: jsonschema_rs.Validator, value: Any) -> Explanation:
         error = next(iter(validator.iter_errors(value)))
-        path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in error.instance_path)
+        path, place = _followed(value, error.instance_path)
         if not isinstance(error.kind, jsonschema_rs.ValidationErrorKind.AnyOf):
             return path, self._reason(error)
-        place = value
-        for key in error.instance_path:
-            place = place[key]
         below, reason = self._choice([str(key) for key in error.schema_path], place)
         return path + below, reason
 

@@ -62,7 +62,7 @@ def _worth_trying(candidate: Json, smallest: Json, family: Family, tried: set[st
         family.require(candidate)
     except BadProgram:
         return False
-    return size(candidate, family) < size(smallest, family)
+    return family.shrinking.within(candidate) and size(candidate, family) < size(smallest, family)
 
 
 # --- edits: a pass asks each time for the smallest program, which changes when an edit is kept --------------

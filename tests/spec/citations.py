@@ -8,12 +8,14 @@ from typing import Final
 
 from agentcore.oracle.examples import Example, examples
 from agentcore.oracle.vectors import Vector, load
-from spec.requirements import SPEC
+from spec.requirements import SPEC, families
 
 EXAMPLES: Final[tuple[Example, ...]] = tuple(
     example for file in sorted(SPEC.rglob("*.md")) for example in examples(file)
 )
-VECTORS: Final[tuple[Vector, ...]] = tuple(load(SPEC / "vectors"))
+VECTORS: Final[tuple[Vector, ...]] = tuple(
+    vector for vector in load(SPEC / "vectors") if vector.family.name in families()
+)
 
 
 def named(example: Example) -> str:

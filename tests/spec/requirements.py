@@ -1,5 +1,8 @@
 """All requirements by name: rules, differences, and what profiles decide.
 
+A family is in the specification once it has a page there (`spec/profiles`). Until then its vectors cite
+claims, and show by them what its profiles decide.
+
 Rules are members of the `Requirement` enums in modules named `rules`. A profile family is a package of
 `agentcore.compat` with a module `profiles`, whose PROFILES are values of one class: each of its fields but
 `name` and `package` is a requirement, and the text under the field is its statement.
@@ -64,12 +67,17 @@ def rules() -> Mapping[str, Requirement]:
 def families() -> Mapping[str, ProfileFamily]:
     """The profile families, by name."""
     found = (module for module in _modules(compat, "profiles") if hasattr(module, "PROFILES"))
-    made = (_family(module) for module in found)
+    stated = (module for module in found if (SPEC / "profiles" / f"{_name_of(module)}.md").exists())
+    made = (_family(module) for module in stated)
     return {family.name: family for family in made}
 
 
+def _name_of(module: Any) -> str:
+    return str(module.__name__.split(".")[-2]).replace("_", "-")
+
+
 def _family(module: Any) -> ProfileFamily:
-    name = module.__name__.split(".")[-2].replace("_", "-")
+    name = _name_of(module)
     profiles = module.PROFILES
     kind = type(next(iter(profiles.values())))
     title = (inspect.getdoc(kind) or name).splitlines()[0].rstrip(".")

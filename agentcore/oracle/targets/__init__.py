@@ -50,6 +50,10 @@ _STRANDS_TS: Final = (
 _STRANDS_PY: Final = tuple(
     f"strands_py/{module}.py" for module in ("holders", "live", "places", "run", "scripted")
 )
+_MASTRA: Final = (
+    *("lines.mjs", "ops.mjs", "mastra.mjs"),
+    *("mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
+)
 
 TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
@@ -73,6 +77,12 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
             folder="strands_py",
             files=_STRANDS_PY,
             installer="pip",
+        ),
+        "mastra@1.71.0": Target(
+            profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71", files=_MASTRA
+        ),
+        "mastra@1.0.4": Target(
+            profile="mastra@1.0.4", package="@mastra/core@1.0.4", folder="mastra_1_0", files=_MASTRA
         ),
     }
 )

@@ -36,7 +36,7 @@ function deepFreeze(value, seen = new Set()) {
   return Object.freeze(value);
 }
 
-export { deepFreeze };
+export { deepFreeze, Nowhere, slot };
 
 export class Ops {
   constructor({ makeModel }) {

@@ -1,0 +1,99 @@
+"""What processors are given: the arguments by the package's names, and the message list with its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from agentcore.compat.heap import UNDEFINED, Value
+from agentcore.compat.mastra.errors import TripWire
+from agentcore.compat.mastra.message_list import MessageList
+from agentcore.compat.views import ArrayView, Desk
+
+
+class ListHandle:
+    """A message list in the hands of a processor; two of one list are equal."""
+
+    def __init__(self, desk: Desk, target: MessageList) -> None:
+        self.desk = desk
+        self.target = target
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListHandle) and other.target is self.target
+
+    def __hash__(self) -> int:
+        return id(self.target)
+
+    @property
+    def messages(self) -> ArrayView:
+        """The list's own array of messages."""
+        return self.desk.view(self.target.messages, ("list",))  # type: ignore[no-any-return]
+
+    @property
+    def system_messages(self) -> list[Any]:
+        """All system messages, those with a tag last."""
+        return [self.desk.view(message, ("list", "system")) for message in self.target.all_system()]
+
+    def add(self, messages: Any, source: Any = UNDEFINED) -> None:
+        """Adds messages of any form with a source: "input", "response", "context" or "memory"."""
+        self.target.add(self._slot(messages), self._slot(source))
+
+    def add_system(self, messages: Any, tag: Any = UNDEFINED) -> None:
+        """Adds system messages, under a tag if one is given."""
+        self.target.add_system(self._slot(messages), self._slot(tag))
+
+    def replace_all_system_messages(self, messages: Any = UNDEFINED) -> None:
+        """Puts these in place of the system messages without a tag."""
+        self.target.replace_system(self._slot(messages))
+
+    def clear_system_messages(self, tag: Any = UNDEFINED) -> None:
+        """Takes out the system messages of a tag, or those without."""
+        self.target.clear_system(self._slot(tag))
+
+    def remove_by_ids(self, ids: Any) -> None:
+        """Takes the messages of some ids out."""
+        self.target.remove(list(ids))
+
+    def clear_all(self) -> None:
+        """Takes all messages out."""
+        self.target.clear()
+
+    def clear_input(self) -> None:
+        """Takes the input's messages out."""
+        self.target.clear_source("input")
+
+    def clear_response(self) -> None:
+        """Takes the agent's messages out."""
+        self.target.clear_source("response")
+
+    def _slot(self, value: Any) -> Any:
+        return self.desk.slot(value)
+
+
+class Arguments(Mapping[str, Any]):
+    """The arguments of a processor by their names, as views; `message_list` is `messageList`."""
+
+    def __init__(
+        self, desk: Desk, processor_id: str, target: MessageList, values: Mapping[str, Value]
+    ) -> None:
+        self.desk = desk
+        self.processor_id = processor_id
+        self.message_list = ListHandle(desk, target)
+        self._values = {name: value for name, value in values.items() if value is not UNDEFINED}
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "messageList":
+            return self.message_list
+        return self.desk.view(self._values[name], (self.processor_id, name))
+
+    def __iter__(self) -> Iterator[str]:
+        yield "messageList"
+        yield from self._values
+
+    def __len__(self) -> int:
+        return len(self._values) + 1
+
+    def abort(self, reason: str | None = None, options: Any = None) -> NoReturn:
+        """Ends the run with a tripwire; `options` may have `retry` and `metadata`."""
+        told = reason or f"Tripwire triggered by {self.processor_id}"
+        raise TripWire(told, {} if options is None else options, self.processor_id)

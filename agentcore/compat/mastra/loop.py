@@ -1,0 +1,447 @@
+"""Mastra's agent loop on an explicit heap: cells alias as the real objects do.
+
+The order of things is that of @mastra/core 1.71.0; where versions differ, a field of the profile decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from agentcore.compat.heap import UNDEFINED, Ref, Slot, StepCell, Store, Value
+from agentcore.compat.js import PackageError, elements, fields, get, is_nullish, or_else
+from agentcore.compat.mastra import tools as tooling
+from agentcore.compat.mastra.answers import Answered, answered
+from agentcore.compat.mastra.clock import Clock, date
+from agentcore.compat.mastra.conversion import prompt
+from agentcore.compat.mastra.errors import CallerError, MastraError, TripWire
+from agentcore.compat.mastra.intake import FORMAT, tool_name
+from agentcore.compat.mastra.message_list import MessageList
+from agentcore.compat.mastra.models import Fallback, Models
+from agentcore.compat.mastra.outcome import Outcome, Tripwire
+from agentcore.compat.mastra.processors import Fields, Processors
+from agentcore.compat.mastra.profiles import MastraProfile
+from agentcore.compat.mastra.settings import Settings
+from agentcore.compat.mastra.step_content import response_messages, step_content
+from agentcore.compat.views import Desk
+
+AGENT_ID = "agent"
+_OPTIONS = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
+_NOT_SENT = ("maxRetries", "headers", "timeout")
+
+
+class ModelCallError(Exception):
+    """The last model failed; `original` is what it raised."""
+
+    def __init__(self, original: Exception) -> None:
+        super().__init__(str(original))
+        self.original = original
+
+
+@attrs.define
+class _Step:
+    """A step on its way: what the model was asked with, and what it answered."""
+
+    fields: Fields
+    answered: Answered
+    early: Mapping[Slot, tooling.Answer]
+
+
+class MastraLoop:
+    """One call of `generate` or `stream`."""
+
+    def __init__(self, profile: MastraProfile, settings: Settings, desk: Desk | None = None) -> None:
+        self.profile = profile
+        self.settings = settings
+        self.desk = desk if desk is not None else Desk(Store())
+        self.store = self.desk.store
+        self.clock = Clock()
+        self.list = MessageList(self.store, self.clock)
+        self.models = Models(self.desk)
+        self.outcome = Outcome()
+        own = {**settings.options, "messages": settings.messages, "context": settings.context}
+        self.caller = self.store.object({name: self.store.load(value) for name, value in own.items()})
+        self.options = {name: get(self.store, self.caller, name) for name in _OPTIONS}
+        self.fallbacks = self._fallbacks()
+        self.first_fallback = 0
+        self.tools = tooling.built(self.store, settings.tools)
+        self.steps = self.store.array(())
+        self.message_id = self.clock.draw_id()
+        self.texts: list[str] = []
+        self.shown_calls: set[Value] = set()
+        given = settings.call_processors
+        self.processors = Processors(
+            self.list,
+            self.models,
+            settings.processors if given is None else given,
+            settings.prepare_step or settings.default_prepare_step,
+            AGENT_ID,
+        )
+
+    def _fallbacks(self) -> list[Fallback]:
+        settings = self.settings
+        retries, configured = settings.max_retries or 0, settings.max_retries is not None
+        return [
+            Fallback(self.models.wrap(model), retries, configured)
+            for model in (settings.model, *settings.fallback_models)
+        ]
+
+    def _chunk(self, *kinds: str) -> None:
+        for kind in kinds:
+            if self.outcome.chunks[-1:] != [kind]:
+                self.outcome.chunks.append(kind)
+
+    # ---------------------------------------------------------------- the call
+
+    def run(self) -> Outcome:
+        """Runs to the end. Never raises what the real package would report: see the outcome."""
+        try:
+            self._prepare()
+        except TripWire as wire:
+            self._tripped(wire)
+            return self.outcome
+        except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
+            self._prepare_failed(error)
+            return self.outcome
+        self._chunk("start")
+        try:
+            self._loop()
+        except TripWire as wire:
+            self._tripped(wire)
+        except ModelCallError as failed:
+            self._chunk("step-finish", "finish")
+            self.outcome.error = CallerError.of(failed.original)
+        except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
+            self._chunk("error")
+            self.outcome.error = CallerError.through_json(error)
+        return self.outcome
+
+    def _prepare(self) -> None:
+        settings, store = self.settings, self.store
+        instructions = store.load(settings.instructions)
+        if instructions:
+            self._add_system(instructions, UNDEFINED)
+        self.list.add(get(store, self.caller, "context"), "context")
+        system = store.load(settings.system)
+        if system:
+            self._add_system(system, "user-provided")
+        self.list.add(get(store, self.caller, "messages"), "input")
+        try:
+            self.processors.run_input()
+        except MastraError as error:
+            told = f"[Agent:{AGENT_ID}] - Input processor error"
+            raise MastraError("AGENT_INPUT_PROCESSOR_ERROR", told, cause=CallerError.of(error)) from error
+
+    def _add_system(self, content: Slot, tag: Value) -> None:
+        listed = elements(self.store, content) if _is_array(self.store, content) else (content,)
+        for message in listed:
+            self.list.add_system(message, tag)
+
+    def _prepare_failed(self, error: Exception) -> None:
+        inner = CallerError.through_json(error)
+        name = "AGENT_STREAM_FAILED" if self.settings.streams else "AGENT_GENERATE_FAILED"
+        self.outcome.error = CallerError.of(MastraError(name, str(error), cause=inner))
+
+    def _tripped(self, wire: TripWire) -> None:
+        self._chunk("tripwire")
+        options = wire.options
+        self.outcome.tripwire = Tripwire(
+            reason=wire.reason,
+            retry=_read(options, "retry"),
+            metadata=_read(options, "metadata"),
+            processor_id=wire.processor_id,
+        )
+        self.outcome.finish_reason = "other"
+        self.outcome.last_text = "".join(self.texts)
+
+    # ---------------------------------------------------------------- the loop
+
+    def _loop(self) -> None:
+        self.original_system = self.list.system_messages
+        count = 0
+        goes_on = True
+        while goes_on:
+            count += 1
+            goes_on = self._run_step(first=count == 1)
+            goes_on = goes_on and count != self.settings.max_steps
+            self._chunk("step-finish")
+        self._finish()
+
+    def _run_step(self, *, first: bool) -> bool:
+        """Runs a step; whether another follows."""
+        self.desk.step += 1
+        if not first:
+            self.list.open_step()
+        self.texts.append("")
+        attempt_id = self.message_id
+        step = self._call_a_model()
+        self.message_id = step.fields["messageId"]
+        self._record(step, attempt_id)
+        self._report(step.answered)
+        self.outcome.step_texts.append(self.texts[-1])
+        if step.answered.error is not None:
+            raise ModelCallError(step.answered.error)
+        return self._run_tools(step)
+
+    def _call_a_model(self) -> _Step:
+        """Calls the first model that does not fail and has no processor fail; later steps begin with it."""
+        final = len(self.fallbacks) - 1
+        for index in range(self.first_fallback, final):
+            try:
+                step = self._attempt(self.fallbacks[index], is_last=False)
+            except TripWire:
+                raise
+            except Exception:  # noqa: BLE001, S112 - whatever fails, the next model is tried
+                continue
+            self.first_fallback = index
+            return step
+        self.first_fallback = final
+        return self._attempt(self.fallbacks[final], is_last=True)
+
+    def _attempt(self, fallback: Fallback, *, is_last: bool) -> _Step:
+        store = self.store
+        self.list.replace_system(self.original_system)
+        settings = fields(store, self.options["modelSettings"])
+        own = settings.get("maxRetries")
+        retries = fallback.max_retries if fallback.configured else or_else(own, fallback.max_retries)
+        step: dict[str, Value] = {
+            "messageId": self.message_id,
+            "model": fallback.model,
+            "tools": self.tools,
+            "toolChoice": self.options["toolChoice"]
+            if self.options["toolChoice"] is not UNDEFINED
+            else "auto",
+            "activeTools": self.options["activeTools"],
+            "providerOptions": self.options["providerOptions"],
+            "modelSettings": store.object({**settings, "maxRetries": retries}),
+            "structuredOutput": UNDEFINED,
+        }
+        number = len(elements(store, self.steps))
+        self._refresh_last_step(number)
+        current: Fields = dict(step)
+        if self.processors.any_for_steps:
+            current = self._processed(step, number, retries)
+        tooling.check_active(store, current["tools"], current["activeTools"])
+        return self._asked(current, is_last=is_last)
+
+    def _refresh_last_step(self, number: int) -> None:
+        """The last step's content is read again before processors see it."""
+        store = self.store
+        if not number:
+            return
+        content = step_content(self.list, number)
+        if elements(store, content):
+            reported = elements(store, self.steps)
+            again = self._step_cell(
+                content, get(store, reported[-1], "response"), get(store, reported[-1], "finishReason")
+            )
+            store.replace(self.steps, (*reported[:-1], again))
+
+    def _step_cell(self, content: Ref, response: Value, reason: Value) -> Ref:
+        return self.store.object({"content": content, "finishReason": reason, "response": response}, StepCell)
+
+    def _processed(self, step: Mapping[str, Value], number: int, retries: Value) -> Fields:
+        store = self.store
+        result = self.processors.run_step(step, number, self.steps)
+        current = {**step, **result}
+        for name in ("messageId", "model"):
+            current[name] = or_else(result[name], step[name])
+        settings = current["modelSettings"]
+        own = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
+        current["modelSettings"] = store.derive(
+            store.object({**fields(store, settings), "maxRetries": or_else(own, retries)}), settings
+        )
+        if current["tools"]:
+            current["tools"] = store.object(fields(store, current["tools"]))
+        current["executedModel"] = self.models.named(current["model"])
+        return current
+
+    # ---------------------------------------------------------------- asking the model
+
+    def _asked(self, current: Fields, *, is_last: bool) -> _Step:
+        store = self.store
+        shown = prompt(self.list)
+        offer = tooling.offered(store, current["tools"], current["toolChoice"], current["activeTools"])
+        settings = current["modelSettings"]
+        sent = {name: slot for name, slot in fields(store, settings).items() if name not in _NOT_SENT}
+        headers = get(store, settings, "headers")
+        options = store.object(
+            {
+                "tools": offer.tools,
+                "toolChoice": offer.choice,
+                "prompt": shown,
+                "providerOptions": current["providerOptions"],
+                **sent,
+                "headers": self._headers(headers),
+            }
+        )
+        retries = get(store, settings, "maxRetries")
+        answered = self._answered(current["model"], options, retries, is_last=is_last)
+        self._pass_on(answered)
+        early = self._run_early(current, answered)
+        message = answered.message(store, current["messageId"], current["model"])
+        try:
+            if message is not None:
+                self.list.add(message, "response")
+        except Exception as error:
+            if not is_last:
+                self._carry_over(early)
+                raise
+            answered.error = error
+        return _Step(current, answered, early)
+
+    def _headers(self, headers: Value) -> Value:
+        named = {name.lower(): value for name, value in fields(self.store, headers).items()}
+        return self.store.object(named) if named else UNDEFINED
+
+    def _answered(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
+        attempts = 1 + (int(retries) if isinstance(retries, int | float) else 0)
+        for attempt in range(attempts):
+            self.desk.hook = "model"
+            self.clock.think()
+            try:
+                parts = self.models.answered(model, options)
+            except Exception as error:
+                if attempt + 1 < attempts:
+                    continue
+                if not is_last:
+                    raise
+                return Answered(error=error)
+            return answered(self.store, parts, streams=self.settings.streams)
+        raise PackageError("Error", "Expected `retries` to be a number")
+
+    # ---------------------------------------------------------------- recording the answer
+
+    def _record(self, step: _Step, attempt_id: Value) -> None:
+        """Enters what is told of the answer, or the error that stands for it."""
+        answered = step.answered
+        model = step.fields.get("executedModel")
+        if model is not None:
+            self.list.name_model(model)
+        if answered.error is not None:
+            self._record_error(answered.error, attempt_id)
+            self._chunk("error")
+
+    def _pass_on(self, answered: Answered) -> None:
+        """Hands an answer to the caller's stream, where it stays even if the attempt fails after all."""
+        self.texts[-1] += answered.text
+        self._chunk("step-start", *self._passed(answered))
+
+    def _passed(self, answered: Answered) -> Iterator[str]:
+        """The chunks of an answer in a stream, which shows a call of an id once in a run."""
+        calls = iter(answered.calls)
+        for kind in answered.kinds:
+            if kind == "tool-call":
+                call_id = get(self.store, next(calls), "toolCallId")
+                if call_id in self.shown_calls:
+                    continue
+                self.shown_calls.add(call_id)
+            yield kind
+
+    def _record_error(self, error: Exception, attempt_id: Value) -> None:
+        store = self.store
+        name = getattr(error, "name", type(error).__name__)
+        told = store.object({"name": name, "message": str(error)})
+        part = store.object({"type": "error", "error": told})
+        target = self.list.by_id(attempt_id)
+        parts = None if target is None else self.list.parts_of_assistant(target)
+        if target is not None and parts is not None:
+            if not any(get(store, one, "type") == "error" for one in elements(store, parts)):
+                store.push(parts, [part])
+                self.list.add(target, "response", merge=False)
+            return
+        content = store.object({"format": FORMAT, "parts": store.array([part])})
+        own_id = attempt_id if target is None else self.clock.draw_id()
+        at = date(store, self.clock.now)
+        message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
+        self.list.add(store.object(message), "response", merge=False)
+
+    def _report(self, answered: Answered) -> None:
+        """Enters the step into the array that processors are given."""
+        number = len(elements(self.store, self.steps)) + 1
+        content = step_content(self.list, number)
+        messages = self._response_messages()
+        response = self.store.object({"messages": messages})
+        reason = UNDEFINED if answered.error is None else "error"
+        self.store.push(self.steps, [self._step_cell(content, response, reason)])
+
+    def _response_messages(self) -> Ref:
+        return self.store.array([message.cell(self.store) for message in response_messages(self.list)])
+
+    # ---------------------------------------------------------------- tools
+
+    def _run_early(self, current: Fields, answered: Answered) -> dict[Slot, tooling.Answer]:
+        """The answers of calls that a stream runs as they come in, before the list has the message."""
+        if not (self.settings.streams and self.profile.streams_run_tools_early):
+            return {}
+        tools, active = current["tools"], current["activeTools"]
+        calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
+        return {call: tooling.run(self.desk, call, tools, active) for call in calls}
+
+    def _carry_over(self, early: Mapping[Slot, tooling.Answer]) -> None:
+        """What tools answered in an attempt that failed is known to the next one."""
+        store = self.store
+        parts = [self._carried(answer) for answer in early.values()]
+        if parts:
+            content = store.object({"format": FORMAT, "parts": store.array(parts)})
+            message = store.object({"id": self.message_id, "role": "assistant", "content": content})
+            self.list.add(message, "response")
+
+    def _carried(self, answer: tooling.Answer) -> Ref:
+        store = self.store
+        told: dict[str, Value] = {"state": "result", "result": answer.result}
+        if answer.error is not None:
+            told = {"state": "output-error", "errorText": answer.error}
+        elif is_nullish(answer.result):
+            told = {"state": "call"}
+        call = store.object({**fields(store, answer.call), **told})
+        return store.object({"type": "tool-invocation", "toolInvocation": call})
+
+    def _run_tools(self, step: _Step) -> bool:
+        """Runs the calls of an answer; whether another step follows."""
+        current = step.fields
+        # Where a processor took the tools away the model is told of none, but those of the call are run.
+        tools, active = current["tools"] or self.tools, current["activeTools"]
+        answers = [
+            step.early.get(call) or tooling.run(self.desk, call, tools, active)
+            for call in step.answered.calls
+        ]
+        self.outcome.finish_reason = "tool-calls" if answers else "stop"
+        for answer in answers:
+            if answer.error is not None:
+                self._answer(answer, {"state": "output-error", "errorText": answer.error}, "tool-error")
+        for answer in answers:
+            if answer.result is not UNDEFINED:
+                self._answer(answer, {"state": "result", "result": answer.result}, "tool-result")
+        pending = any(answer.result is UNDEFINED and answer.error is None for answer in answers)
+        return bool(answers) and not pending
+
+    def _answer(self, answer: tooling.Answer, told: Mapping[str, Value], kind: str) -> None:
+        store = self.store
+        call = answer.call
+        named = {name: get(store, call, name) for name in ("toolCallId", "args")}
+        name = tool_name(get(store, call, "toolName"))
+        self.list.answer_call(store.object({**told, **named, "toolName": name}))
+        self._chunk(kind)
+
+    # ---------------------------------------------------------------- the end
+
+    def _finish(self) -> None:
+        outcome = self.outcome
+        outcome.response_messages = self._response_messages()
+        outcome.last_text = self.texts[-1] if self.shown_calls else "".join(self.texts)
+        self._chunk("finish")
+        # When all is over the package adds the agent's messages to their own list once more.
+        own = self.list.of("response")
+        if own:
+            self.list.add(self.store.array(own), "response")
+
+
+def _is_array(store: Store, value: Slot) -> bool:
+    return isinstance(value, Ref) and isinstance(store.cells[value.address], tuple)
+
+
+def _read(options: Any, name: str) -> Any:
+    return options.get(name, UNDEFINED) if isinstance(options, Mapping) else UNDEFINED

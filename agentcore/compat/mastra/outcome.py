@@ -1,0 +1,53 @@
+"""How a call of an agent ended, and who held what on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from agentcore.compat.heap import UNDEFINED, Heap, Ref, Value
+from agentcore.compat.mastra.errors import CallerError
+
+
+@attrs.frozen(kw_only=True)
+class Tripwire:
+    """What the caller is told of an aborted run."""
+
+    reason: str
+    retry: Any
+    metadata: Any
+    processor_id: str
+
+
+@attrs.define(kw_only=True)
+class Outcome:
+    """What the caller of an agent gets: `error`, or the other fields.
+
+    `response_messages` is undefined for an aborted run. `last_text` is what a stream's `text` gives. `chunks`
+    are the kinds of the stream's chunks, repeats joined.
+    """
+
+    error: CallerError | None = None
+    step_texts: list[Value] = attrs.Factory(list)
+    last_text: str = ""
+    finish_reason: str | None = None
+    tripwire: Tripwire | None = None
+    response_messages: Value = UNDEFINED
+    chunks: list[str] = attrs.Factory(list)
+
+    @property
+    def text(self) -> str:
+        """The text of all steps."""
+        return "".join(told for told in self.step_texts if isinstance(told, str))
+
+
+@attrs.frozen
+class Snapshot:
+    """Who held what at a moment of the run: holders by name, and the heap as it was."""
+
+    moment: str
+    step: int
+    holders: Mapping[str, Ref]
+    heap: Heap

@@ -1,0 +1,51 @@
+"""What a step produced, read out of the agent's messages: the marks of steps in them say where it is."""
+
+from __future__ import annotations
+
+from agentcore.compat.heap import Ref, Slot
+from agentcore.compat.js import fields, get
+from agentcore.compat.mastra.conversion import (
+    ModelMessage,
+    UiMessage,
+    model_messages,
+    of_messages,
+    ui_message,
+)
+from agentcore.compat.mastra.message_list import MessageList
+
+
+def response_messages(target: MessageList) -> list[ModelMessage]:
+    """The agent's messages as model messages."""
+    made = of_messages(target, target.of("response"))
+    return [message for message in made if message.role in ("assistant", "tool")]
+
+
+def step_content(target: MessageList, number: int) -> Ref:
+    """The content of a step, counted from 1."""
+    store = target.store
+    parts = [part for message in target.of("response") for part in ui_message(store, message).parts]
+    starts = [index for index, part in enumerate(parts) if get(store, part, "type") == "step-start"]
+    bounds = [-1, *starts, len(parts)]
+    inside: list[Slot] = []
+    if number == 1:
+        inside = parts[: bounds[1]]
+    elif number < len(bounds):
+        inside = parts[bounds[number - 1] + 1 : bounds[number]]
+    return store.array(_content(target, inside))
+
+
+def _content(target: MessageList, parts: list[Slot]) -> list[Slot]:
+    store = target.store
+    content: list[Slot] = []
+    for message in model_messages(store, [UiMessage("assistant", parts)]):
+        if isinstance(message.content, str):
+            continue
+        for part in message.content:
+            if get(store, part, "type") == "tool-result":
+                names = ("type", "toolCallId", "toolName", "output")
+                read = {name: get(store, part, name) for name in names}
+                made = {**read, "input": target.known_args(get(store, part, "toolCallId"))}
+            else:
+                made = dict(fields(store, part))
+            content.append(store.derive(store.object(made), part))
+    return content

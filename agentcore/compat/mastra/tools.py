@@ -1,0 +1,140 @@
+"""Tools of a run: the objects that stand for them, what the model is told of them, and running them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from agentcore.compat.heap import UNDEFINED, Function, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.compat.js import elements, fields, get, in_object_order, is_nullish, iterated, joined, text
+from agentcore.compat.mastra.forms import has
+from agentcore.compat.mastra.settings import Tool
+from agentcore.compat.views import Desk
+
+_NOT_INPUT: Final = ("resumeData", "suspendedToolCallId", "suspendedToolRunId")
+
+
+def built(store: Store, tools: Mapping[str, Tool] | None) -> Ref:
+    """The object of tools that processors are given."""
+    made = {name: _built(store, name, tool) for name, tool in (tools or {}).items()}
+    return store.object(made)
+
+
+def _built(store: Store, name: str, tool: Tool) -> Ref:
+    execute = Function(name=f"{name}.execute", call=tool.execute)
+    return store.object({"type": "function", "description": tool.description, "execute": execute, "id": name})
+
+
+@attrs.frozen
+class Offer:
+    """What a model is told of tools."""
+
+    tools: Value
+    choice: Value
+
+
+def offered(store: Store, tools: Value, choice: Value, active: Value) -> Offer:
+    """The tools and the tool choice of a model call."""
+    if choice == "none":
+        return Offer(UNDEFINED, store.object({"type": "none"}))
+    named = fields(store, tools) if tools else {}
+    if not named:
+        return Offer(UNDEFINED, UNDEFINED)
+    shown = [
+        store.object(
+            {"type": "function", "name": name, "description": get(store, named[name], "description")}
+        )
+        for name in in_object_order(named)
+        if isinstance(named[name], Ref) and (is_nullish(active) or includes(store, active, name))
+    ]
+    return Offer(store.array(shown), _choice(store, choice))
+
+
+def _choice(store: Store, choice: Value) -> Ref:
+    if is_nullish(choice):
+        return store.object({"type": "auto"})
+    if isinstance(choice, str):
+        return store.object({"type": choice})
+    return store.object({"type": "tool", "toolName": get(store, choice, "toolName")})
+
+
+def includes(store: Store, active: Value, name: str) -> bool:
+    """`activeTools.includes(name)`."""
+    if isinstance(active, str):
+        return name in active
+    return name in elements(store, active, "includes")
+
+
+def check_active(store: Store, tools: Value, active: Value) -> None:
+    """The package goes over the active tools before it calls the model.
+
+    Raises:
+        HeapTypeError: if they are no list.
+    """
+    if active is not UNDEFINED and tools:
+        elements(store, active, "flatMap")
+
+
+@attrs.frozen
+class Answer:
+    """How a call of a tool ended: with a result, an error, or neither if nobody answers it."""
+
+    call: Slot
+    result: Value = UNDEFINED
+    error: str | None = None
+
+
+def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
+    """Whether there is a tool of the call's own name that runs, and may."""
+    name = text(store, get(store, call, "toolName"))
+    tool: Value = fields(store, tools).get(name, UNDEFINED) if tools else UNDEFINED
+    execute = get(store, tool, "execute") if isinstance(tool, Ref) else UNDEFINED
+    return isinstance(execute, Function) and (not active or includes(store, active, name))
+
+
+def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
+    """Runs a call: {toolCallId, toolName, args}."""
+    store = desk.store
+    name = text(store, get(store, call, "toolName"))
+    key, tool = _found(store, tools, name)
+    hidden = active and key is not None and not includes(store, active, key)
+    if not tool or hidden:
+        return Answer(call, error=_missing(store, name, tools, active))
+    execute = get(store, tool, "execute")
+    if not execute:
+        return Answer(call)
+    try:
+        return Answer(call, result=_output(desk, execute, get(store, call, "args")))
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
+        return Answer(call, error=str(error))
+
+
+def _found(store: Store, tools: Value, name: str) -> tuple[str | None, Value]:
+    named: Mapping[str, Slot] = fields(store, tools) if tools else {}
+    if named.get(name):
+        return name, named[name]
+    for key, tool in named.items():
+        if has(store, tool, "id") and get(store, tool, "id") == name:
+            return key, tool
+    return None, UNDEFINED
+
+
+def _missing(store: Store, name: str, tools: Value, active: Value) -> str:
+    named: Iterable[Value] = in_object_order(fields(store, tools)) if tools else ()
+    known = list(named if is_nullish(active) else iterated(store, active))
+    listed = f" Available tools: {joined(store, known, ', ')}" if known else ""
+    how = "Call tools by their exact name only — never add prefixes, namespaces, or colons."
+    return f'Tool "{name}" not found.{listed}. {how}'
+
+
+def _output(desk: Desk, execute: Value, args: Value) -> Value:
+    if not isinstance(execute, Function) or execute.call is None:
+        raise HeapTypeError("tool.execute is not a function")
+    store = desk.store
+    given = {name: slot for name, slot in fields(store, args).items() if name not in _NOT_INPUT}
+    desk.hook = execute.name
+    output = execute.call(desk.view(store.derive(store.object(given), args), (execute.name, "input")))
+    slot: Value = store.load(output)
+    return slot

@@ -1,0 +1,32 @@
+"""The processors' format as a family: versions of `@mastra/core`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agentcore.oracle.families import Family
+from agentcore.oracle.mastra.comparison import COMPARISON
+from agentcore.oracle.mastra.program import check, to_line
+from agentcore.oracle.mastra.programs import random_program
+from agentcore.oracle.mastra.reference import PROFILE_NAMES, trace
+from agentcore.oracle.mastra.shrinking import SHRINKING
+
+__all__ = ["FAMILY"]
+
+
+def _refusal(program_id: Any, name: str, message: str) -> dict[str, Any]:
+    return {"id": program_id, "driverError": f"{name}: {message}"}
+
+
+FAMILY: Final = Family(
+    name="mastra",
+    profiles=PROFILE_NAMES,
+    check=check,
+    to_line=to_line,
+    trace=trace,
+    program=random_program,
+    comparison=COMPARISON,
+    shrinking=SHRINKING,
+    refusal=_refusal,
+    trace_fields=("events", "error"),
+)

@@ -1,0 +1,15 @@
+// Runs programs (spec/program-format-processors.md) on the Agent of @mastra/core 1.0.
+import '../mastra_world.mjs';
+import { createRequire } from 'node:module';
+import { Agent, MessageList } from '@mastra/core/agent';
+import { createTool } from '@mastra/core/tools';
+import { z } from 'zod';
+import { drive } from '../mastra.mjs';
+
+drive({
+  Agent,
+  MessageList,
+  createTool,
+  version: createRequire(import.meta.url)('@mastra/core/package.json').version,
+  looseObject: z.object({}).passthrough(),
+});

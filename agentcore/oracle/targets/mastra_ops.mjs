@@ -1,0 +1,309 @@
+// The ops of spec/program-format-processors.md, on the live objects that a processor is given.
+import { Nowhere, slot } from './ops.mjs';
+
+// A program's own error, or the package's from one of its methods: the processor throws it.
+class Thrown extends Error {
+  constructor(error) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+const isObject = (value) => value !== null && typeof value === 'object';
+const fresh = (value) => structuredClone(value);
+
+function list(value, what) {
+  if (!Array.isArray(value)) throw new Nowhere(`${what} is not an array`);
+  return value;
+}
+
+// When the stored messages were made. Ops may have put anything among them.
+export const storedDates = ({ messages }) => messages.map((message) => new Date(message?.createdAt ?? NaN).getTime()).filter(Number.isFinite);
+
+const LIST_CALLS = {
+  add: (target, values) => target.add(...values),
+  addSystem: (target, values) => target.addSystem(...values),
+  replaceAllSystemMessages: (target, values) => target.replaceAllSystemMessages(...values),
+  clearSystemMessages: (target, values) => target.clearSystemMessages(...values),
+  removeByIds: (target, values) => target.removeByIds(...values),
+  clearAll: (target) => target.clear.all.db(),
+  clearInput: (target) => target.clear.input.db(),
+  clearResponse: (target) => target.clear.response.db(),
+};
+
+// One run's ops. `make` makes what JSON cannot say: model(value), tools(specs), and messageList(), one of nobody's.
+export class Ops {
+  constructor(make) {
+    this.make = make;
+    this.stash = Object.create(null);
+    this.errors = [];
+  }
+
+  // Runs the ops; gives what the processor returns, or throws what it throws.
+  run(ops, args, where) {
+    const turn = new Turn(this, args);
+    for (const [number, op] of (ops ?? []).entries()) {
+      try {
+        turn.apply(op);
+      } catch (error) {
+        if (error instanceof Thrown) throw error.error;
+        this.errors.push(`${where}, op ${number}: ${error instanceof Nowhere ? error.message : 'the object refuses the op'}`);
+      }
+    }
+    return turn.result;
+  }
+}
+
+// The ops of one call of a processor.
+class Turn {
+  constructor(ops, args) {
+    this.ops = ops;
+    this.args = args;
+    this.result = undefined;
+    this.latest = 0;
+  }
+
+  apply(op) {
+    const verb = `do_${op.op}`;
+    if (typeof this[verb] !== 'function') throw new Nowhere(`there is no op ${op.op}`);
+    this[verb](op);
+  }
+
+  // --- in place ---
+
+  do_set(op) {
+    const [container, key] = this.slotOf(op, { fresh: true });
+    container[key] = this.valueOf(op);
+  }
+
+  do_append(op) {
+    const [container, key] = this.slotOf(op);
+    if (typeof container[key] !== 'string') throw new Nowhere('only a string can be appended to');
+    container[key] += this.valueOf(op);
+  }
+
+  do_delete(op) {
+    const [container, key] = this.slotOf(op);
+    delete container[key];
+  }
+
+  do_push(op) {
+    list(this.at(op), 'what is pushed to').push(this.valueOf(op));
+  }
+
+  do_splice(op) {
+    const target = list(this.at(op), 'what is spliced');
+    target.splice(op.start ?? 0, op.count ?? target.length, ...(op.items ?? []).map((item) => this.item(item)));
+  }
+
+  do_reverse(op) {
+    list(this.at(op), 'what is reversed').reverse();
+  }
+
+  do_stash(op) {
+    this.ops.stash[op.name] = this.at(op);
+  }
+
+  do_list(op) {
+    const { messageList } = this.args;
+    const values = this.listValues(op);
+    if (typeof LIST_CALLS[op.call] !== 'function') throw new Nowhere(`there is no list method ${op.call}`);
+    try {
+      LIST_CALLS[op.call](messageList, values);
+    } catch (error) {
+      throw new Thrown(error);
+    }
+  }
+
+  listValues(op) {
+    const { messageList } = this.args;
+    if (op.ids === 'all') return [messageList.messages.map((message) => message?.id)];
+    if (op.ids !== undefined) return [fresh(op.ids)];
+    if (op.index !== undefined) return [[messageList.messages[slot(messageList.messages, op.index)].id]];
+    const given = fresh(op.args ?? []);
+    return op.messages === undefined ? given : [this.messages(op.messages), ...given];
+  }
+
+  // --- returns ---
+
+  do_return({ op: _, undefined: cleared = [], ...fields }) {
+    const made = Object.entries(fields).map(([field, value]) => [field, this.field(field, value)]);
+    const base = isObject(this.result) && !Array.isArray(this.result) ? this.result : {};
+    this.result = { ...base, ...Object.fromEntries(made), ...Object.fromEntries(cleared.map((name) => [name, undefined])) };
+  }
+
+  field(name, value) {
+    if (name === 'model') return this.ops.make.model(value);
+    if (name === 'messages') return this.messages(value);
+    if (name === 'systemMessages') return this.systems(value);
+    if (name === 'messageList') return this.messageList(value);
+    if (name === 'tools') return this.ops.make.tools(value);
+    return fresh(value);
+  }
+
+  do_returnMessages(op) {
+    this.result = this.messages(op.messages);
+  }
+
+  do_returnList(op) {
+    this.result = this.messageList(op.which);
+  }
+
+  do_returnValue(op) {
+    this.result = fresh(op.value);
+  }
+
+  do_returnArgs(op) {
+    this.result = Object.fromEntries(op.fields.map((name) => [name, this.args[name]]));
+  }
+
+  do_abort(op) {
+    try {
+      this.args.abort(op.reason, fresh(op.options));
+    } catch (error) {
+      throw new Thrown(error);
+    }
+  }
+
+  do_throw(op) {
+    throw new Thrown(new Error(op.message));
+  }
+
+  messageList(which) {
+    return which === 'same' ? this.args.messageList : this.ops.make.messageList();
+  }
+
+  // --- paths and values ---
+
+  root({ on = 'messages' }) {
+    if (on === 'list') return this.args.messageList.messages;
+    if (on.startsWith('stash:')) return this.stashed(on.slice('stash:'.length));
+    if (!isObject(this.args[on]) && this.args[on] === undefined) throw new Nowhere(`there is no argument ${on}`);
+    return this.args[on];
+  }
+
+  stashed(name) {
+    if (!(name in this.ops.stash)) throw new Nowhere(`nothing is stashed as ${name}`);
+    return this.ops.stash[name];
+  }
+
+  at(op) {
+    let value = this.root(op);
+    for (const key of op.at ?? []) value = value[slot(value, key)];
+    return value;
+  }
+
+  slotOf(op, options) {
+    const path = op.at ?? [];
+    if (path.length === 0) throw new Nowhere('the path is empty');
+    const container = this.at({ ...op, at: path.slice(0, -1) });
+    return [container, slot(container, path.at(-1), options)];
+  }
+
+  valueOf(op) {
+    return op.message === undefined ? fresh(op.value) : this.message(op.message);
+  }
+
+  item(item) {
+    return isObject(item) && 'message' in item ? this.message(item.message) : fresh(item.value ?? item);
+  }
+
+  // --- messages ---
+
+  messages(expression) {
+    if (Array.isArray(expression)) return expression.map((spec) => this.message(spec));
+    let found = this.source(expression.from ?? 'current', this.args.messages);
+    for (const stage of expression.pipe ?? []) found = this.stage(found, stage);
+    return found;
+  }
+
+  source(from, current) {
+    if (from === 'current') return list(current, 'the current value');
+    if (from === 'list') return this.args.messageList.messages;
+    if (from === 'empty') return [];
+    return list(this.stashed(from.slice('stash:'.length)), from);
+  }
+
+  stage(messages, stage) {
+    const [[name, value]] = Object.entries(stage);
+    switch (name) {
+      case 'drop': return messages.slice(value);
+      case 'take': return messages.slice(0, value);
+      case 'last': return value === 0 ? [] : messages.slice(-value);
+      case 'roles': return messages.filter(({ role }) => value.includes(role));
+      case 'notRoles': return messages.filter(({ role }) => !value.includes(role));
+      case 'ids': return messages.filter(({ id }) => value.includes(id));
+      case 'reverse': return [...messages].reverse();
+      case 'spread': return messages.map((message) => ({ ...message }));
+      case 'clone': return fresh(messages);
+      case 'mapText': return messages.map((message) => withText(message, value));
+      case 'reid': return messages.map((message, index) => ({ ...message, id: `${value}${index}` }));
+      case 'role': return messages.map((message) => ({ ...message, role: value }));
+      case 'createdAt': return messages.map((message, index) => ({ ...message, createdAt: later(value, index) }));
+      case 'concat': return [...messages, ...value.map((spec) => this.message(spec))];
+      case 'prepend': return [...value.map((spec) => this.message(spec)), ...messages];
+      default: throw new Nowhere(`there is no pipe item ${name}`);
+    }
+  }
+
+  message(spec) {
+    if (spec.core) return { role: spec.role, content: spec.text ?? fresh(spec.content) };
+    const { id = crypto.randomUUID(), role, createdAt = 'after' } = spec;
+    return {
+      ...(id === null ? {} : { id }),
+      role,
+      ...(createdAt === 'omit' ? {} : { createdAt: this.date(createdAt) }),
+      content: spec.content === undefined ? textContent(spec) : fresh(spec.content),
+    };
+  }
+
+  // Dates are counted from the stored conversation, so that the order is the program's and not the clock's.
+  date(when) {
+    const stored = storedDates(this.args.messageList);
+    if (when === 'before') return new Date(Math.min(Date.now(), ...stored) - 1);
+    if (when === 'same') return new Date(Math.max(...(stored.length > 0 ? stored : [Date.now()])));
+    if (when !== 'after') return new Date(when);
+    this.latest = Math.max(Date.now(), this.latest + 1, ...stored.map((time) => time + 1));
+    return new Date(this.latest);
+  }
+
+  // --- system messages ---
+
+  systems(expression) {
+    if (Array.isArray(expression)) return expression.map(system);
+    let found = this.source(expression.from ?? 'current', this.args.systemMessages);
+    for (const stage of expression.pipe ?? []) found = systemStage(found, stage);
+    return found;
+  }
+}
+
+function systemStage(messages, stage) {
+  const [[name, value]] = Object.entries(stage);
+  switch (name) {
+    case 'drop': return messages.slice(value);
+    case 'take': return messages.slice(0, value);
+    case 'spread': return messages.map((message) => ({ ...message }));
+    case 'concat': return [...messages, ...value.map(system)];
+    case 'prepend': return [...value.map(system), ...messages];
+    default: throw new Nowhere(`there is no pipe item ${name}`);
+  }
+}
+
+const system = (value) => (typeof value === 'string' ? { role: 'system', content: value } : fresh(value));
+const later = (iso, milliseconds) => new Date(new Date(iso).getTime() + milliseconds);
+
+// `mirror` is the text beside the parts: true for the same text.
+function textContent({ text, mirror }) {
+  const beside = mirror === true ? text : mirror;
+  return { format: 2, parts: [{ type: 'text', text }], ...(typeof beside === 'string' ? { content: beside } : {}) };
+}
+
+function withText(message, { prefix = '', suffix = '', roles }) {
+  const { role, content } = message;
+  if (roles !== undefined && !roles.includes(role)) return message;
+  const change = (text) => `${prefix}${text}${suffix}`;
+  if (typeof content === 'string') return { ...message, content: change(content) };
+  if (!Array.isArray(content?.parts)) return { ...message };
+  const parts = content.parts.map((part) => (part.type === 'text' ? { ...part, text: change(part.text) } : part));
+  return { ...message, content: { ...content, parts, ...(typeof content.content === 'string' ? { content: change(content.content) } : {}) } };
+}
