@@ -1,4 +1,7 @@
-"""What an agent holds, and the hooks that it tells of events."""
+"""What an agent holds, and the hooks that it tells of events.
+
+Rules strands.agent-live and strands.hooks-outside.
+"""
 
 from __future__ import annotations
 

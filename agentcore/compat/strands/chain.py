@@ -1,4 +1,8 @@
-"""The chain of handlers around a stage: input handlers, wrap handlers, the stage, and out again."""
+"""The chain of handlers around a stage: input handlers, wrap handlers, the stage, and out again.
+
+Rules strands.phase-order, strands.one-context, strands.copies-passed-on, strands.next-again,
+strands.short-circuit and strands.results-live.
+"""
 
 from __future__ import annotations
 

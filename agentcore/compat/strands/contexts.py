@@ -1,4 +1,7 @@
-"""Contexts of the stages: the fields that a profile lists, under one name for all profiles."""
+"""Contexts of the stages: the fields that a profile lists, under one name for all profiles.
+
+Rules strands.nothing-frozen and strands.state-shared.
+"""
 
 from __future__ import annotations
 

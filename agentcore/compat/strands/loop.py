@@ -83,10 +83,8 @@ class StrandsLoop:
     # ---------------------------------------------------------------- an invocation
 
     def _invocation(self, one: Value) -> Steps[Ref]:
-        agent, store = self.agent, self.store
-        caller = agent.caller
-        state = store.object({}) if caller.state is UNDEFINED else caller.state
-        options = self._options(state)
+        agent = self.agent
+        options, state = self._options()
         if self.profile.input_converted:
             one = yield from self._converted(one, state)
         before = agent.event("beforeInvocation", invocationState=state)
@@ -102,12 +100,19 @@ class StrandsLoop:
         yield from self._ended(state)
         return result
 
-    def _options(self, state: Value) -> Value:
+    def _options(self) -> tuple[Value, Value]:
+        """The options of an invocation, and the state: in the options, where there are any.
+
+        A handler of an earlier invocation may have put another state into the caller's options.
+        """
         caller = self.agent.caller
-        if caller.state is not UNDEFINED:
-            return caller.options
-        made: dict[str, Value] = {**own(self.store, caller.options), "invocationState": state}
-        return self.store.derive(self.store.object(made), caller.options)
+        given = field(self.store, caller.options, "invocationState")
+        state = given if self.profile.options_given else caller.state
+        if state is not UNDEFINED:
+            return caller.options, state
+        made = self.store.object({})
+        fields: dict[str, Value] = {**own(self.store, caller.options), "invocationState": made}
+        return self.store.derive(self.store.object(fields), caller.options), made
 
     def _converted(self, one: Value, state: Value) -> Steps[Value]:
         """The input as messages; what is not answered at the end of the history is, before."""

@@ -1,4 +1,7 @@
-"""The model stage: the hooks around a call, the chain of handlers, and the provider."""
+"""The model stage: the hooks around a call, the chain of handlers, and the provider.
+
+Rules strands.hooks-retry, strands.handler-errors and strands.state-writes-elsewhere.
+"""
 
 from __future__ import annotations
 

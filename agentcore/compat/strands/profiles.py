@@ -136,66 +136,88 @@ class StrandsProfile:
 
     name: str
     package: str
-    contexts: Contexts
 
-    # What the agent takes from its caller.
+    # What the caller gives.
     has_classes: bool
     """Whether messages and blocks are objects of classes, which plain data is made into."""
     history_taken: CopyDepth
+    """How much of the caller's list of messages is new in the agent's history."""
     system_taken: CopyDepth
+    """How much of the caller's system prompt is new in the agent's."""
     system_listed: bool
-    """Whether a text is kept as a list of one text block."""
+    """Whether a system prompt that is a text is kept as a list of one text block."""
     input_converted: bool
     """Whether the input is made messages before the stream stage, which then has a list in any case."""
     unanswered_answered: bool
     """Whether an input after an unanswered tool use is preceded by error results for it."""
     options_given: bool
-    """Whether an invocation has options, in which the state is, and the result has the state."""
+    """Whether an invocation has options, in which the state is, and its result has the state."""
 
     # The copies.
+    contexts: Contexts
+    """The fields of the three stages' contexts; those with a question mark only if there is something."""
     model_copies: ModelCopies
-    tool_use_copied: CopyDepth
-    """From the tool use that the hooks have to the tool stage."""
+    """How much is new in the model stage's context."""
     tool_use_to_hooks: CopyDepth
-    """From the message to the hooks."""
+    """How much of a tool use in the history is new in the one that hooks are given."""
+    tool_use_copied: CopyDepth
+    """How much of the tool use that hooks were given is new in the tool stage's context."""
     args_copied: CopyDepth
+    """How much of the input is new in the stream stage's context."""
     copies_keep_aliases: bool
     """Whether what is one object in the original is one in a deep copy."""
+
+    # The provider.
     provider_messages: CopyDepth
-    """From the model stage's context to the provider."""
+    """How much of the messages in the model stage's context is new in those that the provider is given."""
     provider_metadata: bool
     """Whether the provider is given the metadata of messages."""
     provider_blanks_filled: bool
     """Whether blank texts of the assistant are replaced, or left out beside a tool use."""
     specs_normalised: bool
     """Whether descriptions of tools are completed on their way to the model stage."""
-
-    # The model's state and answer.
     model_state: ModelState
+    """What a provider that keeps a state writes to."""
+
+    # The answer.
     empty_block: EmptyBlock
+    """What a block becomes in which the model said nothing."""
     blank_texts_kept: bool
+    """Whether a text of nothing but spaces is in the message."""
     tool_use_wins: bool
     """Whether an answer that ends the turn and uses tools is one that uses tools."""
     measured: bool
     """Whether an answer's metadata is replaced by the SDK's measures."""
     truncated_kept: bool
     """Whether an answer that is too long enters the history, without its tool uses, before the error."""
-
-    # Order.
     answer_kept: Kept
+    """When an answer that uses tools enters the history."""
+
+    # Tool uses.
     pending_uses_run: bool
     """Whether tool uses at the end of the history are run instead of asking the model."""
     uses_fixed_early: bool
     """Whether tool uses that a hook adds before the tools run are left out."""
     names_checked: bool
     """Whether a tool use with a name that no tool can have gets its error at once."""
+    requires_uses: bool
+    """Whether an answer that is said to use tools and does not ends the invocation."""
+    handler_failure: HandlerFailure
+    """What an error in a handler of the tool stage does, where tools run one after the other."""
+    result_ids_kept: bool
+    """Whether a result has the id of the tool use whatever hooks and handlers made of it."""
+    pace: Pace | None
+    """By which turns tools that run at once change places; without: where they tell of something."""
+    state_filled: bool
+    """Whether the SDK keeps things of its own in the invocation state."""
+
+    # Structured output.
     structured_tool_first: bool
     """Whether the tool for structured output is there before the input enters the history."""
     structured_at_end_only: bool
     """Whether structured output is asked for only after an answer that ends the turn."""
     structured_lasts: bool
-    """Whether what is known of the structured output lasts for a whole pass of the stream stage, however
-    often its handlers run the loop."""
+    """Whether what is known of the structured output lasts for all runs of the loop in a stream stage."""
     structured_choice_live: bool
     """Whether the tool for it is asked for by the name in its description, whatever that has become."""
     structured_from_text: bool
@@ -205,6 +227,7 @@ class StrandsProfile:
 
     # Hooks.
     hooks_run: HooksRun
+    """When hooks are told of what happens inside an invocation."""
     streams_told: bool
     """Whether hooks hear of what a model streams."""
     state_with_messages: bool
@@ -212,22 +235,15 @@ class StrandsProfile:
     denial_announced: bool
     """Whether hooks are told of the message of an invocation that a hook denied."""
     hook_tool_use: HookToolUse
+    """What becomes of a tool use that a hook puts in the place of the one it was given."""
     cancelled_tool_retried: bool
     """Whether a hook can have a cancelled tool run after all."""
 
-    # Tools.
-    handler_failure: HandlerFailure
-    result_ids_kept: bool
-    """Whether a result has the id of the tool use whatever hooks and handlers made of it."""
-    requires_uses: bool
-    """Whether an answer that is said to use tools and does not ends the invocation."""
-    pace: Pace | None
-    """None: tools that run at once change places only where they tell of something."""
-    state_filled: bool
-    """Whether the SDK keeps things of its own in the invocation state."""
-
+    # Words.
     wording: Wording
+    """The texts that get into messages."""
     errors: Errors
+    """The names of errors, and the texts of those that the SDK raises itself."""
 
 
 _TS_1_5_PACE: Final = Pace(

@@ -1,4 +1,7 @@
-"""The tool stage: the hooks around one tool, the chain of handlers, and the tool."""
+"""The tool stage: the hooks around one tool, the chain of handlers, and the tool.
+
+Rules strands.hooks-input-live, strands.tool-settled and strands.tool-errors-told.
+"""
 
 from __future__ import annotations
 

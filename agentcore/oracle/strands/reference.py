@@ -18,7 +18,7 @@ from agentcore.oracle.strands.ops import Ops, compact
 from agentcore.oracle.strands.shapes import MISSING, Field, Place, Record, Shape, Shapes, is_sdk_key
 from agentcore.oracle.strands.structured import structured_output
 
-__all__ = ["Recording", "trace"]
+__all__ = ["Recording", "trace", "trace_under"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -406,8 +406,12 @@ _STREAMED: Final = frozenset({"modelDelta", "contentBlock"})
 
 def trace(program: Mapping[str, Any], profile: str) -> Json:
     """The trace of a program under a profile; or what the profile's SDK lacks for it."""
-    chosen = PROFILES[profile]
+    return trace_under(PROFILES[profile], program)
+
+
+def trace_under(profile: StrandsProfile, program: Mapping[str, Any]) -> Json:
+    """The trace of a program under a profile of one's own; or what its SDK lacks for it."""
     lacking = [hook["on"] for hook in program.get("hooks", ()) if hook["on"] in _STREAMED]
-    if lacking and not chosen.streams_told:
+    if lacking and not profile.streams_told:
         return {"id": program.get("id"), "unsupported": f"there is no hook {lacking[0]} in Python"}
-    return Recording(chosen, program).trace()
+    return Recording(profile, program).trace()

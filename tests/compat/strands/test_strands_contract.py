@@ -11,7 +11,21 @@ from agentcore.compat.depth import CopyDepth
 from agentcore.compat.strands.contract import contract
 from agentcore.compat.strands.profiles import PROFILES
 from agentcore.oracle.strands.reference import Recording
-from compat.strands.strands_scene import ALL, BEFORE, NOW, PYTHON, Json, op, put, says, traced, uses, wrap
+from compat.strands.strands_scene import (
+    ALL,
+    BEFORE,
+    LOOK,
+    NOW,
+    PYTHON,
+    Json,
+    op,
+    put,
+    says,
+    traced,
+    uses,
+    wrap,
+)
+from spec.crossings_strands import contexts
 
 # Before, now and in Python, as measured on the packages.
 TABLE: Final = {
@@ -35,29 +49,6 @@ TABLE: Final = {
 }
 
 COLUMNS: Final = tuple(enumerate(ALL))
-IDENTITY: Final = op("identity")
-GUARDED: Final = {"guardContent": {"text": {"text": "careful", "qualifiers": ["query"]}}}
-MESSAGE: Final = {"role": "user", "content": [{"text": "hi"}], "metadata": {"custom": {"a": 1}}}
-TOOL: Final = {"script": [[uses(q={"a": 1})]], "tools": {"look": {"output": "seen"}}}
-STATE: Final = {"invocationState": {"mine": {"a": 1}}}
-
-# A program that shows a row, the stage, and the field of it.
-SHOWN: Final[dict[str, tuple[str, str, Json]]] = {
-    "model messages": ("model", "messages", {"messages": [MESSAGE]}),
-    "model system, a text": ("model", "system", {"system": "be good"}),
-    "model system, a list": ("model", "system", {"system": [{"text": "be"}, {"cachePoint": {"type": "x"}}]}),
-    "model system, guarded content": ("model", "system", {"system": [GUARDED]}),
-    "model toolSpecs": ("model", "toolSpecs", TOOL),
-    "model modelState": ("model", "modelState", {"modelState": {"a": 1}}),
-    "model invocationState": ("model", "invocationState", STATE),
-    "tool invocationState": ("tool", "invocationState", {**TOOL, **STATE}),
-    "stream args, messages": ("stream", "args", {"input": [MESSAGE]}),
-    "stream args, blocks": ("stream", "args", {"input": [{"text": "hi"}]}),
-    "stream args, a text": ("stream", "args", {"input": "hi"}),
-    "stream options, with a state": ("stream", "options", {**STATE, "options": {"note": {"a": 1}}}),
-    "stream options, without": ("stream", "options", {"options": {"note": {"a": 1}}}),
-    "stream invocationState": ("stream", "invocationState", STATE),
-}
 
 
 @pytest.mark.parametrize(("column", "profile"), COLUMNS)
@@ -65,34 +56,15 @@ def test_the_table_follows_from_the_profile(column: int, profile: str) -> None:
     assert dict(contract(PROFILES[profile])) == {row: words[column] for row, words in TABLE.items()}
 
 
-@pytest.mark.parametrize("row", sorted(SHOWN))
 @pytest.mark.parametrize(("column", "profile"), COLUMNS)
-def test_a_handler_sees_what_the_table_says(row: str, column: int, profile: str) -> None:
-    stage, field, program = SHOWN[row]
-    trace = traced(profile, **program, middleware=[wrap(stage, IDENTITY)])
-    shown = trace["identity"][0]["fields"].get(field, {"mode": "absent"})
-    assert shown["mode"] == TABLE[row][column]
+def test_handlers_see_what_the_table_says(column: int, profile: str) -> None:
+    assert contexts(profile) == {row: words[column] for row, words in TABLE.items()}
 
 
-@pytest.mark.parametrize(("column", "profile"), COLUMNS)
-def test_the_tool_use_of_the_tool_stage_is_as_new_as_the_table_says(column: int, profile: str) -> None:
-    trace = traced(profile, **TOOL, middleware=[wrap("tool", IDENTITY)])
-    shown = trace["identity"][0]["fields"]["toolUse"]
-    assert shown["mode"] == TABLE["tool toolUse"][column]
-    if shown["mode"] == "shallow":
-        assert shown["paths"] == [["toolUse", "input"]]
-
-
-@pytest.mark.parametrize(("profile", "kept"), [(BEFORE, "changed"), (NOW, None), (PYTHON, None)])
-def test_a_forced_tool_choice_is_the_loops_own_only_before(profile: str, kept: str | None) -> None:
-    edit = put("toolChoice", "by", value="changed", when=1)
-    script = [says("no"), [uses("strands_structured_output", name=1)], says("no")]
-    trace = traced(profile, structuredOutput=True, script=script, middleware=[wrap("model", edit)])
-    assert [call["toolChoice"] and call["toolChoice"].get("by") for call in trace["calls"]][:3] == [
-        None,
-        "changed",
-        kept,
-    ]
+@pytest.mark.parametrize("profile", [BEFORE, PYTHON])
+def test_of_a_shallow_tool_use_the_input_is_the_agents_own(profile: str) -> None:
+    trace = traced(profile, script=[[uses(q=1)]], tools=LOOK, middleware=[wrap("tool", op("identity"))])
+    assert trace["identity"][0]["fields"]["toolUse"] == {"mode": "shallow", "paths": [["toolUse", "input"]]}
 
 
 @pytest.mark.parametrize("profile", ALL)
