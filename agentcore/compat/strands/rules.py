@@ -136,9 +136,9 @@ class StrandsRule(Requirement):
     HANDLER_ERRORS = (
         "strands.handler-errors",
         (
-            "What a handler of the model stage raises, or lets through, skips the output handlers and ends "
-            "the invocation, unless a handler outside catches it or a hook asks for another attempt; the "
-            "input stays in the history."
+            "What a handler of the model or the stream stage raises, or lets through, skips the output "
+            "handlers and ends the invocation, unless a handler outside catches it or, around a model call, "
+            "a hook asks for another attempt; what is in the history by then stays."
         ),
         "S74",
     )
