@@ -47,86 +47,57 @@ _TWICE: Final[Json] = {
     "middleware": [{"stage": "model", "ops": [{"op": "next"}, {"op": "next"}]}],
 }
 
+_INPUT: Final[Json] = {
+    "script": [[_use("look", "u1", {})]],
+    "tools": {"look": {"mutateInput": [{"op": "set", "path": ["input", ""], "value": ""}]}},
+}
+
 _FOUND_IN_PROFILE: Final = {
     "messages copied one level too shallow": Found(
-        5, "$.identity", {"script": [[_use("look", "u1", {})]], **_IDENTITY}
+        374, "$.identity", {"script": [[_use("save", "u1", {})]], **_IDENTITY}
     ),
-    "messages in Python copied one level": Found(
-        16,
-        "$.agentMessages",
-        {
-            "middleware": [
-                {
-                    "stage": "model",
-                    "ops": [
-                        {
-                            "op": "append",
-                            "path": ["messages", 0, "content"],
-                            "value": {"toolResult": {"toolUseId": "#57", "status": "success", "content": []}},
-                        }
-                    ],
-                }
-            ]
-        },
-    ),
+    "messages in Python copied one level": Found(1942, "$.identity", _IDENTITY),
     "guarded content copied": Found(
-        161,
+        374,
         "$.identity",
         {"system": [{"guardContent": {"text": {"text": "", "qualifiers": []}}}], **_IDENTITY},
     ),
-    "tools' descriptions live": Found(5, "$.identity", {**_IDENTITY, "structuredOutput": True}),
-    "tool input live": Found(
-        3,
-        "$.calls[1].messages",
-        {
-            "script": [[_use("save", "u1", {})]],
-            "tools": {"save": {"mutateInput": [{"op": "set", "path": ["input", ""], "value": 0}]}},
-        },
-    ),
+    "tools' descriptions live": Found(374, "$.identity", {"tools": {"save": {}}, **_IDENTITY}),
+    "tool input live": Found(493, "$.calls[1].messages", _INPUT),
     "tool input copied in Python": Found(
-        14,
-        "$.calls[1].messages",
-        {
-            "script": [[_use("save", "u1", {})]],
-            "tools": {"save": {"mutateInput": [{"op": "set", "path": ["input", ""], "value": ""}]}},
-        },
+        1084, "$.calls[1].messages", {**_INPUT, "script": [[_use("look", "u2", {})]]}
     ),
     "model state copied before the chain": Found(
-        29,
+        1666,
         "$.calls[0].modelState",
         {"middleware": [{"stage": "model", "ops": [{"op": "setModelState", "key": "", "value": ""}]}]},
     ),
-    "the caller's array of arguments copied": Found(4, "$.aliases", {"input": [{"text": ""}]}),
-    "attempts go on from each other": Found(107, "$.calls[1].modelState", _TWICE),
+    "the caller's array of arguments copied": Found(346, "$.aliases", {"input": [{"text": ""}]}),
+    "attempts go on from each other": Found(678, "$.calls[1].modelState", _TWICE),
     "attempts start anew in Python": Found(107, "$.calls[1].modelState", _TWICE),
     "answers kept at once": Found(
-        23,
+        1387,
         "$.observations",
         {
-            "script": [[_use("save", "u2", 0)]],
+            "script": [[_use("save", "u1", 0)]],
             "hooks": [{"on": "afterTool", "ops": [{"op": "observeAgent"}]}],
         },
     ),
     "a tool handler's error is a result": Found(
-        154,
+        1275,
         "$.log",
         {
-            "script": [[_use("look", "u1", "")]],
-            "middleware": [
-                {"stage": "tool", "ops": [{"op": "with", "action": "set", "path": [""], "value": 0}]}
-            ],
+            "script": [[_use("look", "u1", 0)]],
+            "middleware": [{"stage": "tool", "ops": [{"op": "delete", "path": [""]}]}],
         },
     ),
     "ids of results kept": Found(
-        193,
+        1049,
         "$.calls[1].messages",
         {
-            "script": [[_use("look", "u1", 0)]],
+            "script": [[_use("look", "u1", "")]],
             "middleware": [
-                {
-                    "stage": "tool",
-                    "ops": [{"op": "set", "path": ["toolUse"], "value": _use("#14", "#15", 0)["toolUse"]}],
-                }
+                {"stage": "tool", "ops": [{"op": "set", "path": ["toolUse", "toolUseId"], "value": ""}]}
             ],
         },
     ),
@@ -135,19 +106,12 @@ _FOUND_IN_PROFILE: Final = {
 
 _FOUND_IN_DRIVER: Final = {
     "messages copied one level too shallow": Found(
-        5, "$.identity", {"script": [[_use("look", "u1", {})]], **_IDENTITY}
+        374, "$.identity", {"script": [[_use("save", "u1", {})]], **_IDENTITY}
     ),
     "model state written back on error": Found(
         191, "$.modelState", {"script": [{"modelState": {"r": ""}, "throwAfter": ""}]}
     ),
-    "a tool gets the input that is in the history": Found(
-        3,
-        "$.calls[1].messages",
-        {
-            "script": [[_use("save", "u1", {})]],
-            "tools": {"save": {"mutateInput": [{"op": "set", "path": ["input", ""], "value": 0}]}},
-        },
-    ),
+    "a tool gets the input that is in the history": Found(493, "$.calls[1].messages", _INPUT),
     "the caller's system prompt copied": Found(
         161,
         "$.caller",
