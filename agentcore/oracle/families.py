@@ -138,6 +138,7 @@ _PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
         "immutable",
         *(f"ai-sdk-{version}/{path}" for version in (6, 7) for path in ("stream", "generate")),
     ),
+    "strands": ("strands-ts@1.5.0", "strands-ts@1.19.0", "strands-py@1.62.0"),
     "mastra": ("mastra@1.71.0",),
 }
 
