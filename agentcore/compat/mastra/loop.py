@@ -5,6 +5,7 @@ The order of things is that of @mastra/core 1.71.0; where versions differ, a fie
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -433,10 +434,14 @@ class MastraLoop:
         outcome.response_messages = self._response_messages()
         outcome.last_text = self.texts[-1] if self.shown_calls else "".join(self.texts)
         self._chunk("finish")
-        # When all is over the package adds the agent's messages to their own list once more.
+        self._add_again()
+
+    def _add_again(self) -> None:
+        """Adds the agent's messages to their own list again; the package only logs what fails there."""
         own = self.list.of("response")
         if own:
-            self.list.add(self.store.array(own), "response")
+            with contextlib.suppress(Exception):
+                self.list.add(self.store.array(own), "response")
 
 
 def _is_array(store: Store, value: Slot) -> bool:
