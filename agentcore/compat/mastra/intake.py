@@ -22,8 +22,9 @@ from agentcore.compat.js import (
     or_else,
     text,
 )
-from agentcore.compat.mastra.clock import date, is_date, parsed
+from agentcore.compat.mastra.clock import date, invalid_date, is_date, parsed
 from agentcore.compat.mastra.forms import Form, assign, form_of, has
+from agentcore.compat.mastra.profiles import ListRules
 
 FORMAT: Final = 2
 
@@ -32,6 +33,7 @@ class Context(Protocol):
     """What converting takes from the list that a message is for."""
 
     store: Store
+    rules: ListRules
 
     def new_id(self) -> str:
         """An id that no message has."""
@@ -65,7 +67,7 @@ def stored(context: Context, message: Value, source: str) -> Ref:
     elif form is Form.CORE_5:
         made = _of_5(context, message, source, store.object(core_content(context, message)))
     elif form is Form.UI_5:
-        made = _of_5(context, message, source, _ui_content(store, message))
+        made = _of_5(context, message, source, _ui_content(context, message))
     else:
         raise PackageError("Error", "Found unhandled message")
     return _stamped(context, made, source)
@@ -87,12 +89,14 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
     kept = (
         [part for part in elements(store, parts) if isinstance(part, Ref)] if is_array(store, parts) else []
     )
-    assign(store, content, "parts", store.array(kept))
+    if context.rules.owns_parts:
+        assign(store, content, "parts", store.array(kept))
     if not get(store, message, "id"):
         assign(store, message, "id", context.new_id())
     at = get(store, message, "createdAt")
     if is_nullish(at):
-        assign(store, message, "createdAt", context.new_date(source))
+        given = context.new_date(source) if context.rules.dates_stored else invalid_date(store)
+        assign(store, message, "createdAt", given)
     elif not is_date(store, at):
         assign(store, message, "createdAt", _as_date(store, at))
     calls = get(store, content, "toolInvocations")
@@ -134,7 +138,7 @@ def of_core(context: Context, message: Value, source: str) -> Ref:
         assign(store, message, "content", single)
         content = single
     parts, calls = _core_parts(context, message, content)
-    made: dict[str, Value] = {"format": FORMAT, "parts": _without_empty_texts(store, parts)}
+    made: dict[str, Value] = {"format": FORMAT, "parts": _texts_checked(context, parts)}
     if calls:
         made["toolInvocations"] = store.array(calls)
     if isinstance(content, str):
@@ -198,9 +202,9 @@ def _core_parts(context: Context, message: Value, content: Value) -> tuple[list[
                 "text": get(store, part, "text"),
                 "signature": get(store, part, "signature"),
             }
-            made = _reasoning(store, get(store, part, "text"), detail)
+            made = _reasoning(context, get(store, part, "text"), detail)
         elif kind == "redacted-reasoning":
-            made = _reasoning(store, "", {"type": "redacted", "data": get(store, part, "data")})
+            made = _reasoning(context, "", {"type": "redacted", "data": get(store, part, "data")})
         elif kind in ("tool-call", "tool-result"):
             call = _core_call(context, content, part, kind)
             made = {"type": "tool-invocation", "toolInvocation": call}
@@ -210,8 +214,10 @@ def _core_parts(context: Context, message: Value, content: Value) -> tuple[list[
     return parts, calls
 
 
-def _reasoning(store: Store, whole: Value, detail: dict[str, Value]) -> dict[str, Value]:
-    return {"type": "reasoning", "reasoning": whole, "details": store.array([store.object(detail)])}
+def _reasoning(context: Context, whole: Value, detail: dict[str, Value]) -> dict[str, Value]:
+    store = context.store
+    told = whole if context.rules.tells_reasoning else ""
+    return {"type": "reasoning", "reasoning": told, "details": store.array([store.object(detail)])}
 
 
 def _core_call(context: Context, content: Value, part: Slot, kind: Value) -> Ref:
@@ -231,8 +237,11 @@ def _core_call(context: Context, content: Value, part: Slot, kind: Value) -> Ref
     return store.derive(store.object({"state": "result", **named, "result": result, "args": args}), part)
 
 
-def _without_empty_texts(store: Store, parts: Iterable[Slot]) -> Ref:
+def _texts_checked(context: Context, parts: Iterable[Slot]) -> Ref:
+    store = context.store
     listed = list(parts)
+    if not context.rules.drops_empty_texts:
+        return store.array(listed)
     full = [part for part in listed if get(store, part, "type") != "text" or get(store, part, "text") != ""]
     return store.array(full or listed)
 
@@ -258,7 +267,8 @@ def _of_ui_4(context: Context, message: Value, source: str) -> Ref:
     parts = get(store, message, "parts")
     content: dict[str, Value] = {"format": FORMAT, "parts": store.array(())}
     if parts:
-        content["parts"] = _without_empty_texts(store, elements(store, parts, "some"))
+        own = context.rules.owns_parts
+        content["parts"] = _texts_checked(context, elements(store, parts, "some")) if own else parts
     for name in ("toolInvocations", "reasoning", "annotations", "experimental_attachments"):
         content[name] = get(store, message, name) or UNDEFINED
     metadata = get(store, message, "metadata")
@@ -292,6 +302,11 @@ def _of_5(context: Context, message: Value, source: str, content: Ref) -> Ref:
     )
 
 
+def tool_name(context: Context, name: Value) -> Value:
+    """A tool's name as the list keeps it."""
+    return clean_tool_name(name) if context.rules.cleans_tool_names else name
+
+
 def core_content(context: Context, message: Value) -> dict[str, Value]:
     """The stored content of {role, content} as AI SDK 5 has it."""
     store = context.store
@@ -307,7 +322,13 @@ def core_content(context: Context, message: Value) -> dict[str, Value]:
     taken = _Taken(context)
     for part in given:
         taken.add(part)
-    parts = _without_empty_texts(store, taken.parts)
+    if (
+        taken.answered_last
+        and not context.rules.drops_empty_texts
+        and get(store, message, "role") == "assistant"
+    ):
+        taken.parts.append(store.object({"type": "text", "text": ""}))
+    parts = _texts_checked(context, taken.parts)
     texts = [
         get(store, part, "text") for part in elements(store, parts) if get(store, part, "type") == "text"
     ]
@@ -332,16 +353,18 @@ class _Taken:
         self.parts: list[Slot] = []
         self.calls: list[Slot] = []
         self.reasoning: list[Value] = []
+        self.answered_last = False
 
     def add(self, part: Slot) -> None:
         """Takes a part of the content."""
         store = self.store
         kind = get(store, part, "type")
+        self.answered_last = kind == "tool-result"
         if kind == "text":
             self._put(part, {"type": "text", "text": get(store, part, "text")})
         elif kind == "reasoning":
             told = get(store, part, "text")
-            self._put(part, _reasoning(store, told, {"type": "text", "text": told}))
+            self._put(part, _reasoning(self.context, told, {"type": "text", "text": told}))
             self.reasoning.append(told)
         elif kind == "tool-call":
             args = get(store, part, "input")
@@ -356,7 +379,7 @@ class _Taken:
         executed = get(store, part, "providerExecuted") if "toolInvocation" in made else UNDEFINED
         dated = {
             "providerMetadata": options,
-            "createdAt": date_in_options(store, options),
+            "createdAt": date_in_options(self.context, options),
             "providerExecuted": executed,
         }
         self.parts.append(store.derive(store.object({**made, **dated}), part))
@@ -365,15 +388,17 @@ class _Taken:
         store = self.store
         named = {
             "toolCallId": get(store, part, "toolCallId"),
-            "toolName": tool_name(get(store, part, "toolName")),
+            "toolName": tool_name(self.context, get(store, part, "toolName")),
         }
         return store.derive(store.object({**named, "args": args, "state": "call"}), part)
 
     def _result(self, part: Slot) -> None:
         store = self.store
         call_id = get(store, part, "toolCallId")
-        known = self.context.known_args(call_id)
-        args = known if fields(store, known) else or_else(get(store, part, "input"), store.object({}))
+        args: Value = store.object({})
+        if self.context.rules.recovers_args:
+            known = self.context.known_args(call_id)
+            args = known if fields(store, known) else or_else(get(store, part, "input"), args)
         call = self._of_call(self.calls, call_id)
         if call is None:
             call = self._call(part, args)
@@ -413,22 +438,26 @@ def unwrapped(store: Store, output: Value) -> Value:
 _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def tool_name(name: Value) -> str:
+def clean_tool_name(name: Value) -> str:
     """A tool's name, or what stands for one that no provider takes."""
     return name if isinstance(name, str) and _TOOL_NAME.fullmatch(name) else "unknown_tool"
 
 
-def date_in_options(store: Store, options: Value) -> Value:
+def date_in_options(context: Context, options: Value) -> Value:
     """The date that a part's provider options carry."""
+    if not context.rules.dates_parts:
+        return UNDEFINED
+    store = context.store
     own = get(store, options, "mastra") if options else UNDEFINED
     at = get(store, own, "createdAt") if isinstance(own, Ref) else UNDEFINED
     return at if isinstance(at, int | float) and not isinstance(at, bool) else UNDEFINED
 
 
-def _ui_content(store: Store, message: Value) -> Ref:
+def _ui_content(context: Context, message: Value) -> Ref:
+    store = context.store
     given = elements(store, get(store, message, "parts"), "filter")
-    parts = [made for part in given if (made := _ui_part(store, part)) is not None]
-    calls = [_ui_call(store, part) for part in given if _is_tool(store, part)]
+    parts = [made for part in given if (made := _ui_part(context, part)) is not None]
+    calls = [_ui_call(context, part) for part in given if _is_tool(store, part)]
     reasoning = [get(store, part, "text") for part in given if get(store, part, "type") == "reasoning"]
     texts = [get(store, part, "text") for part in given if get(store, part, "type") == "text"]
     metadata = get(store, message, "metadata")
@@ -436,7 +465,7 @@ def _ui_content(store: Store, message: Value) -> Ref:
     clean = {name: slot for name, slot in own.items() if name not in ("createdAt", "threadId", "resourceId")}
     content: dict[str, Value] = {
         "format": FORMAT,
-        "parts": _without_empty_texts(store, parts),
+        "parts": _texts_checked(context, parts),
         "toolInvocations": store.array(calls) if calls else UNDEFINED,
         "reasoning": joined(store, reasoning, "\n") if reasoning else UNDEFINED,
         "content": joined(store, texts) if texts else UNDEFINED,
@@ -450,42 +479,45 @@ def _is_tool(store: Store, part: Slot) -> bool:
     return isinstance(kind, str) and kind.startswith("tool-")
 
 
-def _ui_call(store: Store, part: Slot) -> Ref:
+def _ui_call(context: Context, part: Slot) -> Ref:
+    store = context.store
     answered = get(store, part, "state") == "output-available"
     fields_: dict[str, Value] = {
         "args": get(store, part, "input"),
         "toolCallId": get(store, part, "toolCallId"),
-        "toolName": tool_name(str(get(store, part, "type")).removeprefix("tool-")),
+        "toolName": tool_name(context, str(get(store, part, "type")).removeprefix("tool-")),
         "state": "result" if answered else "call",
         "result": unwrapped(store, get(store, part, "output")) if answered else UNDEFINED,
     }
     return store.derive(store.object(fields_), part)
 
 
-def _ui_part(store: Store, part: Slot) -> Slot:
+def _ui_part(context: Context, part: Slot) -> Slot:
+    store = context.store
     kind = get(store, part, "type")
     if kind in ("step-start", "error"):
         return part
     options = get(store, part, "callProviderMetadata" if _is_tool(store, part) else "providerMetadata")
     made: dict[str, Value]
     if _is_tool(store, part):
-        made = {"type": "tool-invocation", "toolInvocation": _ui_invocation(store, part)}
+        made = {"type": "tool-invocation", "toolInvocation": _ui_invocation(context, part)}
         made["providerExecuted"] = get(store, part, "providerExecuted")
     elif kind == "reasoning":
         told = get(store, part, "text")
-        made = _reasoning(store, told, {"type": "text", "text": told})
+        made = _reasoning(context, told, {"type": "text", "text": told})
     elif kind == "text":
         made = {"type": "text", "text": get(store, part, "text")}
     elif isinstance(kind, str) and kind.startswith("data-"):
         return store.derive(store.object({"type": kind, "data": get(store, part, "data")}), part)
     else:
         return None
-    dated = {"providerMetadata": options, "createdAt": date_in_options(store, options)}
+    dated = {"providerMetadata": options, "createdAt": date_in_options(context, options)}
     return store.derive(store.object({**made, **dated}), part)
 
 
-def _ui_invocation(store: Store, part: Slot) -> Ref:
-    call = _ui_call(store, part)
+def _ui_invocation(context: Context, part: Slot) -> Ref:
+    store = context.store
+    call = _ui_call(context, part)
     if get(store, part, "state") != "output-error":
         return call
     failed = {
@@ -503,7 +535,7 @@ def _stamped(context: Context, message: Ref, source: str) -> Ref:
     store = context.store
     content = get(store, message, "content")
     parts = get(store, content, "parts")
-    if source != "memory" and is_array(store, parts):
+    if context.rules.dates_parts and source != "memory" and is_array(store, parts):
         for part in elements(store, parts):
             stamp(context, part)
         assign(store, content, "parts", store.array(elements(store, parts)))
@@ -513,6 +545,6 @@ def _stamped(context: Context, message: Ref, source: str) -> Ref:
 def stamp(context: Context, part: Slot) -> Slot:
     """Dates a part that has no date, in place."""
     store = context.store
-    if is_nullish(get(store, part, "createdAt")):
+    if context.rules.dates_parts and is_nullish(get(store, part, "createdAt")):
         assign(store, part, "createdAt", context.now())
     return part

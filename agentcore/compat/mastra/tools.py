@@ -7,8 +7,18 @@ from typing import Final
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Function, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.js import elements, fields, get, in_object_order, is_nullish, iterated, joined, text
+from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.compat.js import (
+    PackageError,
+    elements,
+    fields,
+    get,
+    in_object_order,
+    is_nullish,
+    iterated,
+    joined,
+    text,
+)
 from agentcore.compat.mastra.forms import has
 from agentcore.compat.mastra.settings import Tool
 from agentcore.compat.views import Desk
@@ -35,9 +45,9 @@ class Offer:
     choice: Value
 
 
-def offered(store: Store, tools: Value, choice: Value, active: Value) -> Offer:
-    """The tools and the tool choice of a model call."""
-    if choice == "none":
+def offered(store: Store, tools: Value, choice: Value, active: Value, *, none_hides: bool) -> Offer:
+    """The tools and the tool choice of a model call; `none_hides`: the choice `none` sends no tools."""
+    if choice == "none" and none_hides:
         return Offer(UNDEFINED, store.object({"type": "none"}))
     named = fields(store, tools) if tools else {}
     if not named:
@@ -109,6 +119,32 @@ def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
         return Answer(call, result=_output(desk, execute, get(store, call, "args")))
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
         return Answer(call, error=str(error))
+
+
+def failure(store: Store, message: str) -> Ref:
+    """The error object that stands for the result of a tool that failed."""
+    cause = store.object({"name": "Error", "message": message}, ErrorCell)
+    told: dict[str, Value] = {
+        "name": "Error",
+        "id": "TOOL_EXECUTION_FAILED",
+        "domain": "TOOL",
+        "category": "USER",
+        "message": message,
+        "cause": cause,
+    }
+    return store.object(told, ErrorCell)
+
+
+def check_known(store: Store, calls: Iterable[Slot], tools: Value) -> None:
+    """Checks that there is a tool for each call.
+
+    Raises:
+        PackageError: for the first call for which there is none.
+    """
+    for call in calls:
+        name = text(store, get(store, call, "toolName"))
+        if not _found(store, tools, name)[1]:
+            raise PackageError("Error", f"Tool {name} not found")
 
 
 def _found(store: Store, tools: Value, name: str) -> tuple[str | None, Value]:

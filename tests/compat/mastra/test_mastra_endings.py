@@ -22,7 +22,8 @@ def abort(args: Any) -> Any:
 
 
 def external(args: Any) -> ListHandle:
-    return ListHandle(args.desk, MessageList(args.desk.store, args.message_list.target.clock))
+    target = args.message_list.target
+    return ListHandle(args.desk, MessageList(target.store, target.clock, target.rules))
 
 
 def test_an_abort_ends_the_call_with_what_there_is() -> None:
