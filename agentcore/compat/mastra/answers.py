@@ -51,14 +51,14 @@ class Answered:
         return store.object({"id": own_id, "role": "assistant", "content": store.object(content)})
 
 
-def answered(store: Store, parts: Iterable[Mapping[str, Any]], *, streams: bool) -> Answered:
-    """The answer for the parts that a model gave. A stream passes a call of an id only once."""
+def answered(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool) -> Answered:
+    """The answer for the parts that a model gave; `once`: a call of an id is taken only once."""
     made = Answered()
     seen: set[str] = set()
     for part in parts:
         kind = part["type"]
         if kind == "tool-call":
-            if streams and part["toolCallId"] in seen:
+            if once and part["toolCallId"] in seen:
                 continue
             seen.add(part["toolCallId"])
             _add_call(store, made, part)

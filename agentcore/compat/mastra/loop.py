@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import attrs
 
@@ -26,6 +27,7 @@ from agentcore.compat.mastra.processors import Fields, Processors
 from agentcore.compat.mastra.profiles import MastraProfile
 from agentcore.compat.mastra.recording import RECORDERS
 from agentcore.compat.mastra.settings import Settings
+from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import Desk
 
 AGENT_ID = "agent"
@@ -50,8 +52,22 @@ class _Step:
     early: Mapping[Slot, tooling.Answer]
 
 
+HOLDERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "caller": "caller",
+        "conversation": "conversation",
+        "system": "system messages",
+        "steps": "report",
+        "options": "options of the call",
+    }
+)
+"""What outlives a step, by the names of the snapshots and those of the pollution report."""
+
+
 class MastraLoop:
-    """One call of `generate` or `stream`."""
+    """One call of `generate` or `stream`. If the store is watched, `snapshots` are taken."""
+
+    holders = HOLDERS
 
     def __init__(self, profile: MastraProfile, settings: Settings, desk: Desk | None = None) -> None:
         self.profile = profile
@@ -63,6 +79,7 @@ class MastraLoop:
         self.recorder = RECORDERS[profile.recording](self.list, self.clock)
         self.models = Models(self.desk, profile)
         self.outcome = Outcome()
+        self.snapshots: list[Snapshot] = []
         own = {**settings.options, "messages": settings.messages, "context": settings.context}
         self.caller = self.store.object({name: self.store.load(value) for name, value in own.items()})
         self.options = {name: get(self.store, self.caller, name) for name in _OPTIONS}
@@ -91,14 +108,19 @@ class MastraLoop:
 
     def run(self) -> Outcome:
         """Runs to the end. Never raises what the real package would report: see the outcome."""
+        self._run()
+        self._snapshot("end")
+        return self.outcome
+
+    def _run(self) -> None:
         try:
             self._prepare()
         except TripWire as wire:
             self._tripped(wire)
-            return self.outcome
+            return
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._prepare_failed(error)
-            return self.outcome
+            return
         self._chunk("start")
         try:
             self._loop()
@@ -110,7 +132,21 @@ class MastraLoop:
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._chunk("error")
             self.outcome.error = CallerError.through_json(error)
-        return self.outcome
+
+    def _snapshot(self, moment: str, **holders: Value) -> None:
+        store = self.store
+        if store.watching:
+            always: dict[str, Value] = {
+                "caller": self.caller,
+                "conversation": self.list.messages,
+                "system": store.array(self.list.all_system()),
+                "steps": self.recorder.steps,
+                "options": store.object({**self.options, "tools": self.tools}),
+            }
+            held = {**always, **holders}
+            self.snapshots.append(
+                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=store.heap())
+            )
 
     def _prepare(self) -> None:
         settings, store = self.settings, self.store
@@ -314,6 +350,7 @@ class MastraLoop:
         for attempt in range(attempts):
             self.desk.hook = "model"
             self.clock.think()
+            self._snapshot("prompt", prompt=options)
             try:
                 parts = self.models.answered(model, options)
             except Exception as error:
@@ -322,7 +359,8 @@ class MastraLoop:
                 if not is_last:
                     raise
                 return Answered(error=error)
-            return answered(self.store, parts, streams=self.settings.streams)
+            once = self.settings.streams and self.profile.streams_call_once
+            return answered(self.store, parts, once=once)
         raise PackageError("Error", "Expected `retries` to be a number")
 
     # ---------------------------------------------------------------- recording the answer
@@ -344,12 +382,12 @@ class MastraLoop:
         self._chunk("step-start", *self._passed(answered))
 
     def _passed(self, answered: Answered) -> Iterator[str]:
-        """The chunks of an answer in a stream, which shows a call of an id once in a run."""
+        """The chunks of an answer in a stream."""
         calls = iter(answered.calls)
         for kind in answered.kinds:
             if kind == "tool-call":
                 call_id = get(self.store, next(calls), "toolCallId")
-                if call_id in self.shown_calls:
+                if call_id in self.shown_calls and self.profile.streams_call_once:
                     continue
                 self.shown_calls.add(call_id)
             yield kind

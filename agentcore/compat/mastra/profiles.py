@@ -140,6 +140,8 @@ class MastraProfile:
     """A call of a tool that there is not is answered with an error; otherwise it fails the run."""
     streams_run_tools_early: bool
     """A stream runs a tool as soon as its call is there, before the list has the message."""
+    streams_call_once: bool
+    """A stream passes a call of an id once in an answer, and shows it once in a run."""
     stream_text_is_last: bool
     """The text of a stream with tools is that of its last step; otherwise of all."""
 
@@ -190,6 +192,7 @@ MASTRA_1_71: Final = MastraProfile(
     hides_inactive_tools=True,
     missing_tool_answers=True,
     streams_run_tools_early=True,
+    streams_call_once=True,
     stream_text_is_last=True,
 )
 
@@ -239,6 +242,7 @@ MASTRA_1_0: Final = MastraProfile(
     hides_inactive_tools=False,
     missing_tool_answers=False,
     streams_run_tools_early=False,
+    streams_call_once=False,
     stream_text_is_last=False,
 )
 

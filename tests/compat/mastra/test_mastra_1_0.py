@@ -401,3 +401,9 @@ def test_what_comes_after_a_text_that_the_list_does_not_take_is_lost() -> None:
     assert stage.looked == []
     assert stage.outcome.error is not None
     assert "getTime" in stage.outcome.error.message
+
+
+def test_a_stream_passes_every_call_whatever_its_id() -> None:
+    stage = Stage([[CALL, {**CALL, "input": {"a": 2}}], [CALL], [text("ok")]], streams=True)
+    assert [given["a"] for given in stage.looked] == [1, 2, 1]
+    assert stage.outcome.chunks.count("tool-call") == 2  # those that follow each other count as one

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.mastra.stage import THREE_STEPS, Stage, at_step, processor
+import attrs
+
+from agentcore.compat.mastra.loop import MastraLoop
+from compat.mastra.stage import THREE_STEPS, TWO_STEPS, Stage, at_step, processor, text
 
 
 def change(hook: Any, **options: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -62,3 +65,21 @@ def test_active_tools_that_are_no_list_fail_the_call() -> None:
     stage = Stage(prepare_step=lambda _: {"activeTools": None})
     assert stage.outcome.error is not None
     assert stage.outcome.error.message == "Cannot read properties of null (reading 'flatMap')"
+
+
+def test_a_watched_run_has_a_picture_of_each_prompt_and_of_the_end() -> None:
+    stage = Stage(TWO_STEPS)
+    assert stage.loop.snapshots == []
+    loop = MastraLoop(stage.loop.profile, attrs.evolve(stage.loop.settings, messages=["watched"]))
+    loop.store.watching = True
+    stage.loop, stage.asked = loop, []
+    loop.run()
+    assert [(one.moment, one.step) for one in loop.snapshots] == [("prompt", 1), ("prompt", 2), ("end", 2)]
+    first, _, last = loop.snapshots
+    assert first.plain("caller") == {"messages": ["watched"], "context": []}
+    assert first.plain("prompt")["prompt"] == [{"role": "user", "content": [text("watched")]}]
+    assert (len(first.plain("conversation")), len(last.plain("conversation"))) == (1, 2)
+    assert [len(one.plain("steps")) for one in loop.snapshots] == [0, 1, 2]
+    assert set(loop.holders) <= set(first.holders)
+    assert list(first.plain("options")["tools"]) == ["look"]
+    assert last.plain("system") == []
