@@ -39,6 +39,16 @@ from agentcore.wire import message_from_wire, message_to_wire, messages_from_wir
 
 if TYPE_CHECKING:
     from agentcore.agent import Agent, AgentError, AgentResult
+    from agentcore.interrupts import Interrupt
+    from agentcore.middleware import (
+        AgentStreamContext,
+        AgentStreamStage,
+        ExecuteToolContext,
+        ExecuteToolStage,
+        InvokeModelContext,
+        InvokeModelStage,
+        Middleware,
+    )
     from agentcore.models.scripted import ScriptedModel
     from agentcore.output import Output
     from agentcore.tools import Tool, ToolContext, tool
@@ -48,20 +58,28 @@ __all__ = [
     "AgentCoreError",
     "AgentError",
     "AgentResult",
+    "AgentStreamContext",
+    "AgentStreamStage",
     "AssistantMessage",
     "ContentOutput",
     "ErrorJsonOutput",
     "ErrorTextOutput",
+    "ExecuteToolContext",
+    "ExecuteToolStage",
     "ExecutionDeniedOutput",
     "FilePart",
     "ImagePart",
     "ImmutableWriteError",
+    "Interrupt",
     "InvalidJsonError",
     "InvalidMessageError",
+    "InvokeModelContext",
+    "InvokeModelStage",
     "JsonObject",
     "JsonOutput",
     "JsonValue",
     "Message",
+    "Middleware",
     "Output",
     "ReasoningPart",
     "ScriptedModel",
@@ -93,6 +111,14 @@ _LATER: Final = {
     "Agent": "agentcore.agent",
     "AgentError": "agentcore.agent",
     "AgentResult": "agentcore.agent",
+    "AgentStreamContext": "agentcore.middleware",
+    "AgentStreamStage": "agentcore.middleware",
+    "ExecuteToolContext": "agentcore.middleware",
+    "ExecuteToolStage": "agentcore.middleware",
+    "Interrupt": "agentcore.interrupts",
+    "InvokeModelContext": "agentcore.middleware",
+    "InvokeModelStage": "agentcore.middleware",
+    "Middleware": "agentcore.middleware",
     "Output": "agentcore.output",
     "ScriptedModel": "agentcore.models.scripted",
     "Tool": "agentcore.tools",

@@ -10,7 +10,14 @@ from typing import Literal, TypeVar
 
 import attrs
 
-from agentcore.content import ContentPart, ToolApprovalRequest, ToolCall, ToolError, ToolResult
+from agentcore.content import (
+    Approvals,
+    ContentPart,
+    ToolApprovalRequest,
+    ToolCall,
+    ToolError,
+    ToolResult,
+)
 from agentcore.effects import Settings, ToolFailed, ToolOutcomes, ToolSucceeded
 from agentcore.errors import (
     NoSuchToolError,
@@ -26,10 +33,13 @@ __all__ = [
     "answers",
     "approval_need",
     "approval_request",
+    "approved_calls",
     "check_choice",
     "checked",
     "goes_on",
     "in_call_order",
+    "left",
+    "runnable_calls",
     "with_calls",
 ]
 
@@ -127,20 +137,59 @@ def approval_request(call: ToolCall) -> ToolApprovalRequest:
     return ToolApprovalRequest(f"approval-{call.tool_call_id}", call)
 
 
-def in_call_order(
-    calls: Iterable[ToolCall], given: ToolOutcomes, settings: Settings
-) -> list[ToolResult | ToolError]:
-    """What came of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
+def approved_calls(approvals: Approvals, settings: Settings) -> list[ToolCall]:
+    """The calls that run before step 0."""
+    return [
+        ToolCall(tool_call_id=part.tool_call_id, tool_name=part.tool_name, input=part.input)
+        for part in approvals.to_run
+        if _can_run(part.tool_name, settings)
+    ]
+
+
+def runnable_calls(
+    calls: Iterable[ToolCall], requests: Iterable[ToolApprovalRequest], settings: Settings
+) -> list[ToolCall]:
+    """The calls of a step that are for its tools to run: valid, ours, and not waiting for approval."""
+    waiting = {request.tool_call.tool_call_id for request in requests}
+    return [
+        call
+        for call in calls
+        if not call.invalid and not call.provider_executed and call.tool_call_id not in waiting
+        if _can_run(call.tool_name, settings)
+    ]
+
+
+def _can_run(tool_name: str, settings: Settings) -> bool:
+    tool = settings.tool(tool_name)
+    return tool is not None and tool.has_execute
+
+
+def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
+    """The calls that these are not the outcomes of; of calls that share an id, the first have one.
+
+    Raises UnexpectedOutcomeError for outcomes of other calls, and for none at all.
+    """
+    if not given.outcomes:
+        raise UnexpectedOutcomeError("there is no outcome of any tool call")
     by_id = _by_id(given.outcomes)
-    outputs: list[ToolResult | ToolError] = []
+    still: list[ToolCall] = []
     for call in calls:
         outcomes = by_id.get(call.tool_call_id)
-        if not outcomes:
-            raise UnexpectedOutcomeError(f"there is no outcome of tool call {call.tool_call_id}")
-        outputs.append(_output(call, outcomes.pop(0), settings))
+        if outcomes:
+            outcomes.pop(0)
+        else:
+            still.append(call)
     if any(by_id.values()):
         raise UnexpectedOutcomeError("there are outcomes of tool calls that the run did not ask for")
-    return outputs
+    return still
+
+
+def in_call_order(
+    calls: Iterable[ToolCall], outcomes: Iterable[ToolSucceeded | ToolFailed], settings: Settings
+) -> list[ToolResult | ToolError]:
+    """What came of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
+    by_id = _by_id(outcomes)
+    return [_output(call, by_id[call.tool_call_id].pop(0), settings) for call in calls]
 
 
 def _by_id(outputs: Iterable[_Output]) -> dict[str, list[_Output]]:

@@ -67,7 +67,9 @@ class Chains:
 
     @classmethod
     def start(cls, messages: Iterable[Message], system: SystemPrompt | None = None) -> Chains:
-        """The chains of a run that is given these messages and instructions (rule step.initial-fixed).
+        """The chains of a run that is given these messages and instructions.
+
+        Rules step.initial-given and step.initial-fixed.
 
         Raises InvalidPromptError for no messages, or for something that is no message.
         """

@@ -30,7 +30,7 @@ from agentcore.effects import (
 )
 from agentcore.hooks import PrepareStepArguments
 from agentcore.messages import Message, UserMessage
-from agentcore.run import Failed, give, need, start
+from agentcore.run import Failed, Interrupted, give, need, start
 from agentcore.values import thaw
 from agentcore.wire import message_to_wire, messages_from_wire
 
@@ -135,7 +135,7 @@ def _answer(call: int) -> list[dict[str, Any]]:
 def _immutable(hook: Callable[[PrepareStepArguments], Any]) -> Column:
     prompts: list[Iterable[Message]] = []
     run = start(Settings(model="scripted", tools=[ToolSpec("weather")]), messages_from_wire(list(MESSAGES)))
-    while not isinstance(wanted := need(run), Done | Failed):
+    while not isinstance(wanted := need(run), Done | Failed | Interrupted):
         if isinstance(wanted, NeedModel):
             prompts.append(wanted.prompt)
         run = give(run, _outcome(wanted, hook, len(prompts) - 1))

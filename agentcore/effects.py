@@ -9,6 +9,7 @@ import attrs
 from attrs import field
 
 from agentcore.content import ContentPart, ToolCall
+from agentcore.errors import InvalidJsonError
 from agentcore.hooks import (
     NO_USAGE,
     PrepareStepArguments,
@@ -20,13 +21,16 @@ from agentcore.hooks import (
     total_usage,
     warnings,
 )
+from agentcore.interrupts import Interrupt
 from agentcore.messages import Message, ToolOutput
 from agentcore.prompt import SystemPrompt
 from agentcore.usage import Usage
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
 
 __all__ = [
+    "Answered",
     "ApprovalsNeeded",
+    "Asked",
     "Cancelled",
     "Done",
     "Forked",
@@ -64,6 +68,10 @@ def _options(value: Mapping[str, object] | None) -> JsonObject | None:
 
 def _response_format(value: Mapping[str, object] | None) -> JsonObject | None:
     return cast("JsonObject | None", freeze(value, "$.response_format"))
+
+
+def _state(value: Mapping[str, object] | None) -> JsonObject | None:
+    return cast("JsonObject | None", freeze(value, "$.model_state"))
 
 
 def _output(value: object) -> JsonValue:
@@ -213,11 +221,15 @@ class NeedApprovals:
 @sealed
 @attrs.frozen(kw_only=True)
 class NeedTools:
-    """Run these calls, in any order or at once; answered by ToolOutcomes. `messages`: the step input (X1)."""
+    """Run these calls, in any order or at once; answered by ToolOutcomes. `messages`: the step input (X1).
+
+    `finished` are outcomes of other calls of the same answer that the run was given before.
+    """
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    finished: tuple[ToolSucceeded | ToolFailed, ...] = ()
 
 
 @sealed
@@ -293,6 +305,8 @@ def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
 class ModelAnswer:
     """What the model produced; without a reason it is `tool-calls` or `stop`, by whether there are calls.
 
+    `requested_model` is the id of the model that was asked, if it is not the one that the need names.
+    `model_state` is what that model is to be given at its next call; None leaves what it was given.
     The rest is what the provider said besides, and is kept on the step's record.
     """
 
@@ -305,6 +319,8 @@ class ModelAnswer:
         default=None, converter=metadata, kw_only=True, eq=strict_key
     )
     warnings: tuple[str, ...] = field(default=(), converter=warnings, kw_only=True)
+    requested_model: str | None = field(default=None, kw_only=True)
+    model_state: JsonObject | None = field(default=None, converter=_state, kw_only=True, eq=strict_key)
 
 
 @sealed
@@ -364,9 +380,40 @@ def _outcomes(value: Iterable[ToolSucceeded | ToolFailed]) -> tuple[ToolSucceede
 @sealed
 @attrs.frozen
 class ToolOutcomes:
-    """What came of each call, in whatever order they finished."""
+    """What came of each call, in whatever order they finished; of some calls, the others are needed still."""
 
     outcomes: tuple[ToolSucceeded | ToolFailed, ...] = field(converter=_outcomes)
+
+
+def _questions(value: Iterable[Interrupt]) -> tuple[Interrupt, ...]:
+    return tuple({interrupt.id: interrupt for interrupt in value}.values())
+
+
+@sealed
+@attrs.frozen
+class Asked:
+    """Whoever was to do it asks first; the run waits for Answered. Questions of one id are one question."""
+
+    interrupts: tuple[Interrupt, ...] = field(converter=_questions)
+
+    @interrupts.validator
+    def _are_some(self, _: attrs.Attribute[Any], value: tuple[Interrupt, ...]) -> None:
+        if not value:
+            raise ValueError("who asks has one question or more")
+
+
+def _answers(value: Mapping[str, object]) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise InvalidJsonError("$.answers", f"use an object of answers by id, not {type(value).__name__}")
+    return cast("JsonObject", freeze(value, "$.answers"))
+
+
+@sealed
+@attrs.frozen
+class Answered:
+    """An answer to each question of a run that was Interrupted, any JSON, by the id of the question."""
+
+    answers: JsonObject = field(converter=_answers, eq=strict_key)
 
 
 @sealed
@@ -392,6 +439,8 @@ Outcome: TypeAlias = (
     | ApprovalsNeeded
     | ToolOutcomes
     | ToolsFailed
+    | Asked
+    | Answered
     | Cancelled
 )
 Logged: TypeAlias = Outcome | Forked

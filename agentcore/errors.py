@@ -10,6 +10,7 @@ from typing import ClassVar
 
 __all__ = [
     "AgentCoreError",
+    "AnswersError",
     "ImmutableWriteError",
     "InvalidDataContentError",
     "InvalidJsonError",
@@ -83,7 +84,7 @@ class ImmutableWriteError(_LocatedError, AttributeError, TypeError):
 
 
 class InvalidPromptError(AgentCoreError):
-    """The messages given to a run are not a list of one or more `ModelMessage`s."""
+    """The messages given to a run are not a list of one or more ModelMessages."""
 
     wire_name = "AI_InvalidPromptError"
 
@@ -224,6 +225,25 @@ class UnexpectedOutcomeError(AgentCoreError):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class AnswersError(UnexpectedOutcomeError):
+    """A run was to go on with other answers than those that it waits for.
+
+    `unknown` are the ids that it asks nothing by, `missing` those of its questions that have no answer.
+    """
+
+    wire_name = "AnswersError"
+
+    def __init__(self, unknown: tuple[str, ...], missing: tuple[str, ...]) -> None:
+        faults = (
+            f"there is no question {', '.join(unknown)}" if unknown else "",
+            f"give an answer to {', '.join(missing)}" if missing else "",
+        )
+        super().__init__("; ".join(filter(None, faults)) or "the run asks nothing")
+        self.args = (unknown, missing)
+        self.unknown = unknown
+        self.missing = missing
 
 
 class UnknownStepError(AgentCoreError, LookupError):

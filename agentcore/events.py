@@ -10,6 +10,7 @@ from attrs import field
 from agentcore.content import ToolCall
 from agentcore.effects import RunResult, StepStartEvent, ToolFailed, ToolSucceeded
 from agentcore.hooks import StepRecord
+from agentcore.interrupts import Interrupt
 from agentcore.models.base import PartDone, ReasoningDelta, TextDelta, ToolInputDelta
 from agentcore.values import JsonValue, sealed, strict_key
 
@@ -20,6 +21,7 @@ __all__ = [
     "PartDone",
     "ReasoningDelta",
     "RunFinished",
+    "RunInterrupted",
     "StepFinished",
     "StepStarted",
     "TextDelta",
@@ -101,9 +103,18 @@ class RunFinished:
     result: RunResult
 
 
+@sealed
+@attrs.frozen
+class RunInterrupted:
+    """The last event of a stream whose run waits for answers to these questions."""
+
+    type: ClassVar[Literal["run-interrupted"]] = "run-interrupted"
+    interrupts: tuple[Interrupt, ...]
+
+
 ChunkEvent: TypeAlias = (
     TextDelta | ReasoningDelta | ToolInputDelta | PartDone | ToolStarted | ToolProgress | ToolFinished
 )
 """What `on_chunk` is told as well: what comes of models and tools while a step is going on."""
 
-AgentEvent: TypeAlias = ChunkEvent | StepStarted | ModelRetry | StepFinished | RunFinished
+AgentEvent: TypeAlias = ChunkEvent | StepStarted | ModelRetry | StepFinished | RunFinished | RunInterrupted

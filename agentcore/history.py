@@ -7,12 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentcore.effects import Forked, Logged, NeedPrepareStep, NeedStepFinish, Settings
+from agentcore.content import ContentPart
+from agentcore.effects import (
+    Answered,
+    Asked,
+    Done,
+    Forked,
+    HookResult,
+    Logged,
+    ModelAnswer,
+    NeedModel,
+    NeedPrepareStep,
+    NeedStepFinish,
+    Settings,
+)
 from agentcore.errors import UnknownStepError
 from agentcore.messages import Message
-from agentcore.run import Failed, Run, forked, give, start
+from agentcore.run import Failed, Interrupted, Run, forked, give, start
 
-__all__ = ["after", "before", "fork", "replay", "replayed"]
+__all__ = ["after", "before", "fork", "has_begun", "one_step", "replay", "replayed"]
 
 
 def before(run: Run, step_number: int) -> Run:
@@ -33,7 +46,7 @@ def after(run: Run, step_number: int) -> Run:
 
 def _moment(run: Run, index: int, kind: type, step_number: int) -> Run:
     # The history has the state before step 0, the one after it, the one before step 1, and so on.
-    current = _unfailed(run)
+    current = _going_on(run)
     if 0 <= index < len(current.history):
         return current.history[index]
     if index == len(current.history) and isinstance(current.pending, kind):
@@ -42,10 +55,10 @@ def _moment(run: Run, index: int, kind: type, step_number: int) -> Run:
     raise UnknownStepError(step_number, (reached + (kind is NeedPrepareStep)) // 2)
 
 
-def _unfailed(run: Run) -> Run:
+def _going_on(run: Run) -> Run:
     # A run that failed by its messages, before any outcome, has come to no step.
-    if isinstance(run.pending, Failed) and run.outcomes:
-        return run.pending.run
+    while isinstance(run.pending, Failed | Interrupted) and run.outcomes:
+        run = run.pending.run
     return run
 
 
@@ -56,7 +69,7 @@ def fork(
     settings: Settings | None = None,
     messages: Iterable[Message] | None = None,
 ) -> Run:
-    """A run that is about to prepare this step of that run, from there on with other settings.
+    """A run that is about to prepare this step of that run, from there on with other settings (run.forked).
 
     `messages` are what this step and later ones are built on, in place of the step input, as with a lasting
     edit (Difference.LASTING_MESSAGES). The step may be the one after the last, too, also of a run
@@ -75,7 +88,7 @@ def fork(
 
 
 def _base(run: Run, step_number: int) -> Run:
-    current = _unfailed(run)
+    current = _going_on(run)
     between_steps = current.current is None and not isinstance(current.pending, Failed)
     if between_steps and step_number == len(current.steps):
         return current
@@ -85,7 +98,8 @@ def _base(run: Run, step_number: int) -> Run:
 def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[Logged]) -> Run:
     """The run that these outcomes make, as `Run.outcomes` keeps them; nothing is called, hooks neither.
 
-    Equal, with equal history, to the run that kept them, if it was started with these settings and messages.
+    Equal, with equal history, to the run that kept them, if it was started with these settings and messages
+    (rule run.replayed).
     Raises UnexpectedOutcomeError for outcomes that make no run, and what `start` does.
     """
     run = start(settings, messages)
@@ -99,3 +113,20 @@ def replayed(run: Run, outcome: Logged) -> Run:
     if isinstance(outcome, Forked):
         return fork(run, run.step_number, settings=outcome.settings, messages=outcome.messages)
     return give(run, outcome)
+
+
+def has_begun(run: Run) -> bool:
+    """Whether anything has been done in the run, beyond asking and answering."""
+    return not all(isinstance(outcome, Asked | Answered) for outcome in run.outcomes)
+
+
+def one_step(settings: Settings, messages: Iterable[Message], content: Iterable[ContentPart]) -> Run:
+    """A run of one step that has this content, at its end, as if a model had answered with it.
+
+    Raises UnexpectedOutcomeError if tools would have to run, and what `start` does.
+    """
+    run = start(settings, messages)
+    while not isinstance(run.pending, Done | Failed):
+        answers = isinstance(run.pending, NeedModel)
+        run = give(run, ModelAnswer(content) if answers else HookResult())
+    return run

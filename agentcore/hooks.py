@@ -280,7 +280,8 @@ class PrepareStepArguments:
     """What `prepare_step` is called with (claim C43); all of it is values, so nothing can be written.
 
     `messages` is the step input; the chains that it is made of are there by themselves as well, complete
-    whatever lasting edits there were.
+    whatever lasting edits there were. `invocation_state` is no value: the dict that all of a call share on
+    purpose, None in the machine, which knows nothing of it.
     """
 
     model: str
@@ -290,3 +291,4 @@ class PrepareStepArguments:
     initial_messages: Vector[Message]
     response_messages: Vector[Message]
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    invocation_state: dict[str, Any] | None = field(default=None, eq=False, repr=False)

@@ -295,6 +295,7 @@ class ExecutionDeniedOutput:
 ToolOutput: TypeAlias = (
     TextOutput | JsonOutput | ContentOutput | ErrorTextOutput | ErrorJsonOutput | ExecutionDeniedOutput
 )
+"""What a model is told that a tool gave."""
 OUTPUT_TYPES: Final = get_args(ToolOutput)
 
 
@@ -414,3 +415,4 @@ class ToolMessage:
 
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+"""A message of any role."""

@@ -12,6 +12,7 @@ import attrs
 from attrs import field
 
 from agentcore.content import ToolCall
+from agentcore.interrupts import InterruptSignal
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
 from agentcore.tools import Tool
 from agentcore.values import sealed
@@ -21,7 +22,7 @@ __all__ = ["NO_SPANS", "Kind", "Observer", "Spans", "Timing", "Timings"]
 _LOG: Final = logging.getLogger("agentcore")
 _SLOW: Final = "%s took %.0f ms at step %d, which is above %.0f ms; a run waits for its hooks"
 
-Kind = Literal["hook", "model", "tool"]
+Kind = Literal["hook", "model", "tool", "middleware"]
 
 
 # ---------------------------------------------------------------- times
@@ -32,8 +33,9 @@ Kind = Literal["hook", "model", "tool"]
 class Timing:
     """How long one thing took that a run waited for.
 
-    `name` is the hook's, the model's id or the tool's. A model call that was made again has a timing for each
-    attempt. `step_number` is -1 for `prepare_call` and `on_start`, which come before step 0.
+    `name` is the hook's, the model's id, the tool's or the handler's. A model call that was made again has a
+    timing for each attempt, and the time of a wrap has in it what it is around of. `step_number` is -1 for
+    `prepare_call` and `on_start`, which come before step 0, and for handlers of the whole call.
     """
 
     kind: Kind
@@ -97,6 +99,16 @@ class ToolSpan(Protocol):
         """The call came to an error: the exception, or the name of what went wrong."""
 
 
+class HandlerSpan(Protocol):
+    """A span of a middleware handler that is open."""
+
+    def called(self, given: object, passed: object) -> None:
+        """The handler was given the one context and passed on the other."""
+
+    def gave(self, inner: object, result: object) -> None:
+        """The handler gave a result; `inner` is what it had from inside, None if it called nothing."""
+
+
 class Spans(Protocol):
     """Where traces go. What raises through one of these is marked as failed by its type, never its text."""
 
@@ -111,6 +123,11 @@ class Spans(Protocol):
     def tool(self, call: ToolCall, tool: Tool) -> AbstractContextManager[ToolSpan]:
         """A call of a tool."""
 
+    def handler(
+        self, stage: str, phase: str, name: str, step_number: int | None
+    ) -> AbstractContextManager[HandlerSpan]:
+        """A handler of middleware; the step is None where it is of the whole call."""
+
 
 class _NoSpan:
     def answered(self, response: ModelResponse) -> None:
@@ -120,6 +137,12 @@ class _NoSpan:
         """Nothing."""
 
     def failed(self, error: Exception | str) -> None:
+        """Nothing."""
+
+    def called(self, given: object, passed: object) -> None:
+        """Nothing."""
+
+    def gave(self, inner: object, result: object) -> None:
         """Nothing."""
 
 
@@ -139,6 +162,12 @@ class _NoSpans:
 
     def tool(self, call: ToolCall, tool: Tool) -> AbstractContextManager[ToolSpan]:
         del call, tool
+        return _NO_SPAN
+
+    def handler(
+        self, stage: str, phase: str, name: str, step_number: int | None
+    ) -> AbstractContextManager[HandlerSpan]:
+        del stage, phase, name, step_number
         return _NO_SPAN
 
 
@@ -175,6 +204,9 @@ class Observer:
         try:
             yield
             failed = False
+        except InterruptSignal:
+            failed = False
+            raise
         finally:
             self._entries.append(
                 Timing(
@@ -193,6 +225,16 @@ class Observer:
         with self.timed("hook", name, step_number):
             yield
         self._warn(name, step_number, time.perf_counter() - begun)
+
+    @contextmanager
+    def handler(self, stage: str, phase: str, name: str, step_number: int | None) -> Iterator[HandlerSpan]:
+        """Take the time of a handler of middleware, and open its span."""
+        number = -1 if step_number is None else step_number
+        with (
+            self.timed("middleware", name, number),
+            self.spans.handler(stage, phase, name, step_number) as span,
+        ):
+            yield span
 
     @contextmanager
     def chunk(self, step_number: int) -> Iterator[None]:

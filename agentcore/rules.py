@@ -1,19 +1,24 @@
-"""The named rules of an agent loop, and the places where this core differs from AI SDK 6 on purpose.
+"""The named rules of an agent loop, and the places where this core differs from frameworks on purpose.
 
 A rule's dotted name is the same in the specification, in code, in tests and in traces. Sources are claims
-about ai@6.0.134 (C1 to C83, X1 to X20) or the package itself where no claim covers the point.
+about ai@6.0.134 (C1 to C83, X1 to X20), about processors of @mastra/core (M1 to M113) and about middleware of
+Strands Agents (S1 to S86), a package itself where no claim covers the point, or the core where no package has
+anything of the kind.
 """
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Self
 
+from agentcore.differences import Difference
+from agentcore.requirement import Requirement
 
-class Rule(Enum):
-    """What the core does, one statement a rule; `value` is the dotted name."""
+__all__ = ["Difference", "Requirement", "Rule"]
 
-    statement: str
+
+class Rule(Requirement):
+    """What the core does, one statement a rule."""
+
     source: str
 
     def __new__(cls, name: str, statement: str, source: str) -> Self:
@@ -132,8 +137,8 @@ class Rule(Enum):
     APPROVAL_RESULTS_THEN_DENIALS = (
         "approval.results-then-denials",
         (
-            "In that tool message the results stand in the order of the responses, then the execution- "
-            "denied results."
+            "In that tool message the results stand in the order of the responses, then the "
+            "execution-denied results."
         ),
         "X14",
     )
@@ -233,6 +238,11 @@ class Rule(Enum):
         ),
         "C9",
     )
+    STEP_INITIAL_GIVEN = (
+        "step.initial-given",
+        "A run is given one or more messages, or it does not start.",
+        "C2",
+    )
     STEP_INITIAL_FIXED = ("step.initial-fixed", "The initial chain never changes during a run.", "C3")
     STEP_RESPONSE_GROWS = (
         "step.response-grows",
@@ -275,187 +285,137 @@ class Rule(Enum):
         "X7",
     )
 
-
-class Difference(Enum):
-    """Where the core does not do what ai@6.0.134 does; `value` is the dotted name."""
-
-    statement: str
-    reason: str
-
-    def __new__(cls, name: str, statement: str, reason: str) -> Self:
-        """Take name, statement and reason from the member's definition."""
-        difference = object.__new__(cls)
-        difference._value_ = name
-        difference.statement = statement
-        difference.reason = reason
-        return difference
-
-    CONTEXT_LASTS_ITS_STEP = (
-        "difference.context-lasts-its-step",
+    RUN_ORDER = (
+        "run.order",
         (
-            "An experimental_context override holds for its step only; the package keeps it for all later "
-            "steps (C61)."
+            "A step needs, in this order: prepare_step, on_step_start, the model, approvals where tools ask "
+            "for them, tools, on_step_finish, stop_when."
         ),
+        "C80, core",
+    )
+    RUN_ASKS = (
+        "run.asks",
+        "A run calls nothing: what it needs is a value, and what came of it is given to it as one.",
+        "core",
+    )
+    RUN_ANSWER_FITS = (
+        "run.answer-fits",
+        "An outcome that does not answer the need is refused, and the run is as it was.",
+        "core",
+    )
+    RUN_KEPT = (
+        "run.kept",
+        "A run is a value: it stays what it was whatever is made of it, and every step's is kept.",
+        "core",
+    )
+    RUN_FORKED = (
+        "run.forked",
         (
-            "Every other field of an override is gone at the next step, and the documents promise it of "
-            "this one too."
+            "A fork goes on from before a step, with other settings or on other messages; what was before is "
+            "shared with the run that it was made from."
         ),
+        "core",
     )
-    RESULTS_IN_CALL_ORDER = (
-        "difference.results-in-call-order",
+    RUN_REPLAYED = (
+        "run.replayed",
+        "The same settings, messages and outcomes make an equal run, and nothing is called.",
+        "core",
+    )
+    RUN_SAVED = (
+        "run.saved",
+        "A run that is written as JSON and read again is equal to the one that was written.",
+        "core",
+    )
+    RUN_CANCELLED = (
+        "run.cancelled",
+        "A run can be cancelled at each of its needs, and fails with its finished steps kept.",
+        "core",
+    )
+    STEP_NOTHING_WRITTEN = (
+        "step.nothing-written",
+        "Hooks, tools and observers are given frozen values: a write is refused, and told with its place.",
+        "core",
+    )
+    STAGE_ORDER = (
+        "stage.order",
         (
-            "Results and errors stand in the order of the calls; streamText has them as they finish "
-            "(X18), generateText puts those of invalid calls first."
+            "Input handlers run in the order of registration, then the wraps, the first registered "
+            "outermost, then what the stage is of; the wraps unwind, and output handlers run in the order "
+            "of registration."
         ),
-        "The prompt of the next step does not depend on which tool was faster.",
+        "S65, S66",
     )
-    HOOK_FAILURE_FAILS = (
-        "difference.hook-failure-fails",
+    STAGE_PASSED_ON = (
+        "stage.passed-on",
         (
-            "A hook that raises fails the run with its finished steps kept; the package swallows "
-            "on_step_start, on_step_finish and on_finish, and loses the steps where generateText rejects "
-            "(X19)."
+            "A context that a handler passes on holds for what it calls with it; chains, records, other "
+            "calls and other handlers' contexts stay as they were."
         ),
-        "An error that nobody sees is a wrong result later, and finished steps have been paid for.",
+        "S28, S63",
     )
-    FAILURE_KEEPS_STEPS = (
-        "difference.failure-keeps-steps",
+    STAGE_CALLED_AGAIN = (
+        "stage.called-again",
         (
-            "Every failure carries the run as it was, finished steps included; generateText rejects "
-            "without them."
+            "A wrap may call again: each call begins anew from the context it is given, and the result "
+            "that the wrap gives is the one that counts."
         ),
-        "What was done can be inspected, reported and continued from.",
+        "S72",
     )
-    HIDDEN_TOOL_IS_AN_ERROR = (
-        "difference.hidden-tool-is-an-error",
+    STAGE_SHORT_CIRCUIT = (
+        "stage.short-circuit",
         (
-            "A call of a tool hidden by active_tools is answered with a tool error; the package runs the "
-            "tool (C59)."
+            "A wrap that calls nothing gives a result of its own: what is inside does not run, output "
+            "handlers do, and tool calls in a model's place are run."
         ),
-        "Hiding a tool is used as a guard, and newer versions enforce it (X20).",
+        "S68",
     )
-    TOOL_CHOICE_ENFORCED = (
-        "difference.tool-choice-enforced",
+    STAGE_TOOL_ANSWERS_ITS_CALL = (
+        "stage.tool-answers-its-call",
+        "The outcome of a tool's stage is that of the call that the model made, whatever was passed on.",
+        "S79",
+    )
+    STAGE_RUN_BEGINS_ONCE = (
+        "stage.run-begins-once",
         (
-            "Where the tool choice is none, or names another tool, a call is answered with a tool error; "
-            "where it requires a call, an answer without one fails the run. The package only passes the "
-            "choice on (C58, C69)."
+            "Messages and settings that a handler of the whole call passes on are what a run begins with; "
+            "a run that goes on keeps its own."
         ),
-        "Who forbids or requires a call relies on it, and newer versions enforce it (X20).",
+        "core",
     )
-    REPORT_IS_THE_LOOPS_OWN = (
-        "difference.report-is-the-loops-own",
+    MODEL_STATE_IS_A_SNAPSHOT = (
+        "model.state-is-a-snapshot",
         (
-            "The report holds the very messages that the next prompt is made of; the package makes a "
-            "second conversion or a deep clone (C36, C37)."
+            "Every call of a model in a step is given the state that the model's last answer in an earlier "
+            "step left; no other model's, and none from a context."
         ),
-        "Immutable messages can be shared, and then what is reported is what was sent.",
+        "S9, S10, S70",
     )
-    OVERRIDES_CHECKED = (
-        "difference.overrides-checked",
+    MODEL_STATE_FROM_THE_ANSWER = (
+        "model.state-from-the-answer",
         (
-            "An override with an unknown field, a wrong kind of value, or an ill-formed message is "
-            "refused; the package ignores or passes them on (C54, C58, X16)."
+            "The answer that a step takes brings the next state; failed calls, answers that were not taken "
+            "and answers without one leave it as it was."
         ),
-        "A misspelt field that does nothing is found at once.",
+        "S10, S18, S33, S71",
     )
-    APPROVALS_AS_STREAM = (
-        "difference.approvals-as-stream",
+    INTERRUPT_ONE_QUESTION = (
+        "interrupt.one-question",
+        "Who asks at one place by one name asks one question, which has one id and one answer.",
+        "core",
+    )
+    INTERRUPT_NEEDED_AGAIN = (
+        "interrupt.needed-again",
         (
-            "Messages made of approvals are those of streamText: responses for the provider first, no "
-            "empty message, and no execution-denied result for a provider-executed call; generateText has "
-            "its own order and adds one."
+            "When every question has its answer, what was pending is done again, and whoever asked is given "
+            "the answer where it asked."
         ),
+        "strands-agents@1.62.0",
+    )
+    INTERRUPT_FINISHED_KEPT = (
+        "interrupt.finished-kept",
         (
-            "The two paths of the package differ, and a denial told to the provider twice, under one "
-            "vendor's name, is no rule for a core."
+            "Tool calls that had finished when others of their step asked, failed the run or were cancelled "
+            "are not run again."
         ),
-    )
-    CONTENT_AS_GENERATE = (
-        "difference.content-as-generate",
-        (
-            "A step's content is the model's parts, then results, then approval requests, as in "
-            "generateText; streamText records each part as it comes."
-        ),
-        "The order does not depend on timing.",
-    )
-    URLS_KEPT = (
-        "difference.urls-kept",
-        (
-            "A URL in an image or a file stays the text it is; the package normalizes it and downloads "
-            "what the model does not take."
-        ),
-        "The core does no input or output.",
-    )
-    STEPS_ARE_VALUES = (
-        "difference.steps-are-values",
-        "Hooks are given finished steps as a value; the package hands out its live array (X6).",
-        "No hook can renumber or take away steps.",
-    )
-    LOOP_COUNTS_BY_CALL = (
-        "difference.loop-counts-by-call",
-        (
-            "Another step follows when each client call has its own answer; the package compares their "
-            "numbers, so an invalid provider-executed call ends the run."
-        ),
-        "What the provider ran says nothing of whether our calls are answered.",
-    )
-    STEP_NAMES_ITS_MODEL = (
-        "difference.step-names-its-model",
-        "A step is recorded under the model that it called; streamText records the call's own (C55).",
-        "A report that names another model than the one that answered is wrong.",
-    )
-    FAILED_RUN_DOES_NOT_FINISH = (
-        "difference.failed-run-does-not-finish",
-        (
-            "on_finish is told of runs that ended well; streamText also calls it when a run fails after a "
-            "finished step."
-        ),
-        "generateText does not, and a failure has an event of its own.",
-    )
-    REFUSED_WRITE_FAILS = (
-        "difference.refused-write-fails",
-        (
-            "A write into a frozen value fails the run, in a tool as in a hook; in the package a tool that "
-            "is refused a write is a tool error, and observers' errors are swallowed."
-        ),
-        "It is a fault of the program, and a model cannot mend it.",
-    )
-    ERRORS_ARE_TEXT = (
-        "difference.errors-are-text",
-        "The error of a client call is a text in a step's content; the package keeps the exception object.",
-        "An exception is no value: it holds live frames and has no JSON form.",
-    )
-    NOTHING_IS_NULL = (
-        "difference.nothing-is-null",
-        "A tool that returns nothing has the output null; in the package's content it has none.",
-        "JSON has no undefined, and the message made of it says null in the package as well.",
-    )
-    UNKNOWN_FIELDS_REFUSED = (
-        "difference.unknown-fields-refused",
-        (
-            "A message or part with an unknown field is refused where it comes in, an AI_InvalidPromptError "
-            "for the caller's; the package keeps the field in its chains and leaves it out of prompts."
-        ),
-        "A misspelt field does nothing there, and what a message cannot hold cannot be written back.",
-    )
-    LASTING_MESSAGES = (
-        "difference.lasting-messages",
-        (
-            "A step hook may also return lasting_messages: this step and later ones are built on them and "
-            "the responses since, while initial and response chain stay complete; the package has no such "
-            "field (C13, C57)."
-        ),
-        (
-            "What lasts is named as such; compaction needs no writes in place, and nothing that was done is "
-            "lost."
-        ),
-    )
-    SAME_ID_CALLS_KEPT = (
-        "difference.same-id-calls-kept",
-        (
-            "Calls of one answer that share an id stay as the model made them, each with its own answer; "
-            "generateText records the first in the place of each."
-        ),
-        "What is recorded is what was asked for, and what ran.",
+        "strands-agents@1.62.0",
     )

@@ -2,7 +2,7 @@
 
 Two rules. Everything that changes a run's state is here. Nothing here does input or output, reads a clock,
 draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of it is
-given as one (`give`). Every `Run` is a value, so it can be kept, forked and played again
+given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
 (`agentcore.history`).
 """
 
@@ -17,10 +17,13 @@ from agentcore.calls import (
     answers,
     approval_need,
     approval_request,
+    approved_calls,
     check_choice,
     checked,
     goes_on,
     in_call_order,
+    left,
+    runnable_calls,
     with_calls,
 )
 from agentcore.chains import Chains
@@ -34,7 +37,9 @@ from agentcore.content import (
     collect_approvals,
 )
 from agentcore.effects import (
+    Answered,
     ApprovalsNeeded,
+    Asked,
     Cancelled,
     Done,
     Forked,
@@ -56,12 +61,15 @@ from agentcore.effects import (
     RunResult,
     Settings,
     StepStartEvent,
+    ToolFailed,
     ToolOutcomes,
     ToolsFailed,
     ToolSpec,
+    ToolSucceeded,
 )
 from agentcore.errors import (
     AgentCoreError,
+    AnswersError,
     RunCancelledError,
     UnexpectedOutcomeError,
 )
@@ -73,16 +81,16 @@ from agentcore.hooks import (
     merge_provider_options,
     tool_choice,
 )
-from agentcore.messages import Message, ToolCallPart
-from agentcore.state import Draft, Failed, Run
+from agentcore.messages import Message
+from agentcore.state import Draft, Failed, Interrupted, Run
 from agentcore.step import StepResults, prompt_of, step
 from agentcore.values import JsonObject, JsonValue, Vector, vector
 
-__all__ = ["Draft", "Failed", "Run", "forked", "give", "need", "start"]
+__all__ = ["Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
 
 _T = TypeVar("_T")
 _AUTO: Final = tool_choice("auto")
-# Runs with these needs stay in the history: before and after each step.
+# Runs with these needs stay in the history, before and after each step: rule run.kept.
 _KEPT: Final = frozenset({NeedPrepareStep, NeedStepFinish})
 
 
@@ -91,8 +99,11 @@ class _Next(NamedTuple):
 
     chains: Chains
     steps: Vector[StepRecord]
-    pending: Need | Failed
+    pending: Need | Interrupted | Failed
     current: Approvals | Draft | None = None
+    # None: those of the run before.
+    model_states: JsonObject | None = None
+    answers: JsonObject | None = None
 
 
 # ---------------------------------------------------------------- the machine
@@ -114,16 +125,14 @@ def start(settings: Settings, messages: Iterable[Message]) -> Run:
 
 
 def _begun(run: Run, approvals: Approvals) -> _Next:
-    runnable = [
-        _approved_call(part) for part in approvals.to_run if _can_run(run.settings.tool(part.tool_name))
-    ]
+    runnable = approved_calls(approvals, run.settings)
     if runnable:
         return _need_tools(run, approvals, runnable, run.settings.experimental_context)
     return _after_approvals(run, approvals, ())
 
 
-def need(run: Run) -> Need | Failed:
-    """What the run needs next, or how it ended: Done or Failed."""
+def need(run: Run) -> Need | Interrupted | Failed:
+    """What the run needs next, or how it ended: Done, Failed, or Interrupted until it is Answered."""
     return run.pending
 
 
@@ -131,7 +140,7 @@ def give(run: Run, outcome: Outcome) -> Run:
     """The run after what came of its need.
 
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
-    that does not answer the need; the run is as it was.
+    that does not answer the need; the run is as it was (rule run.answer-fits).
     """
     outcome = _as_value(run, outcome)
     try:
@@ -140,7 +149,8 @@ def give(run: Run, outcome: Outcome) -> Run:
         raise
     except AgentCoreError as error:
         after = _failed(run, error)
-    history = run.history.append(run) if type(run.pending) in _KEPT else run.history
+    moved_on = type(run.pending) in _KEPT and not isinstance(after.pending, Interrupted)
+    history = run.history.append(run) if moved_on else run.history
     return _moved(run, after, history, run.outcomes.append(outcome))
 
 
@@ -177,6 +187,8 @@ def _moved(run: Run, after: _Next, history: Vector[Run], outcomes: Vector[Logged
         steps=after.steps,
         pending=after.pending,
         current=after.current,
+        model_states=run.model_states if after.model_states is None else after.model_states,
+        answers=run.answers if after.answers is None else after.answers,
         history=history,
         outcomes=outcomes,
         started_with=run.started_with,
@@ -190,6 +202,8 @@ def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
         chains=chains,
         steps=run.steps,
         pending=_prepare_step(settings, chains, run.steps),
+        model_states=run.model_states,
+        answers=run.answers,
         history=run.history,
         outcomes=run.outcomes.append(logged),
         started_with=run.started_with,
@@ -197,20 +211,29 @@ def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
 
 
 def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is the specification, in one table
-    """The whole order of events: what follows which need."""
+    """The whole order of events: what follows which need (rule run.order)."""
     match run.pending, outcome:
+        case Interrupted(), Answered():
+            return _after_answers(run, run.pending, outcome.answers)
+        case Interrupted(), Asked():
+            together = Asked((*run.pending.interrupts, *outcome.interrupts))
+            return _at(run, Interrupted(together.interrupts, run.pending.run))
+        case _, Answered():
+            raise AnswersError(tuple(outcome.answers), ())
+        case _, Asked() if not isinstance(run.pending, Failed):
+            return _at(run, Interrupted(outcome.interrupts, run))
         case ((Done() | Failed()), _):
             raise UnexpectedOutcomeError("the run has ended; start another one with its messages")
-        case _, Cancelled():
+        case _, Cancelled():  # run.cancelled
             return _failed(run, RunCancelledError())
         case NeedTools(), ToolOutcomes():
-            return _after_tools(run, in_call_order(run.pending.calls, outcome, run.settings))
+            return _after_outcomes(run, run.pending, outcome)
         case NeedPrepareStep(), HookResult():
             return _after_prepare_step(run, StepOverride.from_result(outcome.value))
         case NeedStepStart(), HookResult():
             return _at(run, _draft(run).request)
         case NeedModel(), ModelAnswer():
-            return _after_model(run, _draft(run), outcome)
+            return _with_state(run, outcome, _after_model(run, _draft(run), outcome))
         case NeedApprovals(), ApprovalsNeeded():
             return _after_approval_question(run, _draft(run), outcome.tool_call_ids)
         case NeedStepFinish(), HookResult():
@@ -231,7 +254,7 @@ def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is
     raise UnexpectedOutcomeError(f"the run has a {type(run.pending).__name__}, which {given} does not answer")
 
 
-def _at(run: Run, pending: Need | Failed, current: Approvals | Draft | None = None) -> _Next:
+def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Draft | None = None) -> _Next:
     return _Next(run.chains, run.steps, pending, run.current if current is None else current)
 
 
@@ -243,6 +266,16 @@ def _draft(run: Run) -> Draft:
     if not isinstance(run.current, Draft):
         raise UnexpectedOutcomeError("the run was put together by hand: it has no step going on")
     return run.current
+
+
+def _after_answers(run: Run, pending: Interrupted, answers: JsonObject) -> _Next:
+    asked = [interrupt.id for interrupt in pending.interrupts]
+    unknown = tuple(one for one in answers if one not in asked)
+    missing = tuple(one for one in asked if one not in answers)
+    if unknown or missing:
+        raise AnswersError(unknown, missing)
+    # interrupt.needed-again
+    return _Next(run.chains, run.steps, pending.run.pending, run.current, answers=run.answers | answers)
 
 
 # ---------------------------------------------------------------- before a step
@@ -258,14 +291,6 @@ def _need_tools(
         experimental_context=Frozen(experimental_context),
     )
     return _at(run, wanted, current)
-
-
-def _approved_call(part: ToolCallPart) -> ToolCall:
-    return ToolCall(tool_call_id=part.tool_call_id, tool_name=part.tool_name, input=part.input)
-
-
-def _can_run(tool: ToolSpec | None) -> bool:
-    return tool is not None and tool.has_execute
 
 
 def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> _Next:
@@ -386,6 +411,13 @@ def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
     return _at(run, question, draft)
 
 
+def _with_state(run: Run, answer: ModelAnswer, after: _Next) -> _Next:
+    if answer.model_state is None:
+        return after  # model.state-from-the-answer
+    model = answer.requested_model or _draft(run).request.model
+    return after._replace(model_states=run.model_states | {model: answer.model_state})
+
+
 # ---------------------------------------------------------------- the tools
 
 
@@ -398,25 +430,31 @@ def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> 
     if requests:
         kept = Frozen(draft.experimental_context)
         draft = attrs.evolve(draft, requests=requests, experimental_context=kept)
-    waiting = {request.tool_call.tool_call_id for request in requests}
-    runnable = [
-        call
-        for call in draft.calls
-        if not call.invalid and not call.provider_executed and call.tool_call_id not in waiting
-        if _can_run(run.settings.tool(call.tool_name))
-    ]
+    runnable = runnable_calls(draft.calls, requests, run.settings)
     if runnable:
         return _need_tools(run, draft, runnable, draft.experimental_context)
     return _after_step(run, draft, ())
 
 
+def _after_outcomes(run: Run, wanted: NeedTools, given: ToolOutcomes) -> _Next:
+    still = left(wanted.calls, given)
+    finished = (*wanted.finished, *given.outcomes)  # interrupt.finished-kept
+    if not still:
+        return _after_tools(run, finished)
+    kept = Frozen(wanted.experimental_context)
+    return _at(run, attrs.evolve(wanted, calls=vector(still), finished=finished, experimental_context=kept))
+
+
 # ---------------------------------------------------------------- the end of a step
 
 
-def _after_tools(run: Run, outputs: Iterable[ToolResult | ToolError]) -> _Next:
+def _after_tools(run: Run, outcomes: tuple[ToolSucceeded | ToolFailed, ...]) -> _Next:
     if isinstance(run.current, Approvals):
-        return _after_approvals(run, run.current, outputs)
-    return _after_step(run, _draft(run), outputs)
+        calls = approved_calls(run.current, run.settings)
+        return _after_approvals(run, run.current, in_call_order(calls, outcomes, run.settings))
+    draft = _draft(run)
+    calls = runnable_calls(draft.calls, draft.requests, run.settings)
+    return _after_step(run, draft, in_call_order(calls, outcomes, run.settings))
 
 
 def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> _Next:
@@ -430,7 +468,7 @@ def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains
     answer = draft.answer
     return StepRecord(
         step_number=run.step_number,
-        model=draft.request.model,
+        model=answer.requested_model or draft.request.model,
         prompt=draft.request.prompt,
         content=content,
         messages=chains.response,

@@ -38,6 +38,7 @@ from agentcore.effects import Forked, HookResult, Logged, Settings, ToolFailed, 
 from agentcore.errors import AgentCoreError, SavedError, SavedRunError, WireError
 from agentcore.history import replayed
 from agentcore.hooks import StepOverride
+from agentcore.interrupts import Interrupt, Source
 from agentcore.messages import Message, SystemMessage
 from agentcore.prompt import SystemPrompt
 from agentcore.run import start
@@ -60,7 +61,8 @@ _READERS: Final[dict[type, Read]] = {}
 def to_json(run: Run) -> JsonObject:
     """The run as JSON, for `from_json`; its size is that of its messages and outcomes, history or not.
 
-    Errors are kept by the name of their type and their text, and the context is among the settings.
+    Errors are kept by the name of their type and their text, and the context is among the settings; answers
+    to questions and models' states are among the outcomes.
     """
     book = _Book(run)
     outcomes = tuple(map(book.written, run.outcomes))
@@ -78,7 +80,7 @@ def to_json(run: Run) -> JsonObject:
 
 
 def from_json(value: object) -> Run:
-    """The run that was saved, with its history; it goes on as the one that was saved would.
+    """The run that was saved, with its history; it goes on as the one that was saved would (rule run.saved).
 
     Raises SavedRunError, with the path of the fault, for anything that `to_json` did not write; nothing that
     the run holds is in the error's text.
@@ -318,6 +320,12 @@ def _read_need(value: object, _: object) -> object:
     return value if value == "ask" else read_flag(value)
 
 
+def _read_source(value: object, _: object) -> str:
+    if value not in _SOURCES:
+        raise WireError("$", f"expected one of {', '.join(_SOURCES)}, got {kind_of(value)}")
+    return cast("str", value)
+
+
 def _read_system(value: object, _: object) -> SystemPrompt:
     if isinstance(value, str):
         return value
@@ -346,6 +354,7 @@ def _texts(values: Iterable[str]) -> JsonValue:
 _read_part: Final = reads_tagged(get_args(ContentPart), "type", _READERS)
 _read_ran: Final = reads_one_of({"succeeded": ToolSucceeded, "failed": ToolFailed}, "type", _READERS)
 _read_texts: Final = reads_each(read_text)
+_SOURCES: Final = get_args(Source)
 
 _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "str": (read_text, same),
@@ -357,6 +366,7 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "JsonObject": (read_object, same),
     "tuple[str, ...]": (_read_texts, _texts),
     "frozenset[str]": (_read_texts, lambda values: tuple(sorted(values))),
+    "Source": (_read_source, same),
     "SystemPrompt": (_read_system, _write_system),
     "Vector[Message]": (lambda value, _: messages_from_wire(value), _written),
     "Vector[ToolSpec]": (reads_each(_reads(ToolSpec)), _write_each),
@@ -364,6 +374,7 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "tuple[ToolSucceeded | ToolFailed, ...]": (reads_each(_read_ran), _write_each),
     "ToolCall": (reads_tagged((ToolCall,), "type", _READERS), _write),
     "ToolOutput": (read_output, write_output),
+    "tuple[Interrupt, ...]": (reads_each(_reads(Interrupt)), _write_each),
     "Usage": (_reads(Usage), _write),
     "Settings": (_reads(Settings), _write),
     "Exception": (_read_error, _write_error),
@@ -381,7 +392,7 @@ _TAGGED: Final[dict[Any, str]] = {
     ToolSucceeded: "succeeded",
     ToolFailed: "failed",
 }
-_UNTAGGED: Final = (Settings, ToolSpec, StepOverride, Usage)
+_UNTAGGED: Final = (Settings, ToolSpec, StepOverride, Interrupt, Usage)
 _CODEC: Final = Codec(_FIELDS)
 _READERS.update((cls, _CODEC.reader(cls)) for cls in (*_TAGGED, *_UNTAGGED))
 _WRITERS: Final = {cls: _CODEC.writer(cls, "type", name) for cls, name in _TAGGED.items()} | {

@@ -11,11 +11,12 @@ from agentcore.chains import Chains
 from agentcore.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall
 from agentcore.effects import Logged, ModelAnswer, Need, NeedModel, Settings
 from agentcore.hooks import StepOverride, StepRecord, context, total_usage
+from agentcore.interrupts import Interrupt
 from agentcore.messages import Message
 from agentcore.usage import Usage
-from agentcore.values import JsonValue, Vector, sealed, strict_key, vector
+from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
 
-__all__ = ["Draft", "Failed", "Run"]
+__all__ = ["Draft", "Failed", "Interrupted", "Run"]
 
 NO_ANSWER: Final = ModelAnswer(())
 
@@ -46,14 +47,19 @@ class Run:
     Two runs are equal if they go on alike, wherever they came from: `history` holds the runs that this one
     was when a step was about to be prepared or had just finished, `outcomes` all that it was given, and
     `started_with` the settings of its start, which a fork may have replaced.
+
+    `model_states` are what models said that they are to be given again, by their ids, and `answers` what was
+    answered to questions (`Interrupt`), by theirs.
     """
 
     settings: Settings
     chains: Chains
     steps: Vector[StepRecord] = field(factory=vector)
-    pending: Need | Failed
+    pending: Need | Interrupted | Failed
     # What is going on: the approvals before step 0, a step, or nothing that has begun.
     current: Approvals | Draft | None = None
+    model_states: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+    answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
     history: Vector[Run] = field(factory=vector, eq=False, repr=False)
     outcomes: Vector[Logged] = field(factory=vector, eq=False, repr=False)
     started_with: Settings = field(eq=False, repr=False)
@@ -78,4 +84,13 @@ class Failed:
     """
 
     error: Exception
+    run: Run
+
+
+@sealed
+@attrs.frozen
+class Interrupted:
+    """The run waits for answers, an Answered outcome; `run` is what it was just before, with its need."""
+
+    interrupts: tuple[Interrupt, ...]
     run: Run

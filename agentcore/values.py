@@ -45,10 +45,13 @@ __all__ = [
 
 # Unions spelt out, not `|`, because the names refer to each other before they exist at run time.
 JsonValue: TypeAlias = Union[bool, int, float, str, tuple["JsonValue", ...], "JsonObject", None]
+"""JSON that cannot change: arrays are tuples. Made by `freeze`."""
 JsonObject: TypeAlias = immutabledict[str, JsonValue]
+"""A JSON object that cannot change; it keeps the order of its keys."""
 
 _T = TypeVar("_T")
 Vector: TypeAlias = PVector[_T]
+"""A persistent vector, of the pure-Python kind only. Made by `vector`."""
 _Key: TypeAlias = str | int | None
 
 MAX_DEPTH: Final = 100_000
@@ -481,6 +484,7 @@ def _no_subclass(cls: type, /, **_: object) -> None:
 
 
 def _no_write(self: object, name: str, _value: object = None) -> None:
+    # Rule step.nothing-written.
     raise ImmutableWriteError(f"$.{name}", _return_instead(self, name))
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
 settings.register_profile(
     "thorough",
-    max_examples=200,
+    max_examples=120,
     deadline=None,
     print_blob=True,
     # Messages are large draws, and slow ones when coverage is measured.

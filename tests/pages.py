@@ -1,58 +1,178 @@
-"""Pages of the specification that follow from code; `python tests/pages.py` writes them, a test holds it."""
+"""What the specification has from code; `python tests/pages.py` writes it, a test holds it.
+
+The index of requirements and the pages of profiles are made whole. In the chapters, an item that begins with
+the name of a requirement is given the requirement's statement.
+"""
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from agentcore.rules import Difference, Rule
-from oracle.test_immutable import SHOWN
+import attrs
 
-SPEC: Final = Path(__file__).parent.parent / "spec"
+from agentcore.rules import Requirement
+from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 
-_DIFFERENCES: Final = """\
-# Where the core differs from AI SDK 6 on purpose
-
-For programs without in-place writes, a trace under `immutable` equals the one under the AI SDK 6 profile of
-the program's path, but for what this list says. The claims (C.., X..) are about `ai@6.0.134`.
-
-| difference | the core | why |
-|---|---|---|
-"""
+_ITEM: Final = re.compile(r"^- \*\*`([^`]+)`\*\*(?:$| .*$)", flags=re.MULTILINE)
 
 _RULES: Final = """\
-# Rules of the core
+# Requirements by name
 
-Each has the same name in code (`agentcore.rules`), in tests and here. The source is a measured claim about
-`ai@6.0.134`, or the package itself.
+Each has the same name in code, in vectors and in the chapter that states it. The source is a measured claim
+about `ai@6.0.134` (C.., X..), the package itself, or the core. What profiles decide is on the pages of their
+families: {}.
 
-| rule | statement | source |
-|---|---|---|
+| requirement | statement | source | chapter |
+|---|---|---|---|
+"""
+
+_PROFILES: Final = """\
+# Profiles of `{0}`
+
+{1}: {2}.
+
+Each row is a requirement: its name, what is decided, and what each profile says. A profile is data
+(`agentcore.compat.{3}.profiles`), and this page is made of it.
 """
 
 
-_PROGRAMS: Final = """
-## Programs in which they show
-
-A line each, to be run with `agentcore trace` under both profiles, or on the real package.
-"""
+# ---------------------------------------------------------------- chapters
 
 
-def differences_page() -> str:
-    """`spec/differences.md`."""
-    rows = (f"| `{one.value}` | {one.statement} | {one.reason} |\n" for one in Difference)
-    shown = (f"\n`{one.value}`:\n\n```json\n{json.dumps(program)}\n```\n" for one, _, program in SHOWN)
-    return _DIFFERENCES + "".join(rows) + _PROGRAMS + "".join(shown)
+def stated(text: str) -> str:
+    """The text with the statement of each requirement that it lists."""
+    known = statements()
+
+    def item(match: re.Match[str]) -> str:
+        return f"- **`{match[1]}`** {known[match[1]]}" if match[1] in known else match[0]
+
+    return _ITEM.sub(item, text)
+
+
+def chapters() -> Iterator[Path]:
+    """The pages that are written by hand."""
+    yield from sorted(file for file in SPEC.rglob("*.md") if file.relative_to(SPEC) not in _MADE)
+
+
+def chapter_of() -> Mapping[str, list[str]]:
+    """Where each requirement is stated."""
+    found: dict[str, list[str]] = {}
+    for file in chapters():
+        for name in _ITEM.findall(file.read_text(encoding="utf-8")):
+            found.setdefault(name, []).append(file.relative_to(SPEC).as_posix())
+    return found
+
+
+# ---------------------------------------------------------------- whole pages
 
 
 def rules_page() -> str:
-    """`spec/rules.md`."""
-    return _RULES + "".join(f"| `{one.value}` | {one.statement} | {one.source} |\n" for one in Rule)
+    """`rules.md`."""
+    where = chapter_of()
+    links = ", ".join(f"[{name}](profiles/{name}.md)" for name in families())
+    return _RULES.format(links) + "".join(_rule(rule, where[name]) for name, rule in rules().items())
 
 
-PAGES: Final = {"differences.md": differences_page, "rules.md": rules_page}
+def _rule(rule: Requirement, files: list[str]) -> str:
+    source = getattr(rule, "source", "core")
+    links = ", ".join(f"[{file.removesuffix('.md')}]({file})" for file in files)
+    return f"| `{rule.value}` | {rule.statement} | {source} | {links} |\n"
+
+
+def profile_page(family: ProfileFamily) -> str:
+    """`profiles/<family>.md`."""
+    packages = dict.fromkeys(f"`{name}` is `{each.package}`" for name, each in family.profiles.items())
+    head = _PROFILES.format(family.name, family.title, ", ".join(packages), family.name.replace("-", "_"))
+    groups = dict.fromkeys(field.group for field in family.fields)
+    return head + _crossings(family) + "".join(_group(family, group) for group in groups)
+
+
+_CROSSINGS: Final = """
+## What crosses a boundary
+
+How much is new ([depths](../compat.md#copy-depth)), measured by running each profile while nothing is
+written; absent where messages do not come through.
+
+"""
+
+
+def _crossings(family: ProfileFamily) -> str:
+    """The table of a family that has a module which measures it: `spec.crossings_<family>`."""
+    module = f"spec.crossings_{family.name.replace('-', '_')}"
+    if find_spec(module) is None:
+        return ""
+    measured = {name: import_module(module).crossings(name) for name in family.profiles}
+    boundaries = dict.fromkeys(name for depths in measured.values() for name in depths)
+    rows = (_row(name, [depths.get(name) for depths in measured.values()]) for name in boundaries)
+    return _CROSSINGS + _head("boundary", family) + "".join(rows)
+
+
+def _head(title: str, family: ProfileFamily) -> str:
+    names = "".join(f" `{name}` |" for name in family.profiles)
+    return f"| {title} |{names}\n|{'---|' * title.count('|')}---|{'---|' * len(family.profiles)}\n"
+
+
+def _group(family: ProfileFamily, group: str) -> str:
+    head = f"\n## {group}\n\n{_head('requirement | what it decides', family)}"
+    own = (field for field in family.fields if field.group == group)
+    return head + "".join(_rows(family, field) for field in own)
+
+
+def _rows(family: ProfileFamily, field: Field) -> str:
+    values = [getattr(profile, field.name) for profile in family.profiles.values()]
+    if not any(attrs.has(type(value)) for value in values):
+        return _row(f"`{field.requirement}` | {field.statement}", values)
+    kind = next(type(value) for value in values if attrs.has(type(value)))
+    parts = [
+        _row(f"... `{part.name}` |", [getattr(value, part.name, None) for value in values])
+        for part in attrs.fields(kind)
+    ]
+    told = ["" if attrs.has(type(value)) else value for value in values]
+    return _row(f"`{field.requirement}` | {field.statement}", told) + "".join(parts)
+
+
+def _row(first: str, values: list[Any]) -> str:
+    return f"| {first} | {' | '.join(map(_shown, values))} |\n"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Enum):
+        return value.value if isinstance(value.value, str) else value.name.lower()
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_shown(item)}" for key, item in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(_code, value))
+    return str(value)
+
+
+def _code(value: Any) -> str:
+    return f"`{value}`"
+
+
+_MADE: Final[Mapping[Path, Callable[[], str]]] = {
+    Path("rules.md"): rules_page,
+    **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
+}
+
+
+def pages() -> Mapping[Path, str]:
+    """Every page of the specification as it has to be, by its path below it."""
+    written = {file.relative_to(SPEC): stated(file.read_text(encoding="utf-8")) for file in chapters()}
+    return written | {name: page() for name, page in _MADE.items()}
+
 
 if __name__ == "__main__":
-    for name, page in PAGES.items():
-        (SPEC / name).write_text(page(), encoding="utf-8")
+    for path, text in pages().items():
+        (SPEC / path).parent.mkdir(exist_ok=True)
+        (SPEC / path).write_text(text, encoding="utf-8")

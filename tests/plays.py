@@ -20,7 +20,9 @@ from agentcore.content import (
     ToolResult,
 )
 from agentcore.effects import (
+    Answered,
     ApprovalsNeeded,
+    Asked,
     Cancelled,
     Done,
     HookFailed,
@@ -41,6 +43,7 @@ from agentcore.effects import (
     ToolSucceeded,
 )
 from agentcore.hooks import PrepareStepArguments
+from agentcore.interrupts import Interrupt
 from agentcore.messages import (
     AssistantMessage,
     ImagePart,
@@ -55,7 +58,7 @@ from agentcore.messages import (
     UserMessage,
 )
 from agentcore.run import give, start
-from agentcore.state import Failed, Run
+from agentcore.state import Failed, Interrupted, Run
 from agentcore.usage import Usage
 from scripted import USER, call
 
@@ -178,12 +181,19 @@ class Play:
     hooks: list[str] = attrs.field(factory=list)
     ends: int | None = None
     cancelled: bool = False
+    # The needs at which somebody asks first, and whether tools finish one by one.
+    asks: frozenset[int] = frozenset()
+    partly: bool = False
 
     def outcome(self, run: Run, count: int) -> Outcome:
         """The answer to what the run needs, which is its `count`-th need."""
         wanted = run.pending
+        if isinstance(wanted, Interrupted):
+            return Answered({one.id: {"to": one.name} for one in wanted.interrupts})
         if count == self.ends:
             return Cancelled() if self.cancelled else _failure(wanted)
+        if count in self.asks:
+            return Asked([question(name, run.step_number) for name in ("one", "two")])
         match wanted:
             case NeedPrepareStep():
                 name = self.hooks[run.step_number] if run.step_number < len(self.hooks) else "nothing"
@@ -191,7 +201,8 @@ class Play:
             case NeedModel():
                 return self._answer(run.step_number)
             case NeedTools():
-                return ToolOutcomes([_ran(one) for one in reversed(wanted.calls)])
+                done = wanted.calls[:1] if self.partly else wanted.calls
+                return ToolOutcomes([_ran(one) for one in reversed(done)])
             case NeedApprovals():
                 return ApprovalsNeeded(one.tool_call_id for one in wanted.calls if one.tool_call_id == "d")
             case NeedStop():
@@ -210,7 +221,13 @@ class Play:
             response_id=f"r{number}",
             provider_metadata={"p": {"n": number}},
             warnings=["w"] * number,
+            requested_model="other" if number == 2 else None,
+            model_state={"seen": number} if number else None,
         )
+
+
+def question(name: str = "sure", step_number: int | None = None) -> Interrupt:
+    return Interrupt(name=name, reason={"about": name}, source="invoke-model", step_number=step_number)
 
 
 def _ran(one: Any) -> ToolSucceeded | ToolFailed:
@@ -234,6 +251,8 @@ plays: Final = st.builds(
     hooks=st.lists(HOOKS, max_size=4) | st.lists(HOOKS | st.just("wrong"), max_size=4),
     ends=st.none() | st.integers(0, 25),
     cancelled=st.booleans(),
+    asks=st.just(frozenset[int]()) | st.frozensets(st.integers(0, 12), max_size=3),
+    partly=st.booleans(),
 )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from agentcore.rules import Difference, Rule
+from agentcore.differences import Difference
+from agentcore.rules import Rule
 
 _F = TypeVar("_F", bound=Callable[..., object])
 

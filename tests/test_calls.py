@@ -13,6 +13,7 @@ from agentcore.content import (
     ToolError,
     ToolResult,
 )
+from agentcore.differences import Difference
 from agentcore.effects import (
     ApprovalsNeeded,
     HookResult,
@@ -51,7 +52,7 @@ from agentcore.messages import (
     ToolMessage,
     ToolResultPart,
 )
-from agentcore.rules import Difference, Rule
+from agentcore.rules import Rule
 from agentcore.run import give, need, start
 from agentcore.values import vector
 from rulebook import states

@@ -92,6 +92,7 @@ def test_an_override_is_gone_after_the_step_and_leaves_no_trace() -> None:
     assert overridden.with_override(None) == chains
 
 
+@states(Rule.STEP_INITIAL_GIVEN)
 def test_a_run_of_no_messages_is_refused() -> None:
     with pytest.raises(InvalidPromptError) as refused:
         Chains.start([])

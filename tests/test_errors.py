@@ -9,6 +9,7 @@ import pytest
 from agentcore import errors
 from agentcore.errors import (
     AgentCoreError,
+    AnswersError,
     ImmutableWriteError,
     InvalidDataContentError,
     InvalidJsonError,
@@ -33,6 +34,8 @@ from agentcore.errors import (
 # Each error with its name in a trace, its path and something that its text says.
 EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
     (AgentCoreError("x"), "AgentCoreError", None, "x"),
+    (AnswersError(("a",), ()), "AnswersError", None, "there is no question a"),
+    (AnswersError((), ("b",)), "AnswersError", None, "give an answer to b"),
     (InvalidJsonError("$.a", "r"), "InvalidJsonError", "$.a", "$.a: r"),
     (InvalidMessageError("$.a", "r"), "InvalidMessageError", "$.a", "$.a: r"),
     (WireError("$.a", "r"), "WireError", "$.a", "$.a: r"),
@@ -58,6 +61,8 @@ EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
     (NoSuchToolError("t", ("u", "v")), "AI_NoSuchToolError", None, "Available tools: u, v."),
     (UnknownToolCallError("c"), "UnknownToolCallError", None, "tool call c"),
     (UnexpectedOutcomeError("r"), "UnexpectedOutcomeError", None, "r"),
+    (AnswersError(("x",), ()), "AnswersError", None, "there is no question x"),
+    (AnswersError((), ("y", "z")), "AnswersError", None, "give an answer to y, z"),
     (UnknownStepError(3, 2), "UnknownStepError", None, "step 3 is not there; the run has steps 0 to 1"),
     (SavedRunError("$.version", "r"), "SavedRunError", "$.version", "$.version: r"),
     (SavedError("ModelError", "down"), "SavedError", None, "down"),

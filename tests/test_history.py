@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentcore.chains import Chains
 from agentcore.content import GeneratedText
+from agentcore.differences import Difference
 from agentcore.effects import (
     Done,
     HookFailed,
@@ -35,9 +36,9 @@ from agentcore.messages import (
     UserMessage,
 )
 from agentcore.prompt import PromptState, fold, to_prompt
-from agentcore.rules import Difference, Rule
+from agentcore.rules import Rule
 from agentcore.run import give, start
-from agentcore.state import Failed, Run
+from agentcore.state import Failed, Interrupted, Run
 from agentcore.values import vector
 from plays import HISTORIES, REMINDER, SUMMARY, Play, differences, on, played, plays
 from rulebook import states
@@ -46,10 +47,18 @@ from scripted import SETTINGS, TOOL, USER, call, drive, failed, of, returns, run
 # ---------------------------------------------------------------- states that are kept
 
 
+@states(Rule.RUN_KEPT)
 @given(plays)
 def test_a_run_keeps_the_very_runs_it_was_before_and_after_each_step(play: Play) -> None:
     runs = played(play)
-    kept = [run for run in runs if isinstance(run.pending, (NeedPrepareStep, NeedStepFinish))]
+    # Where somebody asked, the run that goes on after the answer is the one that is kept.
+    moves = zip(runs, [*runs[1:], None], strict=True)
+    kept = [
+        run
+        for run, after_it in moves
+        if isinstance(run.pending, (NeedPrepareStep, NeedStepFinish))
+        if after_it is None or not isinstance(after_it.pending, Interrupted)
+    ]
     last = runs[-1]
     history = list(last.history)
     assert all(one is other for one, other in zip(history, kept, strict=False))
@@ -88,6 +97,7 @@ def plain(run: Run) -> Run:
     return last
 
 
+@states(Rule.RUN_FORKED)
 def test_a_fork_goes_on_from_its_step_with_other_settings() -> None:
     run = plain(start(SETTINGS, [USER]))
     other = fork(run, 1, settings=Settings(model="n", system="s", tools=[TOOL]))
@@ -305,6 +315,7 @@ def test_lasting_messages_that_begin_with_the_step_input_share_its_structure() -
 # ---------------------------------------------------------------- played again
 
 
+@states(Rule.RUN_REPLAYED)
 @given(plays)
 def test_outcomes_played_again_make_the_same_run(play: Play) -> None:
     for run in played(play):

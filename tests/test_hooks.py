@@ -8,10 +8,11 @@ from hypothesis import given
 from immutabledict import immutabledict
 
 import strategies
+from agentcore.differences import Difference
 from agentcore.errors import InvalidOverrideError, InvalidPromptError
 from agentcore.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, system_prompt, tool_choice
 from agentcore.messages import AssistantMessage, SystemMessage, UserMessage
-from agentcore.rules import Difference, Rule
+from agentcore.rules import Rule
 from agentcore.values import JsonObject, canonical_json, freeze, thaw, vector
 from rulebook import states
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcore.differences import Difference
 from agentcore.errors import InvalidDataContentError
 from agentcore.media import IMAGE_SIGNATURES, detect_image_media_type, is_url, split_data_url
 from agentcore.messages import FilePart, ImagePart, UserMessage
 from agentcore.prompt import to_prompt
-from agentcore.rules import Difference, Rule
+from agentcore.rules import Rule
 from agentcore.values import vector
 from rulebook import states
 

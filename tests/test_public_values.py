@@ -52,6 +52,8 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "str": lambda: "x",
     "bytes": lambda: b"x",
     "Exception": lambda: ValueError("x"),
+    # An invocation_state, shared on purpose: the driver's, and None in all that the machine makes.
+    "dict[str, Any]": lambda: None,
     "frozenset[str]": lambda: frozenset({"c"}),
     "JsonValue": lambda: {"a": [1, {"b": None}]},
     "JsonObject": lambda: {"p": {"a": [1, {"b": None}]}},

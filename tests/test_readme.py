@@ -61,14 +61,3 @@ def test_the_readme_has_one_command_for_the_demo_and_one_for_the_tests() -> None
 
 def test_the_readme_lists_every_profile() -> None:
     assert re.findall(r"^\| `([a-z0-9/-]+)` \|", README, flags=re.MULTILINE) == list(PROFILE_NAMES)
-
-
-@pytest.mark.parametrize(
-    "page",
-    sorted(path.relative_to(ROOT) for path in [ROOT / "README.md", *(ROOT / "spec").rglob("*.md")]),
-    ids=str,
-)
-def test_links_of_the_pages_lead_somewhere(page: Path) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    targets = [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in target]
-    assert [target for target in targets if not (ROOT / page.parent / target).exists()] == []

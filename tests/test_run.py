@@ -15,6 +15,7 @@ from agentcore.content import (
     ContentPart,
     GeneratedText,
 )
+from agentcore.differences import Difference
 from agentcore.effects import (
     ApprovalsNeeded,
     Cancelled,
@@ -55,7 +56,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.rules import Difference, Rule
+from agentcore.rules import Rule
 from agentcore.run import Failed, Run, give, start
 from agentcore.usage import Usage
 from agentcore.values import JsonValue, freeze, thaw, vector
@@ -65,6 +66,7 @@ from scripted import SETTINGS, TOOL, USER, Hook, call, drive, failed, of, return
 # ---------------------------------------------------------------- the order of events
 
 
+@states(Rule.RUN_ORDER, Rule.RUN_ASKS)
 def test_a_step_asks_for_its_hooks_model_and_tools_in_order() -> None:
     run, needs = drive([[GeneratedText("a"), call()], [GeneratedText("b")]])
     first = [NeedPrepareStep, NeedStepStart, NeedModel, NeedTools, NeedStepFinish, NeedStop]
@@ -309,6 +311,7 @@ def test_a_prompt_that_cannot_be_made_fails_the_run() -> None:
     assert error.tool_call_ids == ("lost",)
 
 
+@states(Rule.RUN_CANCELLED)
 @given(st.integers(0, 10))
 def test_a_run_can_be_cancelled_whatever_it_waits_for(after: int) -> None:
     run = start(SETTINGS, [USER])
@@ -326,6 +329,7 @@ def answer_of(run: Run, script: list[list[ContentPart]]) -> Outcome:
     return run_tools(run.pending) if isinstance(run.pending, NeedTools) else HookResult()
 
 
+@states(Rule.RUN_ANSWER_FITS)
 @pytest.mark.parametrize(
     ("given_before", "outcome"),
     [

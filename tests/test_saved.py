@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from agentcore.content import GeneratedText, ToolCall
 from agentcore.effects import (
+    Answered,
     ApprovalsNeeded,
+    Asked,
     Cancelled,
     Done,
     Forked,
@@ -30,13 +32,16 @@ from agentcore.effects import (
 from agentcore.errors import InvalidOverrideError, SavedError, SavedRunError, UnknownStepError
 from agentcore.history import before, fork
 from agentcore.hooks import StepOverride
+from agentcore.interrupts import Interrupt
 from agentcore.messages import ContentOutput, SystemMessage, TextPart, UserMessage
+from agentcore.rules import Rule
 from agentcore.run import start
 from agentcore.saved import VERSION, from_json, outcome_from_json, outcome_to_json, to_json
 from agentcore.state import Failed, Run
 from agentcore.usage import Usage
 from agentcore.values import dump_json, parse_json, thaw, vector
 from plays import HISTORIES, REMINDER, SUMMARY, WHOLE, Play, differences, on, played, plays
+from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call
 
 
@@ -48,6 +53,7 @@ def again(run: Run) -> Run:
 # ---------------------------------------------------------------- whole runs
 
 
+@states(Rule.RUN_SAVED)
 @given(plays)
 def test_a_run_saved_at_any_moment_is_loaded_as_it_was_and_goes_on_alike(play: Play) -> None:
     runs = played(play)
@@ -156,6 +162,10 @@ OUTCOMES: list[Logged] = [
         )
     ),
     ModelAnswer([GeneratedText("a")], "stop", usage=Usage(1, 2), warnings=["w"]),
+    ModelAnswer([], requested_model="n", model_state={"seen": [1]}),
+    Asked([Interrupt(name="n", reason=[1], source="execute-tool", step_number=1, tool_call_id="c")]),
+    Asked([Interrupt(name="n", source="agent-stream"), Interrupt(name="m")]),
+    Answered({"a": {"b": [None]}, "c": 1.5}),
     ApprovalsNeeded(["b", "a"]),
     ToolOutcomes(
         [ToolFailed("c", "e"), ToolSucceeded("d", None, model_output=ContentOutput([{"type": "x"}]))]
@@ -202,6 +212,15 @@ def test_a_result_of_a_hook_that_no_run_has_taken_is_not_written() -> None:
         ({"type": "model-answer", "content": {}}, "$.content", "an array"),
         ({"type": "model-answer", "content": [{"type": "text", "text": 1}]}, "$.content[0].text", "a string"),
         ({"type": "approvals-needed", "toolCallIds": [1]}, "$.toolCallIds[0]", "a string"),
+        ({"type": "model-answer", "content": [], "modelState": 1}, "$.modelState", "an object"),
+        ({"type": "asked", "interrupts": []}, "$", "one question or more"),
+        ({"type": "asked", "interrupts": [{}]}, "$.interrupts[0].name", "missing"),
+        (
+            {"type": "asked", "interrupts": [{"name": "n", "source": []}]},
+            "$.interrupts[0].source",
+            "one of tool",
+        ),
+        ({"type": "answered", "answers": []}, "$.answers", "an object"),
         (
             {"type": "forked", "settings": {"model": "m", "maxSteps": True}},
             "$.settings.maxSteps",

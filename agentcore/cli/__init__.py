@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentcore.cli import check, demo, notebooks, trace, vectors
+from agentcore.cli import check, demo, examples, notebooks, trace, vectors
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -13,5 +13,9 @@ def main() -> None:
     """What an agent loop does with its messages: run it, trace it, check an implementation against it."""
 
 
-for _command in (demo.demo, trace.trace, check.check, vectors.vectors, notebooks.notebooks):
+_COMMANDS = (
+    *(demo.demo, trace.trace, check.check, vectors.vectors, examples.examples_command),
+    notebooks.notebooks,
+)
+for _command in _COMMANDS:
     main.add_command(_command)

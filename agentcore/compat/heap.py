@@ -1,4 +1,4 @@
-"""An explicit heap: aliasing made data.
+"""An explicit heap: aliasing made data (rule compat.one-heap).
 
 A `Heap` is a value; a `Store` is its transient form, which a run writes to and from which a `Heap` can be
 taken at any moment. What both hold is in `cells`, and is to be imported from here.

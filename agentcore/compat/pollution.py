@@ -1,9 +1,9 @@
 """The pollution report: for every in-place write of a run, how long and how far it is seen.
 
 Computed, never listed. A write is *carried* by the cell that was written and by every cell that the run
-made of it later (a prompt's part of a message's part, a message of a step's content, a clone). It is
-polluting if something that outlives the step (the caller's messages, the chains, the steps' reports)
-reaches a carrier, or a later prompt does; ephemeral otherwise.
+made of it later (a prompt's part of a message's part, a message of a step's content, a clone): rule
+compat.copies-carry. It is polluting if something that outlives the step (the caller's messages, the chains,
+the steps' reports) reaches a carrier, or a later prompt does; ephemeral otherwise (rule compat.polluting).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Handles on cells: what a hook is given, so that Python does to the heap what it does to dicts and lists.
 
-Putting a view into a value keeps the reference. Plain dicts and lists are copied in as new cells: take them
-out again (`view["key"]`) for the live object. Every write through a view is entered in the journal with the
-handle that it came through.
+Putting a view into a value keeps the reference (rule compat.view-keeps-reference). Plain dicts and lists are
+copied in as new cells: take them out again (`view["key"]`) for the live object. Every write through a view is
+entered in the journal with the handle that it came through.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class Desk:
     def write(  # noqa: PLR0913 - the fields of a Write
         self, view: View, cell: Cell, *, key: Key | None, operation: str, before: Any, after: Any
     ) -> None:
-        """Replaces a cell and enters that in the journal; `before` and `after` are plain.
+        """Replaces a cell and enters that in the journal (rule compat.writes-journalled).
+
+        `before` and `after` are plain.
 
         Raises:
             HeapTypeError: if the cell is frozen.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agentcore.driver.call import AgentResult, AgentStream, Call, streaming
+from agentcore.driver.call import AgentStream, Call, streaming
 from agentcore.driver.errors import (
     AgentError,
-    NoObjectError,
     ResumeError,
     UnfinishedStreamError,
     UnknownModelError,
@@ -15,12 +14,10 @@ from agentcore.driver.parts import Emit, Parts
 
 __all__ = [
     "AgentError",
-    "AgentResult",
     "AgentStream",
     "Call",
     "Driver",
     "Emit",
-    "NoObjectError",
     "Parts",
     "ResumeError",
     "UnfinishedStreamError",

@@ -2,81 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Generic, cast
 
 import anyio
 import attrs
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from attrs import field
 
 # From typing_extensions for its default: without an output, the object is None.
 from typing_extensions import TypeVar
 
-from agentcore.driver.errors import AgentError, NoObjectError, UnfinishedStreamError
+from agentcore.content import ContentPart, GeneratedText
+from agentcore.driver.errors import AgentError, UnfinishedStreamError, resumable
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
-from agentcore.effects import RunResult
-from agentcore.events import AgentEvent, RunFinished
-from agentcore.hooks import StepRecord
-from agentcore.messages import Message
-from agentcore.models.base import Usage
+from agentcore.driver.stages import Chain
+from agentcore.effects import Asked, RunResult
+from agentcore.events import AgentEvent, RunFinished, RunInterrupted
+from agentcore.history import has_begun, one_step, replay
+from agentcore.interrupts import InterruptSignal
+from agentcore.middleware import AgentStreamContext, AgentStreamStage, Handlers, handlers_of
 from agentcore.observe import Observer, Timings
 from agentcore.output import Output, OutputError
-from agentcore.run import Failed, Run
-from agentcore.values import Vector, sealed
+from agentcore.result import AgentResult
+from agentcore.run import Failed, Interrupted, Run, give
 
-__all__ = ["AgentResult", "AgentStream", "Call", "streaming"]
+__all__ = ["AgentStream", "Call", "streaming"]
 
 _T = TypeVar("_T", default=None)
-
-
-@sealed
-@attrs.frozen(kw_only=True)
-class AgentResult(Generic[_T]):
-    """What a call of an agent came to; `run` is all of it, `timings` are how long it took."""
-
-    run: Run
-    timings: Timings = field(eq=False)
-    # Empty if there is none.
-    _objects: tuple[_T, ...] = field(repr=False)
-
-    @property
-    def text(self) -> str:
-        """The text of the last step."""
-        return self.steps[-1].text
-
-    @property
-    def object(self) -> _T:
-        """The text of the last step as the agent's output; None for an agent without.
-
-        Raises:
-            NoObjectError: if the run ended before the model had answered.
-        """
-        if not self._objects:
-            raise NoObjectError
-        return self._objects[0]
-
-    @property
-    def steps(self) -> Vector[StepRecord]:
-        """The finished steps."""
-        return self.run.steps
-
-    @property
-    def messages(self) -> Vector[Message]:
-        """The messages that the run has produced, to be put after those that it was given."""
-        return self.run.chains.response
-
-    @property
-    def finish_reason(self) -> str:
-        """Why the model stopped in the last step."""
-        return self.steps[-1].finish_reason
-
-    @property
-    def usage(self) -> Usage:
-        """What all steps used together."""
-        return self.run.usage
 
 
 class Call(Generic[_T]):
@@ -90,16 +44,21 @@ class Call(Generic[_T]):
         *,
         name: str | None,
         output: Output[_T] | None,
-        on_start: Callable[[Any], object] | None = None,
-        start_event: object = None,
+        invocation_state: dict[str, Any],
+        on_start: Callable[[Run], object] | None = None,
     ) -> None:
-        self._driver = Driver(run, parts, observer)
-        self._model = parts.model
+        self._begins = run
+        self._parts = parts
         self._observer = observer
         self._name = name
         self._output = output
+        self._invocation_state = invocation_state
         self._on_start = on_start
-        self._start_event = start_event
+        self._handlers = handlers_of(AgentStreamStage, parts.middleware)
+        self._driver = self._driver_of(run)
+
+    def _driver_of(self, run: Run) -> Driver:
+        return Driver(run, self._parts, self._observer, self._invocation_state)
 
     @property
     def run(self) -> Run:
@@ -113,19 +72,29 @@ class Call(Generic[_T]):
 
     async def result(self, emit: Emit | None = None) -> AgentResult[_T]:
         """Run to the end. Raises AgentError, and what cancels it."""
-        driver = self._driver
-        with self._observer.spans.run(self._name, self._model) as span:
+        with self._observer.spans.run(self._name, self._parts.model) as span:
             try:
-                await driver.started(self._on_start, self._start_event)
-                run = await driver.drive(emit)
+                if self._handlers is None:
+                    return await self._driven(emit)
+                return await self._through_handlers(self._handlers, emit)
             finally:
-                steps = driver.run.steps
-                span.ended(steps[-1].finish_reason if steps else None, driver.run.usage)
-            if isinstance(run.pending, Failed):
-                raise AgentError(run, run.pending.error)
-            return AgentResult(run=run, timings=self.timings, objects=self._objects(run))
+                span.ended(_reason(self.run), self.run.usage)
+
+    async def _driven(self, emit: Emit | None) -> AgentResult[_T]:
+        await self._driver.started(self._on_start)
+        return self._result_of(await self._driver.drive(emit))
+
+    def _result_of(self, run: Run) -> AgentResult[_T]:
+        if isinstance(run.pending, Failed):
+            raise AgentError(run, run.pending.error)
+        objects = self._objects(run)
+        return AgentResult(
+            run=run, timings=self.timings, invocation_state=self._invocation_state, objects=objects
+        )
 
     def _objects(self, run: Run) -> tuple[_T, ...]:
+        if isinstance(run.pending, Interrupted):
+            return ()
         if self._output is None:
             return cast("tuple[_T, ...]", (None,))
         last = run.steps[-1]
@@ -135,6 +104,56 @@ class Call(Generic[_T]):
             return (self._output.parse(last.text),)
         except OutputError as error:
             raise AgentError(run, error) from error
+
+    # ------------------------------------------------------------ the stage of the whole call
+
+    async def _through_handlers(self, handlers: Handlers, emit: Emit | None) -> AgentResult[_T]:
+        begins = self._begins
+        chain = Chain(AgentStreamStage, handlers, self._called, observer=self._observer)
+        context = AgentStreamContext(
+            messages=begins.chains.initial,
+            settings=begins.settings,
+            resumed=has_begun(begins),
+            invocation_state=self._invocation_state,
+            answers=begins.answers,
+            answered=self._answered,
+        )
+        try:
+            result = await chain.result(context, emit)
+        except InterruptSignal as signal:
+            self._driver.run = give(resumable(self.run), Asked([signal.interrupt]))
+            return self._result_of(self.run)
+        except AgentError:
+            raise
+        except Exception as error:
+            raise AgentError(self.run, error) from error
+        self._driver.run = result.run
+        return attrs.evolve(result, timings=self.timings, invocation_state=self._invocation_state)
+
+    async def _called(self, context: AgentStreamContext, emit: Emit | None) -> AgentResult[Any]:
+        self._driver = self._driver_of(self._begun_with(context))
+        return await self._driven(emit)
+
+    def _begun_with(self, context: AgentStreamContext) -> Run:
+        begins = self._begins
+        if has_begun(begins):  # stage.run-begins-once
+            return begins
+        if context.messages is begins.chains.initial and context.settings is begins.settings:
+            return begins
+        # What was asked and answered before it began is in its outcomes.
+        return replay(context.settings, context.messages, begins.outcomes)
+
+    def _answered(
+        self, context: AgentStreamContext, content: Iterable[ContentPart] | str
+    ) -> AgentResult[Any]:
+        parts = [GeneratedText(content)] if isinstance(content, str) else content
+        return self._result_of(one_step(context.settings, context.messages, parts))
+
+
+def _reason(run: Run) -> str | None:
+    if isinstance(run.pending, Interrupted):
+        return "interrupt"
+    return run.steps[-1].finish_reason if run.steps else None
 
 
 # ---------------------------------------------------------------- streams
@@ -196,8 +215,13 @@ class AgentStream(Generic[_T]):
             except Exception as error:  # noqa: BLE001 - raised where the events are taken
                 self._error = error
                 return
-            last = RunResult(steps=self._result.steps, messages=self._result.messages)
-            await events.send(RunFinished(last))
+            await events.send(_last_event(self._result))
+
+
+def _last_event(result: AgentResult[Any]) -> AgentEvent:
+    if result.interrupts:
+        return RunInterrupted(result.interrupts)
+    return RunFinished(RunResult(steps=result.steps, messages=result.messages))
 
 
 @asynccontextmanager

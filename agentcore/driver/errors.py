@@ -11,7 +11,6 @@ from agentcore.run import Failed, Run
 __all__ = [
     "AgentError",
     "ChunkHookError",
-    "NoObjectError",
     "ResumeError",
     "UnfinishedStreamError",
     "UnknownModelError",
@@ -56,15 +55,6 @@ class UnknownModelError(AgentCoreError):
         return f"no model {self.model_id!r} among {known}; give it as `model` or in `models`"
 
 
-class NoObjectError(AgentCoreError):
-    """The object of a run was asked for that ended before its model had given it."""
-
-    wire_name = "AI_NoOutputGeneratedError"
-
-    def __str__(self) -> str:
-        return "the run has no object: it ended with tool calls, by a stop condition or with calls that wait"
-
-
 class ResumeError(AgentCoreError, ValueError):
     """A run was to go on with an agent that is not for it; the text says what to give."""
 
@@ -80,8 +70,11 @@ class UnfinishedStreamError(AgentCoreError):
         return "the stream has no result: iterate over it to its end, or resume its `run`"
 
 
-class ChunkHookError(Exception):
-    """What `on_chunk` raised, told apart from what models and tools raise."""
+class ChunkHookError(BaseException):
+    """What `on_chunk` raised, told apart from what models and tools raise.
+
+    No Exception, so that no handler takes it for a failure that it could mend.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)

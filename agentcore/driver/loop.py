@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import attrs
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.driver.errors import ChunkHookError, UnknownModelError
 from agentcore.driver.models import ModelCall
 from agentcore.driver.parts import Emit, Parts, awaited
+from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.tools import ToolCalls, context_of
 from agentcore.effects import (
     ApprovalsNeeded,
+    Asked,
     Cancelled,
     Done,
     HookFailed,
@@ -27,11 +31,23 @@ from agentcore.effects import (
     NeedStop,
     NeedTools,
     Outcome,
+    ToolOutcomes,
+    ToolsFailed,
 )
 from agentcore.events import AgentEvent, ChunkEvent, StepFinished, StepStarted
+from agentcore.hooks import Frozen
+from agentcore.interrupts import InterruptSignal
+from agentcore.middleware import (
+    ExecuteToolStage,
+    Handlers,
+    InvokeModelContext,
+    InvokeModelStage,
+    ModelDelta,
+    handlers_of,
+)
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.observe import Observer
-from agentcore.run import Failed, Run, give, need
+from agentcore.run import Failed, Interrupted, Run, give, need
 from agentcore.tools import Tool
 from agentcore.values import JsonObject
 
@@ -47,15 +63,20 @@ class Driver:
     without, models are asked for whole answers. Nothing else differs.
     """
 
-    def __init__(self, run: Run, parts: Parts, observer: Observer) -> None:
+    def __init__(self, run: Run, parts: Parts, observer: Observer, invocation_state: dict[str, Any]) -> None:
         self.run = run
         self._parts = parts
+        self._invocation_state = invocation_state
+        self._model_handlers = handlers_of(InvokeModelStage, parts.middleware)
+        self._tool_handlers = handlers_of(ExecuteToolStage, parts.middleware)
         self._observer = observer
         self._emit_event: Emit | None = None
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
         # The model that `prepare_step` returned for the step that is going on.
         self._step_model: LanguageModel | None = None
+        # The tools that are running.
+        self._tool_calls: ToolCalls | None = None
         self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
             NeedPrepareStep: self._prepare_step,
             NeedStepStart: self._step_start,
@@ -68,17 +89,29 @@ class Driver:
         }
 
     async def drive(self, emit: Emit | None = None) -> Run:
-        """The run at its end, Done or Failed. Raises only what cancels it, which `run` has then seen."""
+        """The run at its end, Done, Failed or Interrupted.
+
+        Raises only what cancels it, which `run` has then seen.
+        """
         self._emit_event = emit
         self._tell = None if emit is None else self._told
-        while not isinstance(wanted := need(self.run), Done | Failed):
+        while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
+            except InterruptSignal as signal:
+                outcome = Asked([signal.interrupt])
             except BaseException:
+                self._keep_finished()
                 self.run = give(self.run, Cancelled())
                 raise
             self.run = self._given(outcome)
         return self.run
+
+    def _keep_finished(self) -> None:
+        """Give the run what came of the tools that have finished (rule interrupt.finished-kept)."""
+        if self._tool_calls is not None and self._tool_calls.finished:
+            self.run = give(self.run, ToolOutcomes(self._tool_calls.finished))
+        self._tool_calls = None
 
     def _given(self, outcome: Outcome) -> Run:
         try:
@@ -92,11 +125,11 @@ class Driver:
 
     # ------------------------------------------------------------ hooks
 
-    async def started(self, hook: Callable[[_T], object] | None, event: _T) -> None:
+    async def started(self, hook: Callable[[Run], object] | None) -> None:
         """Tell `on_start`. What it raises fails the run."""
         if hook is None:
             return
-        outcome = await self._hook("on_start", -1, hook, event)
+        outcome = await self._hook("on_start", -1, hook, self.run)
         if isinstance(outcome, HookFailed):
             self.run = give(self.run, outcome)
 
@@ -112,7 +145,12 @@ class Driver:
         hook = self._parts.prepare_step
         if hook is None:
             return HookResult()
-        outcome = await self._hook("prepare_step", self._step_number, hook, wanted.arguments)
+        arguments = attrs.evolve(
+            wanted.arguments,
+            experimental_context=Frozen(wanted.arguments.experimental_context),
+            invocation_state=self._invocation_state,
+        )
+        outcome = await self._hook("prepare_step", self._step_number, hook, arguments)
         if isinstance(outcome, HookResult) and isinstance(outcome.value, Mapping):
             return HookResult(self._named_model(outcome.value))
         return outcome
@@ -160,20 +198,52 @@ class Driver:
 
     async def _model(self, wanted: NeedModel) -> Outcome:
         try:
-            call = ModelCall(
-                self._model_of(wanted.model),
-                self._request(wanted),
-                step_number=self._step_number,
-                max_retries=self._parts.max_retries,
-                observer=self._observer,
-                tell=self._tell,
-                tell_retry=self._emit,
-            )
-            return self._answer(wanted, await call.answer())
+            model, request = self._model_of(wanted.model), self._request(wanted)
+            if self._model_handlers is None:
+                response = await self._asked(model, request, self._tell)
+            else:
+                response = await self._through_handlers(self._model_handlers, model, request)
+            return self._answer(wanted, response)
         except ChunkHookError as failed:
             return ModelFailed(failed.error)
         except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
             return ModelFailed(error)
+
+    async def _through_handlers(
+        self, handlers: Handlers, model: LanguageModel, request: ModelRequest
+    ) -> ModelResponse:
+        async def inner(context: InvokeModelContext, tell: Tell[ModelDelta]) -> ModelResponse:
+            response = await self._asked(context.model, context.request, tell)
+            return attrs.evolve(response, requested_model=context.model.model_id)
+
+        number = self._step_number
+        chain = Chain(InvokeModelStage, handlers, inner, observer=self._observer, step_number=number)
+        context = InvokeModelContext(
+            model=model,
+            request=request,
+            step_number=number,
+            invocation_state=self._invocation_state,
+            answers=self.run.answers,
+        )
+        return await chain.result(context, self._tell)
+
+    async def _asked(
+        self, model: LanguageModel, request: ModelRequest, tell: Tell[ModelDelta]
+    ) -> ModelResponse:
+        # model.state-is-a-snapshot: of the run, which a step changes at its end only.
+        state = cast("JsonObject | None", self.run.model_states.get(model.model_id))
+        if request.model_state is not state:
+            request = attrs.evolve(request, model_state=state)
+        call = ModelCall(
+            model,
+            request,
+            step_number=self._step_number,
+            max_retries=self._parts.max_retries,
+            observer=self._observer,
+            tell=tell,
+            tell_retry=self._emit,
+        )
+        return await call.answer()
 
     def _model_of(self, model_id: str) -> LanguageModel:
         candidates = (self._step_model, self._parts.model, *self._parts.models)
@@ -201,6 +271,7 @@ class Driver:
 
     def _answer(self, wanted: NeedModel, response: ModelResponse) -> ModelAnswer:
         offered = {tool.name for tool in wanted.tools or ()}
+        other = response.requested_model if response.requested_model != wanted.model else None
         return ModelAnswer(
             [self._checked(part, offered) for part in response.content],
             response.finish_reason,
@@ -209,6 +280,8 @@ class Driver:
             response_id=response.response_id,
             provider_metadata=response.provider_metadata,
             warnings=response.warnings,
+            requested_model=other,
+            model_state=response.model_state,
         )
 
     def _checked(self, part: ContentPart, offered: set[str]) -> ContentPart:
@@ -234,20 +307,28 @@ class Driver:
     def _needs_approval(self, wanted: NeedApprovals) -> Callable[[ToolCall], Awaitable[bool]]:
         async def ask(call: ToolCall) -> bool:
             tool = self._tools[call.tool_name]
-            told = context_of(call, wanted.messages, wanted.experimental_context, self._step_number)
+            told = context_of(call, wanted, self.run, self._invocation_state)
             return bool(await awaited(tool.approval(tool.validated(call.input), told)))
 
         return ask
 
     async def _run_tools(self, wanted: NeedTools) -> Outcome:
-        calls = ToolCalls(
+        self._tool_calls = ToolCalls(
+            self.run,
             wanted,
             self._tools,
-            step_number=self._step_number,
+            handlers=self._tool_handlers,
+            invocation_state=self._invocation_state,
             observer=self._observer,
             tell=self._tell,
         )
-        return await calls.outcomes(self._parts.tool_concurrency)
+        outcome = await self._tool_calls.ran(self._parts.tool_concurrency)
+        if not isinstance(outcome, ToolOutcomes):
+            self._keep_finished()
+        self._tool_calls = None
+        if isinstance(outcome, ToolsFailed) and not isinstance(self.run.pending, NeedTools):
+            return HookFailed(outcome.error)  # all have finished, and `on_chunk` raised when told of it
+        return outcome
 
     # ------------------------------------------------------------ events
 

@@ -10,7 +10,9 @@ import anyio
 import tenacity
 
 from agentcore.driver.errors import ChunkHookError
-from agentcore.events import ChunkEvent, ModelRetry
+from agentcore.driver.stages import Tell
+from agentcore.events import ModelRetry
+from agentcore.middleware import ModelDelta
 from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, ResponseDone
 from agentcore.observe import Observer
 
@@ -34,7 +36,7 @@ class ModelCall:
         step_number: int,
         max_retries: int,
         observer: Observer,
-        tell: Callable[[ChunkEvent], Awaitable[None]] | None,
+        tell: Tell[ModelDelta],
         tell_retry: Callable[[ModelRetry], Awaitable[None]],
     ) -> None:
         self._model = model
@@ -72,7 +74,7 @@ class ModelCall:
             span.answered(response)
             return response
 
-    async def _streamed(self, tell: Callable[[ChunkEvent], Awaitable[None]]) -> ModelResponse:
+    async def _streamed(self, tell: Callable[[ModelDelta], Awaitable[None]]) -> ModelResponse:
         response: ModelResponse | None = None
         async with self._model.stream(self._request) as events:
             async for event in events:

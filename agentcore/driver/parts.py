@@ -11,6 +11,7 @@ from attrs import field
 from agentcore.effects import RunResult, StepStartEvent
 from agentcore.events import AgentEvent, ChunkEvent
 from agentcore.hooks import PrepareStepArguments, StepOverride, StepRecord
+from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
 from agentcore.run import Run
 from agentcore.stop import StopCondition
@@ -58,6 +59,7 @@ class Parts:
     model: LanguageModel
     models: tuple[LanguageModel, ...] = ()
     tools: tuple[Tool, ...] = ()
+    middleware: tuple[Middleware, ...] = ()
     prepare_step: PrepareStep | None = None
     stop_when: tuple[StopCondition, ...] = ()
     on_step_start: OnStepStart | None = None

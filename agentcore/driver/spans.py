@@ -1,7 +1,8 @@
 """Traces for OpenTelemetry, by its semantic conventions for generative AI, through its API only.
 
 Spans hold no text of messages, no tool input or output, and of errors the type only: texts of errors may
-quote any of it. Imported only where there is a tracer.
+quote any of it. Of what middleware passes on they hold the names of the fields that it changed; whoever owns
+the tracer may ask for the content as well. Imported only where there is a tracer.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from agentcore.content import ToolCall
 from agentcore.driver.errors import AgentError
+from agentcore.driver.written import written
+from agentcore.interrupts import InterruptSignal
+from agentcore.middleware import changed_fields
 from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, Usage
 from agentcore.tools import Tool
 from agentcore.values import JsonObject
@@ -34,10 +38,11 @@ _REQUEST: Final = {
 
 
 class OpenTelemetrySpans:
-    """Spans `invoke_agent`, `chat` and `execute_tool` of one tracer."""
+    """Spans `invoke_agent`, `chat`, `execute_tool` and `middleware` of one tracer."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, *, content: bool = False) -> None:
         self._tracer = tracer
+        self._content = content
 
     @contextmanager
     def run(self, name: str | None, model: LanguageModel) -> Iterator[_AgentSpan]:
@@ -76,6 +81,22 @@ class OpenTelemetrySpans:
             yield _ToolSpan(span)
 
     @contextmanager
+    def handler(self, stage: str, phase: str, name: str, step_number: int | None) -> Iterator[_HandlerSpan]:
+        """A handler of middleware."""
+        attributes = {
+            "agentcore.stage": stage,
+            "agentcore.phase": phase,
+            "agentcore.handler": name,
+            "agentcore.step_number": step_number,
+        }
+        with self._span("middleware", name, SpanKind.INTERNAL, attributes) as span:
+            handler = _HandlerSpan(span, content=self._content)
+            try:
+                yield handler
+            finally:
+                handler.ended(phase)
+
+    @contextmanager
     def _span(
         self, operation: str, name: str | None, kind: SpanKind, attributes: Mapping[str, Any]
     ) -> Iterator[Span]:
@@ -88,6 +109,9 @@ class OpenTelemetrySpans:
         ) as span:
             try:
                 yield span
+            except InterruptSignal as signal:
+                span.set_attribute("agentcore.interrupt", signal.interrupt.id)
+                raise
             except BaseException as error:  # cancellation too
                 _mark(span, _error_type(error))
                 raise
@@ -122,6 +146,32 @@ class _ToolSpan:
 
     def failed(self, error: Exception | str) -> None:
         _mark(self._span, error if isinstance(error, str) else _error_type(error))
+
+
+class _HandlerSpan:
+    def __init__(self, span: Span, *, content: bool) -> None:
+        self._span = span
+        self._content = content
+        self._calls = 0
+        self._changed: dict[str, None] = {}
+
+    def called(self, given: object, passed: object) -> None:
+        self._calls += 1
+        self._changed |= dict.fromkeys(changed_fields(given, passed))
+        if self._content:
+            self._span.set_attribute("agentcore.given", written(given))
+            self._span.add_event("agentcore.passed_on", {"agentcore.context": written(passed)})
+
+    def gave(self, inner: object, result: object) -> None:
+        if inner is not None:
+            self._changed |= {f"result.{name}": None for name in changed_fields(inner, result)}
+        if self._content:
+            self._span.set_attribute("agentcore.result", written(result))
+
+    def ended(self, phase: str) -> None:
+        if phase == "wrap":
+            self._span.set_attribute("agentcore.calls", self._calls)
+        self._span.set_attribute("agentcore.changed", list(self._changed))
 
 
 def _mark(span: Span, error_type: str) -> None:

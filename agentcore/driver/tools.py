@@ -4,126 +4,187 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any
 
 import anyio
+import attrs
 from anyio.to_thread import run_sync
 
 from agentcore.content import ToolCall
 from agentcore.driver.errors import ChunkHookError
 from agentcore.driver.parts import awaited
-from agentcore.effects import NeedTools, ToolFailed, ToolOutcomes, ToolsFailed, ToolSucceeded
+from agentcore.driver.stages import Chain, Tell
+from agentcore.effects import (
+    Asked,
+    NeedApprovals,
+    NeedTools,
+    ToolFailed,
+    ToolOutcomes,
+    ToolsFailed,
+    ToolSucceeded,
+)
 from agentcore.errors import ImmutableWriteError
 from agentcore.events import ChunkEvent, ToolFinished, ToolProgress, ToolStarted
 from agentcore.hooks import Frozen
-from agentcore.observe import Observer, ToolSpan
+from agentcore.interrupts import Interrupt, InterruptSignal
+from agentcore.middleware import ExecuteToolContext, ExecuteToolStage, Handlers, ToolOutcome
+from agentcore.observe import Observer
+from agentcore.run import Run
 from agentcore.tools import Arguments, Tool, ToolContext
-from agentcore.values import JsonValue, Vector
 
 __all__ = ["ToolCalls", "context_of"]
 
-_FATAL: Final = (ImmutableWriteError, ChunkHookError)
-
 
 def context_of(
-    call: ToolCall, messages: Vector[Any], experimental_context: JsonValue, step_number: int
+    call: ToolCall, wanted: NeedTools | NeedApprovals, run: Run, invocation_state: dict[str, Any]
 ) -> ToolContext:
     """What a tool is told of its call."""
     return ToolContext(
         tool_call_id=call.tool_call_id,
-        messages=messages,
-        experimental_context=Frozen(experimental_context),
-        step_number=step_number,
+        messages=wanted.messages,
+        experimental_context=Frozen(wanted.experimental_context),
+        step_number=run.step_number,
+        invocation_state=invocation_state,
+        answers=run.answers,
     )
 
 
 class ToolCalls:
     """The calls that a run asks for, and whom to tell of them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what calls are made with
         self,
+        run: Run,
         wanted: NeedTools,
         tools: Mapping[str, Tool],
         *,
-        step_number: int,
+        handlers: Handlers | None,
+        invocation_state: dict[str, Any],
         observer: Observer,
         tell: Callable[[ChunkEvent], Awaitable[None]] | None,
     ) -> None:
+        self._run = run
         self._wanted = wanted
         self._tools = tools
-        self._step_number = step_number
+        self._handlers = handlers
+        self._invocation_state = invocation_state
         self._observer = observer
         self._tell = tell
+        self._outcomes: dict[int, ToolOutcome] = {}
+        self._interrupts: dict[int, Interrupt] = {}
 
-    async def outcomes(self, concurrency: int) -> ToolOutcomes | ToolsFailed:
-        """What came of each call, in their order, or of one that it fails the run.
+    @property
+    def finished(self) -> list[ToolOutcome]:
+        """What came of the calls that need not be run again, in their order.
+
+        Outcomes are told apart by ids, so of calls that share one only the first ones are finished.
+        """
+        unfinished: set[str] = set()
+        finished: list[ToolOutcome] = []
+        for index, call in enumerate(self._wanted.calls):
+            if index not in self._outcomes:
+                unfinished.add(call.tool_call_id)
+            elif call.tool_call_id not in unfinished:
+                finished.append(self._outcomes[index])
+        return finished
+
+    async def ran(self, concurrency: int) -> ToolOutcomes | ToolsFailed | Asked:
+        """Run them all: what came of each, or what fails the run, or what some of them ask.
 
         With a concurrency of 1 they run in their order, else they begin in any.
         """
         calls = self._wanted.calls
         try:
             if len(calls) == 1 or concurrency == 1:
-                return ToolOutcomes([await self._run(call) for call in calls])
-            return ToolOutcomes(await self._run_together(calls, concurrency))
+                for index, call in enumerate(calls):
+                    await self._ran(index, call)
+            else:
+                await self._ran_together(concurrency)
         except ChunkHookError as error:
             return ToolsFailed(error.error)
-        except ImmutableWriteError as error:  # Difference.REFUSED_WRITE_FAILS
+        except Exception as error:  # noqa: BLE001 - Difference.REFUSED_WRITE_FAILS, HANDLER_FAILURE_FAILS
             return ToolsFailed(error)
+        if self._interrupts:
+            return Asked(self._interrupts[index] for index in sorted(self._interrupts))
+        return ToolOutcomes(self.finished)  # Difference.RESULTS_IN_CALL_ORDER
 
-    async def _run_together(
-        self, calls: Vector[ToolCall], concurrency: int
-    ) -> list[ToolSucceeded | ToolFailed]:
+    async def _ran_together(self, concurrency: int) -> None:
         limiter = anyio.CapacityLimiter(concurrency)
-        outcomes: dict[int, ToolSucceeded | ToolFailed] = {}
-        fatal: list[Exception] = []
+        fatal: list[Exception | ChunkHookError] = []
 
-        async def run(index: int) -> None:
+        async def run(index: int, call: ToolCall) -> None:
             async with limiter:
                 try:
-                    outcomes[index] = await self._run(calls[index])
-                except _FATAL as error:
+                    await self._ran(index, call)
+                except (Exception, ChunkHookError) as error:  # noqa: BLE001 - raised below
                     # Not raised in the group, which would wrap it.
                     fatal.append(error)
                     group.cancel_scope.cancel()
 
         async with anyio.create_task_group() as group:
-            for index in range(len(calls)):
-                group.start_soon(run, index)
+            for index, call in enumerate(self._wanted.calls):
+                group.start_soon(run, index, call)
         if fatal:
             raise fatal[0]
-        return [outcomes[index] for index in range(len(calls))]  # Difference.RESULTS_IN_CALL_ORDER
 
     # ------------------------------------------------------------ one call
 
-    async def _run(self, call: ToolCall) -> ToolSucceeded | ToolFailed:
-        tool = self._tools[call.tool_name]
+    async def _ran(self, index: int, call: ToolCall) -> None:
         await self._told(ToolStarted(call))
+        try:
+            outcome = await self._outcome(call)
+        except InterruptSignal as signal:
+            self._interrupts[index] = signal.interrupt
+            return
+        self._outcomes[index] = outcome
+        await self._told(ToolFinished(call, outcome))
+
+    async def _outcome(self, call: ToolCall) -> ToolOutcome:
+        tool = self._tools[call.tool_name]
+        if self._handlers is None:
+            return await self._executed(tool, call, self._tell)
+        number = self._run.step_number
+        chain = Chain(
+            ExecuteToolStage,
+            self._handlers,
+            lambda context, tell: self._executed(context.tool, context.call, tell),
+            observer=self._observer,
+            step_number=number,
+        )
+        context = ExecuteToolContext(
+            tool=tool,
+            call=call,
+            step_number=number,
+            invocation_state=self._invocation_state,
+            answers=self._run.answers,
+        )
+        outcome = await chain.result(context, self._tell)
+        return attrs.evolve(outcome, tool_call_id=call.tool_call_id)  # stage.tool-answers-its-call
+
+    async def _executed(self, tool: Tool, call: ToolCall, tell: Tell[ToolProgress]) -> ToolOutcome:
         with (
-            self._observer.timed("tool", tool.name, self._step_number),
+            self._observer.timed("tool", tool.name, self._run.step_number),
             self._observer.spans.tool(call, tool) as span,
         ):
-            outcome = await self._outcome(tool, call, span)
-        await self._told(ToolFinished(call, outcome))
-        return outcome
+            try:
+                arguments = tool.validated(call.input)
+                with anyio.move_on_after(tool.timeout):
+                    return await self._result(tool, call, arguments, tell)
+            except ImmutableWriteError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a tool raises is for the model to see
+                span.failed(error)
+                return ToolFailed(call.tool_call_id, str(error) or type(error).__name__)
+            span.failed("timeout")
+            reason = f"Tool '{tool.name}' gave no result within {tool.timeout} s."
+            return ToolFailed(call.tool_call_id, reason)
 
-    async def _outcome(self, tool: Tool, call: ToolCall, span: ToolSpan) -> ToolSucceeded | ToolFailed:
-        try:
-            arguments = tool.validated(call.input)
-            with anyio.move_on_after(tool.timeout):
-                return await self._result(tool, call, arguments)
-        except _FATAL:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is for the model to see
-            span.failed(error)
-            return ToolFailed(call.tool_call_id, str(error) or type(error).__name__)
-        span.failed("timeout")
-        return ToolFailed(call.tool_call_id, f"Tool '{tool.name}' gave no result within {tool.timeout} s.")
-
-    async def _result(self, tool: Tool, call: ToolCall, arguments: Arguments) -> ToolSucceeded:
-        wanted = self._wanted
-        context = context_of(call, wanted.messages, wanted.experimental_context, self._step_number)
+    async def _result(
+        self, tool: Tool, call: ToolCall, arguments: Arguments, tell: Tell[ToolProgress]
+    ) -> ToolSucceeded:
+        context = context_of(call, self._wanted, self._run, self._invocation_state)
         if tool.is_generator:
-            return await self._last(tool, call, tool.call(arguments, context))
+            return await self._last(tool, call, tool.call(arguments, context), tell)
         if tool.is_async:
             value = await tool.call(arguments, context)
         else:
@@ -134,12 +195,15 @@ class ToolCalls:
             value = await awaited(value)
         return tool.succeeded(call.tool_call_id, value)
 
-    async def _last(self, tool: Tool, call: ToolCall, generator: Any) -> ToolSucceeded:
+    async def _last(
+        self, tool: Tool, call: ToolCall, generator: Any, tell: Tell[ToolProgress]
+    ) -> ToolSucceeded:
         result: ToolSucceeded | None = None
         async with aclosing(generator) as values:
             async for value in values:
                 result = tool.succeeded(call.tool_call_id, value)
-                await self._told(ToolProgress(call, result.output))
+                if tell is not None:
+                    await tell(ToolProgress(call, result.output))
         return tool.succeeded(call.tool_call_id, None) if result is None else result
 
     async def _told(self, event: ChunkEvent) -> None:

@@ -68,6 +68,10 @@ def _format(value: Mapping[str, object] | None) -> JsonObject | None:
     return _optional(value, "$.response_format")
 
 
+def _state(value: Mapping[str, object] | None) -> JsonObject | None:
+    return _optional(value, "$.model_state")
+
+
 def _messages(value: Iterable[Message]) -> Vector[Message]:
     return vector(value)
 
@@ -106,6 +110,7 @@ class ModelRequest:
     `prompt` is what `agentcore.prompt` makes of messages. `settings` have the names of the AI SDK in Python
     form (`temperature`, `max_output_tokens`, `top_p`, `stop_sequences`, `seed`, ...). `response_format` is
     None for text, or `{"type": "json", "schema": {...}, "name": ...}`, schema and name optional.
+    `model_state` is what this model's last answer in the run said it is to be given again, if any did.
 
     Raises InvalidJsonError for what is to be a JSON object and is none, InvalidOverrideError for a tool
     choice that is none.
@@ -117,6 +122,7 @@ class ModelRequest:
     settings: JsonObject = field(default=immutabledict(), converter=_settings, eq=strict_key)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
     response_format: JsonObject | None = field(default=None, converter=_format, eq=strict_key)
+    model_state: JsonObject | None = field(default=None, converter=_state, eq=strict_key)
 
 
 # ---------------------------------------------------------------- what it answers
@@ -130,6 +136,10 @@ class ModelResponse:
     `finish_reason` is `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. A tool call whose
     input is no JSON has the raw text as input, `invalid`, `dynamic` and an `error`. `warnings` say what of
     the request the model was not told.
+
+    `model_state` is for models whose provider keeps something: JSON that the model is given with its next
+    request of the same run, and that is saved with it; None leaves what it was given. `requested_model` is
+    the id of the model that was asked, noted by the agent where middleware may have asked another one.
     """
 
     content: Vector[ContentPart] = field(converter=_parts)
@@ -141,6 +151,8 @@ class ModelResponse:
         default=None, converter=_metadata, kw_only=True, eq=strict_key
     )
     warnings: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
+    model_state: JsonObject | None = field(default=None, converter=_state, kw_only=True, eq=strict_key)
+    requested_model: str | None = field(default=None, kw_only=True)
 
 
 @sealed

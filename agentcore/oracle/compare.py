@@ -1,4 +1,4 @@
-"""Whether two traces agree, and where they first do not.
+"""Whether two traces agree, and where they first do not: rules oracle.agreement, oracle.first-difference.
 
 Two traces agree when they are equal as JSON: types told apart, object keys in any order, `1.0` being `1`.
 What may differ all the same is said by a family's `Comparison`, one small function per permission, each of

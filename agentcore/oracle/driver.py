@@ -1,7 +1,8 @@
 """An implementation in a process of its own: programs to its standard input, traces from its standard output.
 
 One `Driver` is one command; it is started when first needed and again after it died. Whatever the process
-does is an `Outcome`, and each kind of misbehaviour is a type of its own. Needs pipes that `selectors` can
+does is an `Outcome`, and each kind of misbehaviour is a type of its own (rules oracle.line-for-line,
+oracle.only-wrong-counts). Needs pipes that `selectors` can
 wait for (POSIX).
 """
 

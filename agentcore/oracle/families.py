@@ -7,7 +7,6 @@ for all. What they need to know of a format is a `Family`, one value, and `FAMIL
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -126,14 +125,14 @@ class Family:
         check_program(value, self.check)
 
     def programs(self, seeds: Iterable[int], profile: str) -> Iterator[Json]:
-        """A random program for each seed, made one at a time; its id names the seed."""
+        """A random program for each seed, made one at a time; its id names the seed (rule oracle.seeded)."""
         return (self.program(RandomChoices(seed), f"seed-{seed}", profile) for seed in seeds)
 
 
 # --- which there are ----------------------------------------------------------------------------------------
 
-# The names are written out, and the module of a family is imported when one is used: a command that runs one
-# profile does not wait for the others.
+# The profiles are written out, and a family's module is imported when one of them is used: a command that
+# runs one profile does not wait for the others.
 _PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
     "ai-sdk": (
         "immutable",
@@ -157,20 +156,15 @@ class UnknownProfileError(AgentCoreError, LookupError):
         self.profile = profile
 
 
-@cache
-def _loaded(name: str) -> Family:
-    """The `FAMILY` of the package that is named after the family."""
-    family: Family = import_module(f"agentcore.oracle.{name.replace('-', '_')}.family").FAMILY
-    return family
-
-
 class _Families(Mapping[str, Family]):
     """The families by name, each imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Family:
         if name not in _PROFILES:
             raise KeyError(name)
-        return _loaded(name)
+        package = name.replace("-", "_")
+        family: Family = import_module(f"agentcore.oracle.{package}.family").FAMILY
+        return family
 
     def __iter__(self) -> Iterator[str]:
         return iter(_PROFILES)

@@ -10,7 +10,7 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 def places(value: Any) -> list[Place]:
-    """All places in the value, the outermost first, lists from their end."""
+    """All places in an object or a list, the outermost first, lists from their end."""
     level: list[tuple[Place, Any]] = [((), value)]
     found: list[Place] = []
     while level:

@@ -1,4 +1,7 @@
-"""Programs: runs of an agent loop as data, one JSON text per line; what is alike in all formats."""
+"""Programs: runs of an agent loop as data, one JSON text per line; what is alike in all formats.
+
+A line that is none raises BadProgram, which is the answer to it (rule oracle.bad-program).
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Greedy and deterministic: edits are tried from the largest to the smallest, each is kept if the program is
 then simpler by `size`, still is a program, and the test still holds; and so again until no edit is kept or
-the time is over. `size` is a total order with a least element, so this ends.
+the time is over (rule oracle.shrunk). `size` is a total order with a least element, so this ends.
 """
 
 from __future__ import annotations

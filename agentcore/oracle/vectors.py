@@ -1,8 +1,9 @@
 """Vectors: programs with the traces that a real package gave for them, one file each.
 
-A file holds `{profile, title, claims, program, traces}`. `profile` is whose traces they are, `ai-sdk-6` if
-it is left out. Where that has paths, there is a trace for each, and the program stands without `path`; else
-there is one trace, under the name of the profile. The program has no `id`: it is called as the file is.
+A file holds `{profile, title, claims, requirements, program, traces}`. `profile` is whose traces they are,
+`ai-sdk-6` if it is left out. Where that has paths, there is a trace for each, and the program stands without
+`path`; else there is one trace, under the name of the profile. The program has no `id`: it is called as the
+file is.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class VectorError(AgentCoreError):
 
 @attrs.frozen(kw_only=True)
 class Vector:
-    """One file; `claims` are the measured claims it shows (C17, X3), and `traces` are by run.
+    """One file: the measured claims (C17, X3) and the requirements that it shows; `traces` are by run.
 
     A run is a path of the profile (`stream` of `ai-sdk-7`), or the profile itself where it has no paths.
     """
@@ -44,6 +45,7 @@ class Vector:
     program: Mapping[str, Any]
     traces: Mapping[str, Any]
     profile: str = DEFAULT_PROFILE
+    requirements: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -100,12 +102,19 @@ def _read(file: Path) -> Vector:
             program=fields["program"],
             traces=fields.get("traces", {}),
             profile=fields.get("profile", DEFAULT_PROFILE),
+            requirements=tuple(fields.get("requirements", ())),
         )
-        for run in vector.runs:
-            vector.family.require(vector.on(run))
+        _check(vector)
     except (ValueError, KeyError, TypeError, BadProgram, UnknownProfileError) as error:
         raise VectorError(f"{file} is no vector: {error}") from error
     return vector
+
+
+def _check(vector: Vector) -> None:
+    for run in vector.runs:
+        vector.family.require(vector.on(run))
+    if unknown := {*vector.traces}.difference(vector.runs):
+        raise ValueError(f"of {vector.profile} there are no traces named {', '.join(sorted(unknown))}")
 
 
 def replay(vector: Vector) -> Iterator[tuple[str, Difference | None]]:
@@ -145,6 +154,7 @@ def write(vector: Vector) -> None:
         **({} if vector.profile == DEFAULT_PROFILE else {"profile": vector.profile}),
         "title": vector.title,
         "claims": vector.claims,
+        "requirements": vector.requirements,
         "program": vector.program,
         "traces": vector.traces,
     }

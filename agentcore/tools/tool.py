@@ -17,6 +17,7 @@ from agentcore.content import ToolCall
 from agentcore.effects import ToolSpec, ToolSucceeded
 from agentcore.errors import InvalidJsonError
 from agentcore.hooks import context
+from agentcore.interrupts import Interrupt, ask
 from agentcore.messages import OUTPUT_TYPES, Message, ToolOutput
 from agentcore.models.base import ToolDefinition
 from agentcore.tools.contract import arguments_of_schema
@@ -44,12 +45,27 @@ class ToolContext:
     """What a tool is told of its call, if it has a parameter with this type; no model sees that parameter.
 
     `messages` is the step input, without what the hooks of the step made of it (claim X1).
+    `invocation_state` is a plain dict and shared on purpose: the same object in every tool, handler and hook
+    of a call. `answers` are what the run was given so far, by the ids of the questions.
     """
 
     tool_call_id: str
     messages: Vector[Message]
     step_number: int
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
+    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+
+    def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
+        """The answer to a question, if the run was given it. Else the run ends with the question here.
+
+        When it goes on, the tool is called again with the same input: what it does before it asks, it does
+        once more. Calls of the same step that have finished are not run again.
+        """
+        asked = Interrupt(
+            name=name, reason=reason, step_number=self.step_number, tool_call_id=self.tool_call_id
+        )
+        return ask(asked, self.answers)
 
 
 ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext], bool | Awaitable[bool]]

@@ -63,3 +63,11 @@ def types(events: Iterable[AgentEvent]) -> list[str]:
 
 def roles(messages: Iterable[Message]) -> list[str]:
     return [message.role for message in messages]
+
+
+def outputs(result: AgentResult[Any], step: int = 0) -> list[Any]:
+    return [part.output for part in result.steps[step].content if part.type == "tool-result"]
+
+
+def errors(result: AgentResult[Any], step: int = 0) -> list[Any]:
+    return [part.error for part in result.steps[step].content if part.type == "tool-error"]

@@ -10,12 +10,10 @@ from typing import Any
 
 import anyio
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
 from agent.kit import USER, add, adding, call, run_by, scripted, streamed, text
+from agent.tracing import Tracing
 from agentcore.agent import Agent, AgentError
 from agentcore.models import ModelError, ModelResponse, ScriptedModel, Usage
 from agentcore.observe import Timing
@@ -118,22 +116,6 @@ async def test_fast_hooks_and_slow_tools_are_not(caplog: pytest.LogCaptureFixtur
 
 
 # ---------------------------------------------------------------- traces
-
-
-class Tracing:
-    def __init__(self) -> None:
-        self.exporter = InMemorySpanExporter()
-        provider = TracerProvider(shutdown_on_exit=False)
-        provider.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.tracer = provider.get_tracer("tests")
-
-    @property
-    def spans(self) -> list[ReadableSpan]:
-        """In the order in which they began."""
-        return sorted(self.exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
-
-    def attributes(self, name: str) -> list[dict[str, Any]]:
-        return [dict(span.attributes or {}) for span in self.spans if span.name == name]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from agentcore.driver.models import LONGEST_WAIT
 from agentcore.events import ModelRetry
 from agentcore.models import ModelError, ModelRequest, PartDone, ScriptedModel
 from agentcore.models.base import ModelEvent
+from agentcore.tools import tool
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])
 pytestmark = pytest.mark.anyio
@@ -179,14 +180,34 @@ async def test_what_on_chunk_raises_fails_the_run_and_is_no_failure_of_the_model
     assert (caught, waits, len(model.calls)) == ([], [], 1)
 
 
-@pytest.mark.parametrize("calls", [1, 2])
-async def test_what_on_chunk_raises_at_a_tool_fails_the_run(calls: int) -> None:
+@pytest.mark.parametrize("concurrency", [1, 8])
+async def test_what_on_chunk_raises_at_a_tool_fails_the_run_and_no_tool_runs_twice(concurrency: int) -> None:
+    ran: list[int] = []
+
+    @tool
+    async def count(number: int) -> None:
+        ran.append(number)
+
     def on_chunk(event: Any) -> None:
         if event.type == "tool-finished":
             raise ZeroDivisionError
 
-    model = scripted([call("add", f"c{number}", a=1) for number in range(calls)], text())
+    model = scripted([call("count", f"c{number}", number=number) for number in range(2)], text())
+    agent = Agent(model, tools=[count], tool_concurrency=concurrency)
     with pytest.raises(AgentError) as raised:
-        await run_by("stream", Agent(model, tools=[add], on_chunk=on_chunk), "q")
+        await run_by("stream", agent, "q", on_chunk=on_chunk)
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
-    assert len(raised.value.run.steps) == 0
+    assert (await agent.resume(raised.value.run)).text == "done"
+    assert sorted(ran) == [0, 1]
+
+
+async def test_what_on_chunk_raises_at_the_last_tool_leaves_a_step_that_has_finished() -> None:
+    def on_chunk(event: Any) -> None:
+        if event.type == "tool-finished":
+            raise ZeroDivisionError
+
+    agent = Agent(scripted([call(a=1)], text()), tools=[add])
+    with pytest.raises(AgentError) as raised:
+        await run_by("stream", agent, "q", on_chunk=on_chunk)
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+    assert len(raised.value.run.steps) == 1

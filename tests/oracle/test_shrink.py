@@ -1,121 +1,121 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import attrs
 import pytest
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.features import features
-from agentcore.oracle.ai_sdk.programs import program_of_seed
 from agentcore.oracle.shrink import shrink, size
+from oracle.toy_family import FAMILY
 
 Json = dict[str, Any]
+PROGRAM: Json = {
+    "id": "a",
+    "path": "up",
+    "numbers": [4, 0, 9, 7, 9],
+    "note": [{"type": "x", "text": ["long"]}],
+}
 
 
-def first_with(feature: str) -> Json:
-    return next(
-        program for program in map(program_of_seed, itertools.count()) if feature in features(program)
-    )
+def shrunk(holds: Callable[[Json], bool], **changes: Any) -> Json:
+    shrinking = attrs.evolve(FAMILY.shrinking, **changes)
+    return shrink(PROGRAM, holds, attrs.evolve(FAMILY, shrinking=shrinking))
 
 
 def test_a_program_of_which_nothing_matters_becomes_the_smallest() -> None:
-    for seed in range(5):
-        smallest = shrink(program_of_seed(seed), lambda _: True, FAMILY)
-        assert {**smallest, "id": "", "path": ""} == {"id": "", "path": "", "messages": [], "script": []}
+    assert shrunk(lambda _: True) == {"id": "a", "path": "up", "numbers": []}
 
 
-@pytest.mark.parametrize(
-    ("feature", "steps", "ops"),
-    [
-        ("hook onFinish", 0, 0),
-        ("op keep", 0, 1),
-        ("write nested input", 0, 1),
-        ("stage replace", 0, 1),
-        ("override providerOptions", 0, 1),
-        ("history image", 0, 0),
-        ("script 3 calls", 1, 0),
-        ("script 4 steps", 4, 0),
-        ("tool mutate", 0, 0),
-        ("write value $clone", 0, 1),
-    ],
-)
-def test_what_matters_stays_and_the_rest_goes(feature: str, steps: int, ops: int) -> None:
-    smallest = shrink(first_with(feature), lambda program: feature in features(program), FAMILY)
-    assert feature in features(smallest)
-    assert size(smallest, FAMILY)[:2] == (steps, ops)
-    assert size(smallest, FAMILY)[2] < 300
-    FAMILY.require(smallest)
+def test_fields_that_are_not_required_go() -> None:
+    wanted = shrunk(lambda _: True, required=("id", "numbers"))
+    assert wanted == {"id": "a", "numbers": []}
+
+
+def test_the_family_measures_before_characters_are_counted() -> None:
+    assert size(PROGRAM, FAMILY) > size({**PROGRAM, "numbers": [1000, 1000, 1000]}, FAMILY)
+    assert size(PROGRAM, FAMILY)[0] == 5
+    assert size({**PROGRAM, "id": "a long one"}, FAMILY) == size(PROGRAM, FAMILY)
+
+
+def test_what_matters_stays_as_small_as_it_can_be() -> None:
+    assert shrunk(lambda program: sum(program["numbers"]) > 9)["numbers"] == [9, 1]
+    assert shrunk(lambda program: 9 in program["numbers"])["numbers"] == [9]
+
+
+def test_a_value_becomes_what_stands_in_it() -> None:
+    note = shrunk(lambda program: "long" in str(program.get("note")))["note"]
+    assert note == [["long"]]
+
+
+def test_a_value_becomes_what_the_family_says_with_less() -> None:
+    def merged(value: Any) -> tuple[Any, ...]:
+        return ("long",) if value == ["long"] else ()
+
+    note = shrunk(lambda program: "long" in str(program.get("note")), merged=merged)["note"]
+    assert note == ["long"]
+
+
+def test_the_familys_own_edits_are_tried_after_whole_fields() -> None:
+    tried: list[Json] = []
+
+    def own(smallest: Callable[[], Json]) -> Iterator[Json]:
+        yield {**smallest(), "numbers": [7, 7]}
+
+    def holds(program: Json) -> bool:
+        tried.append(program)
+        return False
+
+    shrunk(holds, edits=(own,))
+    assert [{*PROGRAM} - {*program} for program in tried[:2]] == [{"note"}, set()]
+    assert tried[1]["numbers"] == [7, 7]
+
+
+def test_values_under_names_stay() -> None:
+    def holds(program: Json) -> bool:
+        return bool(program.get("note")) and "type" in str(program["note"])
+
+    assert "'type': 'x'" in str(shrunk(holds, names=("id", "path", "type"))["note"])
+    assert "'type': ''" in str(shrunk(holds)["note"])
 
 
 def test_shrinking_is_deterministic_and_leaves_its_input_alone() -> None:
-    program = first_with("op freeze")
-    again = first_with("op freeze")
-
-    def holds(candidate: Json) -> bool:
-        return "op freeze" in features(candidate)
-
-    assert shrink(program, holds, FAMILY) == shrink(again, holds, FAMILY)
-    assert program == again
-
-
-def test_hooks_move_with_the_steps_they_belong_to() -> None:
-    op = {"throw": "x"}
-    call = {"type": "tool-call", "toolCallId": "c", "toolName": "t", "input": {}}
-    program = program_of_seed(1) | {"script": [[call], [call], []], "hooks": {"model": [None, None, [op]]}}
-
-    def holds(candidate: Json) -> bool:
-        entries = candidate.get("hooks", {}).get("model", [])
-        last = len(candidate["script"]) - 1
-        return 0 <= last < len(entries) and bool(entries[last])
-
-    smallest = shrink(program, holds, FAMILY)
-    assert (smallest["script"], smallest["hooks"]) == ([[]], {"model": [[{"throw": ""}]]})
-
-
-def test_paths_follow_the_messages_they_point_to() -> None:
-    texts = [{"role": "user", "content": str(index)} for index in range(4)]
-    op = {"set": ["messages", 2, "content"], "to": "x"}
-    program = {
-        "id": "a",
-        "path": "stream",
-        "messages": texts,
-        "script": [[]],
-        "hooks": {"prepareStep": [[op]]},
-    }
-
-    def holds(candidate: Json) -> bool:
-        match candidate:
-            case {"hooks": {"prepareStep": [[{"set": ["messages", int(at), "content"]}]]}}:
-                messages = candidate["messages"]
-                return at < len(messages) and messages[at] == texts[2]
-        return False
-
-    smallest = shrink(program, holds, FAMILY)
-    assert smallest["messages"] == [texts[2]]
-    assert smallest["hooks"]["prepareStep"][0][0]["set"] == ["messages", 0, "content"]
+    before = str(PROGRAM)
+    found = [shrunk(lambda program: len(program["numbers"]) > 1) for _ in range(2)]
+    assert found[0] == found[1]
+    assert str(PROGRAM) == before
 
 
 def test_shrinking_ends_when_its_time_is_over() -> None:
     ticks = itertools.count()
-    program = program_of_seed(2)
     tests: list[Json] = []
 
     def holds(candidate: Json) -> bool:
         tests.append(candidate)
         return False
 
-    assert shrink(program, holds, FAMILY, seconds=5, clock=lambda: float(next(ticks))) is program
+    assert shrink(PROGRAM, holds, FAMILY, seconds=5, clock=lambda: float(next(ticks))) is PROGRAM
     assert 0 < len(tests) <= 5
 
 
 def test_what_never_holds_is_tried_once_each() -> None:
-    program = program_of_seed(3)
     tests: list[str] = []
 
     def holds(candidate: Json) -> bool:
         tests.append(str(candidate))
         return False
 
-    assert shrink(program, holds, FAMILY) is program
-    assert len(tests) == len({*tests}) > 50
+    assert shrink(PROGRAM, holds, FAMILY) is PROGRAM
+    assert len(tests) == len({*tests}) > 20
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_kept_is_always_a_program(seed: int) -> None:
+    [program] = FAMILY.programs([seed], "toy-2/up")
+
+    def holds(candidate: Json) -> bool:
+        FAMILY.require(candidate)
+        return bool(candidate["numbers"])
+
+    assert shrink(program, holds, FAMILY)["numbers"] == [0]

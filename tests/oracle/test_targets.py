@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -132,16 +133,120 @@ def test_the_users_cache_is_used_where_the_environment_names_no_folder(
     assert Path(driver).parent.parent.parent == tmp_path / "home" / "agentcore" / "targets"
 
 
+# ---------------------------------------------------------------- packages of Python
+
+PYTHON_TARGET: Final = Target(
+    profile="ai-sdk-6", package="a-package==1.0", folder="python", files=("python/more.py",), installer="pip"
+)
+
+
+@pytest.fixture
+def python_target(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A target of Python, its package a comment, whose Python notes how it was called; the notes."""
+    folder = tmp_path / "sources" / "python"
+    folder.mkdir(parents=True)
+    for name, text in (
+        ("driver.py", "import more, sys; print(more.TEXT, sys.prefix)"),
+        ("more.py", "TEXT = 'driven'"),
+        ("requirements.txt", "a-package==1.0\n"),
+    ):
+        (folder / name).write_text(text, "utf-8")
+    notes = tmp_path / "notes"
+    notes.touch()
+    tool = FakeTools(folder)
+    in_environment = f'#!/bin/sh\necho pip \\"\\$PWD\\" \\$* >> {notes}'
+    tool.add(
+        "python",
+        f'echo venv "$PWD" $* >> {notes}\nmkdir -p venv/bin\n'
+        f'printf "%b" "{in_environment}" > venv/bin/python\nchmod +x venv/bin/python',
+    )
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    monkeypatch.setattr(targets, "files", lambda _: tmp_path / "sources")
+    monkeypatch.setattr(targets, "TARGETS", {"python": PYTHON_TARGET})
+    assert not cache.exists()
+    return notes
+
+
+def test_a_package_of_python_is_installed_once_into_an_environment_beside_its_driver(
+    python_target: Path,
+) -> None:
+    python, *flags, driver = command("python")
+    place = Path(driver).parent
+    assert python == str(place / "venv" / "bin" / "python")
+    assert flags == ["-E", "-s"]
+    assert {file.name for file in place.iterdir()} == {"driver.py", "more.py", "requirements.txt", "venv"}
+    assert command("python") == (python, *flags, driver)
+    made, installed = python_target.read_text("utf-8").splitlines()
+    assert made == f"venv {place} -m venv --clear venv"
+    assert installed.startswith(f"pip {place} -m pip install --no-deps ")
+    assert installed.endswith(" -r requirements.txt")
+
+
+@pytest.mark.parametrize("step", ["venv", "pip"])
+def test_a_package_of_python_that_cannot_be_installed_is_told_and_tried_again(
+    step: str, python_target: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, fails = subprocess.run, True
+
+    def run(argv: list[str], **settings: Any) -> Any:
+        wrong = fails and argv[1:3] == ["-m", step]
+        return real(["sh", "-c", "echo no wheel; exit 1"] if wrong else argv, **settings)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(TargetError, match=r"^pip could not install a-package==1\.0: no wheel$"):
+        command("python")
+    assert not [*cache.glob("*/complete")]
+    fails = False
+    command("python")
+    assert [*cache.glob("*/complete")]
+    assert python_target.read_text("utf-8").splitlines()[-1].startswith("pip ")
+
+
+@pytest.mark.usefixtures("python_target")
+def test_the_cache_may_be_named_from_where_the_command_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTCORE_CACHE", "here")
+    python, *_, driver = command("python")
+    assert Path(driver).is_relative_to(tmp_path / "here")
+    assert Path(python).is_file()
+
+
+def test_an_environment_of_its_own_runs_the_driver_and_nothing_of_this_one_is_seen_there(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "sources" / "python"
+    folder.mkdir(parents=True)
+    code = "import importlib.util, sys; print(importlib.util.find_spec('attrs'), sys.prefix)"
+    (folder / "driver.py").write_text(code, "utf-8")
+    (folder / "more.py").touch()
+    # `pip` takes it, and has nothing to ask an index for.
+    (folder / "requirements.txt").write_text("pip\n", "utf-8")
+    monkeypatch.setattr(targets, "files", lambda _: tmp_path / "sources")
+    monkeypatch.setattr(targets, "TARGETS", {"python": PYTHON_TARGET})
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    argv = command("python")
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", str(Path(argv[-1]).parent / "venv")]
+    assert Path(argv[-1]).is_relative_to(cache)
+
+
+# ---------------------------------------------------------------- what is pinned
+
+
 def lock(target: Target) -> dict[str, Any]:
     text = (SOURCES / target.folder / "package-lock.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)["packages"]
     return {name.rpartition("node_modules/")[2]: entry for name, entry in found.items() if name}
 
 
-every_target = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def every_target(installer: str) -> pytest.MarkDecorator:
+    found = {name: target for name, target in TARGETS.items() if target.installer == installer}
+    return pytest.mark.parametrize("target", found.values(), ids=found)
 
 
-@every_target
+@every_target("npm")
 def test_a_lock_file_pins_everything_by_content_and_names_no_address_to_load_it_from(target: Target) -> None:
     assert lock(target)
     for entry in lock(target).values():
@@ -149,17 +254,24 @@ def test_a_lock_file_pins_everything_by_content_and_names_no_address_to_load_it_
         assert "resolved" not in entry
 
 
-@every_target
+@every_target("npm")
 def test_the_package_that_a_target_names_is_the_one_it_pins(target: Target) -> None:
     wanted = json.loads((SOURCES / target.folder / "package.json").read_text("utf-8"))["dependencies"]
     name, _, version = target.package.rpartition("@")
     assert wanted[name] == version == lock(target)[name]["version"]
 
 
-@every_target
+@every_target("npm")
 def test_npm_is_told_to_write_no_addresses(target: Target) -> None:
     settings = (SOURCES / target.folder / ".npmrc").read_text("utf-8").splitlines()
     assert "omit-lockfile-registry-resolved=true" in settings
+
+
+@every_target("pip")
+def test_requirements_pin_everything_and_the_package_that_a_target_names(target: Target) -> None:
+    lines = (SOURCES / target.folder / "requirements.txt").read_text("utf-8").splitlines()
+    assert target.package in lines
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
 
 
 def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
 import pytest
 
 from agentcore.compat.ai_sdk import profiles
@@ -68,6 +69,7 @@ def test_a_vector_is_written_and_read_with_its_profile(profile: str, tmp_path: P
     vector = Vector(
         file=tmp_path / "a.json", title="t", claims=("C1",), program=PROGRAM, traces={}, profile=profile
     )
+    vector = attrs.evolve(vector, requirements=("step.input", "ai-sdk.base"))
     write(vector)
     assert list(load(tmp_path)) == [vector]
 

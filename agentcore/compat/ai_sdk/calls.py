@@ -45,7 +45,7 @@ def notify(desk: Desk, name: str, hook: Callable[..., Any] | None, event: Callab
 
 
 def observe(desk: Desk, name: str, hook: Callable[..., Any] | None, event: Ref) -> None:
-    """Calls an observer with an event that exists already."""
+    """Calls an observer with an event that exists already; rule ai-sdk.observers-swallowed."""
     if hook is None:
         return
     desk.hook = name
@@ -208,7 +208,10 @@ class Calls:
     # ---------------------------------------------------------------- running
 
     def run(self, call: Ref, step: StepCalls) -> Ref | None:
-        """Runs a call: its result or error as recorded; None for a tool without execute."""
+        """Runs a call: its result or error as recorded; None for a tool without execute.
+
+        Rules ai-sdk.input-live and ai-sdk.metadata-shared.
+        """
         store = self.store
         tool = self.tool(step.tools, get(store, call, "toolName"))
         execute = self._field(tool, "execute")

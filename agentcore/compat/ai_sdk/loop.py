@@ -1,7 +1,7 @@
 """The AI SDK's step loop on an explicit heap, as a profile has it: cells alias as the real objects do.
 
 The order of things is that of ai@6.0.134 (claims C1 to C83, X1 to X19); where the two paths differ, a field
-of the profile decides.
+of the profile decides. What holds for all profiles has names (`rules`), which stand where it is done.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from agentcore.compat.heap import (
     Store,
     Value,
 )
-from agentcore.compat.js import PackageError, elements, get, is_nullish, or_else
+from agentcore.compat.js import PackageError, elements, get, is_nullish, or_else, stringified
 from agentcore.compat.views import Desk
 
 _RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
@@ -86,7 +86,7 @@ class AiSdkLoop:
         self.store = self.desk.store
         self.calls = Calls(profile, self.desk, settings.tools, settings.hooks)
         self.caller = self.store.array([self.store.load(message) for message in settings.messages])
-        if settings.frozen:
+        if settings.frozen:  # by the caller, never by the loop: ai-sdk.nothing-frozen
             self.store.seal(self.caller)
         self.rules = attrs.evolve(
             _RULES[profile.files],
@@ -107,7 +107,7 @@ class AiSdkLoop:
         self.response = self.store.array(())
         self.carried = self.response
         self.answered: tuple[Slot, ...] = ()
-        self.steps = self.store.array(())
+        self.steps = self.store.array(())  # ai-sdk.steps-live
         self.reported: tuple[Slot, ...] = ()
         self.in_stream = False
         self.last_reason = "other"
@@ -115,6 +115,7 @@ class AiSdkLoop:
         self.snapshots: list[Snapshot] = []
 
     def _context(self, name: str) -> Value:
+        # ai-sdk.context-shared: loaded once.
         missing = name not in self.options and self.profile.contexts.always
         return self.store.object({}) if missing else self._option(name)
 
@@ -172,7 +173,7 @@ class AiSdkLoop:
         step = StepCalls(
             step_number=0,
             model=self.models.info(self.model),
-            messages=self.initial,
+            messages=self.initial,  # ai-sdk.approved-call-live
             contexts=self.contexts,
             known=self.calls.tools,
             tools=self.calls.tools,
@@ -201,10 +202,14 @@ class AiSdkLoop:
             choice=step.tool_choice,
         )
         recorded = record(self.profile, self.calls, sent, context)
+        if self.profile.calls_written:
+            for call in recorded.calls:
+                stringified(self.store, call)
         self._record_step(step, recorded, sent)
         return self._goes_on(recorded)
 
     def _listed(self) -> Ref:
+        # ai-sdk.elements-live: a new list of the very messages.
         both = (*elements(self.store, self.initial), *elements(self.store, self.response))
         return self.store.derive(self.store.array(both), self.initial, self.response)
 
@@ -213,14 +218,16 @@ class AiSdkLoop:
         self.desk.step += 1
         number = len(elements(store, self.steps))
         listed = self.carried if profile.base is Base.CARRIED else self._listed()
-        step_input = listed if profile.chains_to_hooks <= CopyDepth.LIST else store.clone(listed)
+        step_input = store.clone(listed) if profile.chains_to_hooks is CopyDepth.DEEP else listed
         result = self._prepare_step(number, step_input)  # type: ignore[arg-type]
         model = self.models.resolved(or_else(self._override(result, "model"), self.model))
         system = or_else(self._system_override(result), self.system)
+        # Rule ai-sdk.returned-elements-kept.
         messages = or_else(self._override(result, "messages"), step_input)
         self._persist(result, system, messages)
         if profile.steps_checked:
             check_roles(store, messages, self._option("allowSystemInMessages"))
+        # Rules ai-sdk.override-unchecked, ai-sdk.prompt-before-step-start.
         model_prompt = prompt(store, system, messages, self.rules)
         self._snapshot("prompt", stepInput=step_input, override=messages, prompt=model_prompt)
         active = or_else(self._override(result, "activeTools"), self._option("activeTools"))
@@ -277,6 +284,7 @@ class AiSdkLoop:
         return self.options.get(name, UNDEFINED)
 
     def _override(self, result: Value, name: str) -> Value:
+        # Rule ai-sdk.override-fields-read.
         return UNDEFINED if is_nullish(result) else get(self.store, result, name)
 
     def _prepare_step(self, number: int, step_input: Ref) -> Value:
@@ -334,9 +342,9 @@ class AiSdkLoop:
         observe(self.desk, "onStepStart", self.hooks.on_step_start, shown)
 
     def _shown(self, names: Iterable[str], values: Mapping[str, Value]) -> Ref:
-        """The argument of a hook: `name` or `name=value's name`."""
+        """The argument of a hook: `name` or `name=value's name`; a name of nothing is undefined."""
         pairs = (name.partition("=") for name in names)
-        return self.store.object({name: values[source or name] for name, _, source in pairs})
+        return self.store.object({name: values.get(source or name, UNDEFINED) for name, _, source in pairs})
 
     def _model_called(self, step: _Step) -> Sent:
         options = self.store.object(
@@ -408,7 +416,8 @@ class AiSdkLoop:
         if self.profile.response_made is Moment.AFTER_STOP_WHEN:
             steps = elements(store, self.steps)
             content = get(store, _last(steps), "content")
-            store.push(self.response, self.calls.conversion.messages(content))
+            later = self.carried if self.profile.base is Base.CARRIED else self.response
+            store.push(later, self.calls.conversion.messages(content))
         return True
 
     def _stops(self) -> bool:

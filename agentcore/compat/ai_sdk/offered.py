@@ -17,7 +17,7 @@ def active_tools(store: Store, tools: Value, active: Value) -> Value:
 
 
 def offered_tools(store: Store, tools: Value, active: Value) -> Value:
-    """The definitions of the tools that are active, undefined if there are no tools."""
+    """The definitions of the active tools, undefined if there are no tools; rule ai-sdk.tools-read-anew."""
     if is_nullish(tools) or not fields(store, tools):
         return UNDEFINED
     own = fields(store, tools)
@@ -47,7 +47,10 @@ def includes(store: Store, active: Value, name: str) -> bool:
 
 
 def merged(store: Store, base: Value, override: Value) -> Value:
-    """Provider options merge deeply (claim C60); untouched branches stay the caller's own objects."""
+    """Provider options merge deeply (claim C60); untouched branches stay the caller's own objects.
+
+    Rule ai-sdk.options-shared.
+    """
     if base is UNDEFINED or override is UNDEFINED:
         return override if base is UNDEFINED else base
     made: dict[str, Slot] = fields(store, base)

@@ -1,6 +1,7 @@
 """Profiles: how one path of one framework treats messages, as data.
 
-What differs between paths and versions is a field here, never a branch on a profile's name.
+What differs between paths and versions is a field here, never a branch on a profile's name (rule
+compat.profile-is-data).
 """
 
 from __future__ import annotations
@@ -118,18 +119,28 @@ class AiSdkProfile:
     package: str
 
     # The chains.
-    caller_to_initial: CopyDepth
-    chains_to_hooks: CopyDepth
+    caller_to_initial: CopyDepth = attrs.field(
+        validator=attrs.validators.in_((CopyDepth.SHARE, CopyDepth.LIST, CopyDepth.DEEP))
+    )
+    """How much of the caller's messages is new in the initial chain."""
+    chains_to_hooks: CopyDepth = attrs.field(validator=attrs.validators.in_((CopyDepth.LIST, CopyDepth.DEEP)))
+    """How much of the chains is new in the `messages` of a step's hooks, tools and observers."""
     base: Base
+    """What the messages of a step are before its hook."""
     system_lives: Lifetime
+    """How long a system prompt that a step hook returned is in force."""
     contexts: Contexts
+    """What the call hands to its hooks and tools besides messages, and under which names."""
     context_lives: Lifetime
+    """How long a context that a step hook returned is in force."""
 
     # The report.
     report: Report
+    """What `response.messages` of a step is made of."""
     response_made: Moment = attrs.field(
         validator=attrs.validators.in_((Moment.BEFORE_STEP_FINISH, Moment.AFTER_STOP_WHEN))
     )
+    """When the messages of a step that later steps are given are made of its content."""
     base_made: Moment = attrs.field(
         validator=attrs.validators.in_((Moment.BEFORE_STEP_FINISH, Moment.AFTER_STEP_FINISH)),
     )
@@ -137,6 +148,7 @@ class AiSdkProfile:
     step_recorded: Moment = attrs.field(
         validator=attrs.validators.in_((Moment.BEFORE_STEP_FINISH, Moment.AFTER_STEP_FINISH))
     )
+    """When a step is added to `steps`."""
     records_step_model: bool
     """Whether a step is recorded under the model that was called rather than the call's."""
     reasoning_copied: bool
@@ -148,11 +160,14 @@ class AiSdkProfile:
     content_made_early: bool
     """Whether what the model sent is put together before its calls run, too."""
     schedule: Schedule | None
-    """None: the model's parts, then the results in the order of the calls, then the approval requests."""
+    """By which times a stream records each part as it comes; without: the model's parts, then the results in
+    the order of the calls, then the approval requests."""
     results_as_ready: bool
     """Without a schedule: whether results are recorded as they are ready, after all that the model sent."""
     answers_invalid_provider_calls: bool
     """Whether a provider's call of an unknown tool gets an error here."""
+    calls_written: bool
+    """Whether a step's calls are written as JSON at its end, which one that holds itself makes fail."""
 
     # Tools.
     tools_see_override: bool
@@ -160,6 +175,7 @@ class AiSdkProfile:
     active_tools_enforced: bool
     """Whether a call of a tool that is not active is one of an unknown tool."""
     tool_choice_enforced: bool
+    """Whether a call that the tool choice forbids is a tool error, and one that it requires must be made."""
     runs_only_functions: bool
     """Whether a call of a tool whose `execute` is no function stays pending."""
     tool_events: tuple[str, ...]
@@ -179,9 +195,11 @@ class AiSdkProfile:
 
     # From messages to a prompt.
     prompt_check: PromptCheck
+    """What is checked of the messages of a call before the first step."""
     steps_checked: bool
     """Whether each step's messages are checked as the call's are."""
     files: FileShape
+    """How a prompt holds the data of images and files."""
     merged_options_kept: bool
     """Whether the provider options of tool messages that become one are all kept."""
     approvals_excuse_results: bool
@@ -197,27 +215,31 @@ class AiSdkProfile:
     provider_answers: bool
     """Whether a message with the answers for the provider is made."""
     provider_answers_first: bool
-    """Whether it comes before the approved calls' results."""
+    """Whether the message with the answers for the provider comes before the approved calls' results."""
     keeps_empty_results: bool
     """Whether approved calls without any result still make a tool message."""
 
     # Hooks' arguments.
     shown_to_prepare_step: tuple[str, ...]
+    """The names of what a step hook is given."""
     shown_at_step_start: tuple[str, ...]
-    """Names; with `=`, of what is shown under another name."""
+    """The names of what `onStepStart` is given; with `=`, of what is shown under another name."""
     offered_twice: bool
-    """Whether the tools and the choice shown there are made apart from those that the model is given."""
+    """Whether the tools and the choice that `onStepStart` is shown are made apart from those of the model."""
     finish_lists_all: bool
     """Whether the last event has the parts of all steps, in new lists, rather than the last step's own."""
 
     # The end.
     failure: Failure
+    """What the caller gets of a run that failed."""
     breaks_settle: bool
     """Whether a run that broke while its stream was read ends without a result, rather than never."""
     last_step_read: bool
     """Whether the last recorded step is read to tell if the run goes on and, without calls, for its text."""
     chunk_errors_swallowed: bool
+    """Whether what throws when it is told of a part of the answer leaves the run going on."""
     model_version: str
+    """The version of the protocol that a model speaks."""
 
 
 AI_SDK_6_STREAM: Final = AiSdkProfile(
@@ -266,6 +288,7 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     content_made_early=False,
     results_as_ready=False,
     answers_invalid_provider_calls=True,
+    calls_written=True,
     tools_see_override=False,
     active_tools_enforced=False,
     tool_choice_enforced=False,
@@ -308,6 +331,7 @@ AI_SDK_6_GENERATE: Final = attrs.evolve(
     step_recorded=Moment.BEFORE_STEP_FINISH,
     content_copied=False,
     schedule=None,
+    calls_written=False,
     failure=Failure.REJECTED,
     records_step_model=True,
     denial_names_approval=True,
@@ -336,6 +360,7 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     schedule=None,
     results_as_ready=True,
     answers_invalid_provider_calls=False,
+    calls_written=False,
     tools_see_override=True,
     active_tools_enforced=True,
     tool_choice_enforced=True,

@@ -26,6 +26,7 @@ from agentcore.errors import InvalidDataContentError
 from agentcore.media import detect_image_media_type, is_url, split_data_url
 from agentcore.values import sealed
 
+# ai-sdk.unknown-fields-kept: what else a message has is not read.
 _MESSAGE: Final = frozenset({"role", "content", "providerOptions"})
 _TEXT: Final = frozenset({"type", "text", "providerOptions"})
 _MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
@@ -51,6 +52,8 @@ class PromptRules:
 
 def prompt(store: Store, system: Value, messages: Value, rules: PromptRules | None = None) -> Ref:
     """The model's prompt: messages, contents and parts are new, payloads are not (claims X3, X16, X17, C29).
+
+    Rule ai-sdk.prompt-shares-payloads.
 
     Raises:
         PackageError: AI_MissingToolResultsError, AI_InvalidMessageRoleError and the like.

@@ -20,7 +20,10 @@ _OF_THE_LAST: Final = frozenset(
 
 
 def step_result(profile: AiSdkProfile, store: Store, own: Mapping[str, Value], report: Ref) -> Ref:
-    """The result of a step: what is its own, its report, and what is the same for all."""
+    """The result of a step: what is its own, its report, and what is the same for all.
+
+    What it computes of its content, it computes at each reading (rule ai-sdk.calls-listed-anew).
+    """
     usage = {"inputTokens": 1, "inputTokenDetails": {}, "outputTokens": 1, "outputTokenDetails": {}}
     made = {
         **own,

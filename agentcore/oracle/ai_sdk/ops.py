@@ -1,5 +1,8 @@
 """The ops of the program format, on live objects: views of a heap, or frozen values that refuse writes.
 
+An op that leads nowhere is skipped and listed (rule oracle.op-skipped); one that the object refuses throws
+(rule oracle.op-refused).
+
 One interpreter serves every mode; what differs is in `Objects`: how a new object is made and how one is
 cloned.
 """

@@ -1,4 +1,7 @@
-"""Programs under a profile: what the reference says an implementation does."""
+"""Programs under a profile: what the reference says an implementation does.
+
+Rules oracle.by-value, oracle.cycles-named and oracle.hung-told.
+"""
 
 from __future__ import annotations
 
@@ -232,11 +235,16 @@ def trace(program: Mapping[str, Any], profile: str | None = None) -> dict[str, A
     """The trace of a program under a profile (without one: the AI SDK 6 path that the program names)."""
     if profile == "immutable":
         return immutable.trace(program)
-    recording = Recording(PROFILES[profile or _PATHS[program["path"]]], program)
+    return trace_under(PROFILES[profile or _PATHS[program["path"]]], program)
+
+
+def trace_under(profile: AiSdkProfile, program: Mapping[str, Any]) -> dict[str, Any]:
+    """The trace of a program under a profile of one's own."""
+    recording = Recording(profile, program)
     try:
         return recording.trace()
     finally:
         recording.close()
 
 
-__all__ = ["HookError", "Recording", "trace"]
+__all__ = ["HookError", "Recording", "trace", "trace_under"]

@@ -140,7 +140,7 @@ def _installed(target: Target, install: Callable[[Path], None]) -> Path:
 
 def _cache() -> Path:
     named = os.environ.get("AGENTCORE_CACHE")
-    return Path(named) if named else platformdirs.user_cache_path("agentcore") / "targets"
+    return Path(named).absolute() if named else platformdirs.user_cache_path("agentcore") / "targets"
 
 
 def _run(target: Target, argv: Sequence[str], place: Path) -> None:

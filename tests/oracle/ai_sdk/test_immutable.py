@@ -17,10 +17,10 @@ from agentcore.oracle.ai_sdk.frozen import StepFrame, part_frame
 from agentcore.oracle.ai_sdk.programs import program_of_seed
 from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
 from agentcore.oracle.strategies import programs
-from agentcore.rules import Difference
+from agentcore.rules import Difference, Rule
 from agentcore.values import canonical_json, thaw
 from agentcore.wire import message_from_wire
-from oracle import on_purpose
+from oracle.ai_sdk import on_purpose
 from rulebook import states
 
 Json = dict[str, Any]
@@ -309,6 +309,7 @@ WRITES: list[tuple[str, Json, str]] = [
 ]
 
 
+@states(Rule.STEP_NOTHING_WRITTEN)
 @BOTH
 @pytest.mark.parametrize(("hook", "write", "place"), WRITES)
 def test_a_write_fails_the_run_with_its_place_and_keeps_the_finished_steps(

@@ -13,11 +13,11 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
+from agentcore.differences import Difference
 from agentcore.oracle import compare
 from agentcore.oracle.ai_sdk import immutable
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.reference import Recording
-from agentcore.rules import Difference
 
 Json: TypeAlias = dict[str, Any]
 Pair: TypeAlias = tuple[Json, Json]

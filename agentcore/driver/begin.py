@@ -1,0 +1,227 @@
+"""How a call of an agent begins: its run, and the parts that drive it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import attrs
+from attrs import field
+from typing_extensions import TypeVar
+
+from agentcore.driver.call import Call
+from agentcore.driver.errors import ResumeError, resumable
+from agentcore.driver.parts import Checkpoint, Parts, awaited
+from agentcore.effects import Answered, Settings
+from agentcore.errors import InvalidOverrideError
+from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentcore.observe import NO_SPANS, Observer, Spans, Timings
+from agentcore.run import Interrupted, Run, give, start
+from agentcore.values import Vector, json_path, sealed, vector
+
+if TYPE_CHECKING:
+    from agentcore.agent import Agent
+
+__all__ = [
+    "CallArguments",
+    "OnStart",
+    "PrepareCall",
+    "Prompt",
+    "StartEvent",
+    "begun",
+    "joined",
+    "resumed",
+    "state_of",
+]
+
+_T = TypeVar("_T", default=None)
+
+# Whether a run goes on is for `stop_when` to say. JSON readers take numbers up to this one as they are.
+_NO_LIMIT: Final = 2**53 - 1
+
+Prompt: TypeAlias = str | Message | Iterable[Message]
+
+
+# ---------------------------------------------------------------- what hooks of a call are told
+
+
+@sealed
+@attrs.frozen
+class CallArguments:
+    """What `prepare_call` is given: the agent as this call has it, overrides included, and the messages.
+
+    `invocation_state` is the dict that all of the call share.
+    """
+
+    agent: Agent[Any]
+    messages: Vector[Message]
+    invocation_state: dict[str, Any] = field(factory=dict, kw_only=True, eq=False, repr=False)
+
+
+@sealed
+@attrs.frozen
+class StartEvent:
+    """What `on_start` is told: the settings of the run and the messages that it begins with.
+
+    `invocation_state` is the dict that all of the call share.
+    """
+
+    settings: Settings
+    messages: Vector[Message]
+    invocation_state: dict[str, Any] = field(factory=dict, kw_only=True, eq=False, repr=False)
+
+
+PrepareCall: TypeAlias = Callable[
+    [CallArguments], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
+]
+"""Returns what this call has in place of the agent's own: any of its fields, and `messages`."""
+
+OnStart: TypeAlias = Callable[[StartEvent], object]
+
+
+# ---------------------------------------------------------------- how a call begins
+
+
+async def begun(
+    agent: Agent[Any], messages: Vector[Message], checkpoint: Checkpoint | None, state: dict[str, Any]
+) -> Call[Any]:
+    """A call of the agent with these messages, about to begin; `prepare_call` has been asked."""
+    agent, given, timings = await _prepared(agent, messages, state)
+    return Call(
+        start(_run_settings(agent), given),
+        _parts(agent, checkpoint),
+        Observer(agent.slow_hook_seconds, _spans(agent), timings),
+        name=agent.name,
+        output=agent.output,
+        invocation_state=state,
+        on_start=_told_of_runs(agent.on_start, state),
+    )
+
+
+def state_of(given: dict[str, Any] | None) -> dict[str, Any]:
+    """The invocation_state that was given, that very object, or one of the call's own."""
+    return {} if given is None else given
+
+
+def _told_of_runs(on_start: OnStart | None, state: dict[str, Any]) -> Callable[[Run], object] | None:
+    if on_start is None:
+        return None
+    return lambda run: on_start(StartEvent(run.settings, run.chains.initial, invocation_state=state))
+
+
+async def _prepared(
+    agent: Agent[Any], messages: Vector[Message], state: dict[str, Any]
+) -> tuple[Agent[Any], Vector[Message], Timings]:
+    if agent.prepare_call is None:
+        return agent, messages, Timings()
+    observer = Observer(agent.slow_hook_seconds)
+    with observer.hook("prepare_call", -1):
+        arguments = CallArguments(agent, messages, invocation_state=state)
+        result = await awaited(agent.prepare_call(arguments))
+    replaced = _checked_fields(result, agent)
+    given = vector(replaced.pop("messages", messages))
+    return attrs.evolve(agent, **replaced), given, observer.timings
+
+
+def resumed(
+    agent: Agent[_T],
+    run: Run,
+    *,
+    answers: Mapping[str, object] | None,
+    checkpoint: Checkpoint | None,
+    state: dict[str, Any],
+) -> Call[_T]:
+    """A call that goes on with the run. Raises ResumeError and AnswersError."""
+    _check_fits(agent, run.settings)
+    run = resumable(run)
+    if answers or isinstance(run.pending, Interrupted):
+        run = give(run, Answered(answers or {}))
+    return Call(
+        run,
+        _parts(agent, checkpoint),
+        Observer(agent.slow_hook_seconds, _spans(agent)),
+        name=agent.name,
+        output=agent.output,
+        invocation_state=state,
+    )
+
+
+def _check_fits(agent: Agent[Any], settings: Settings) -> None:
+    if settings.model != agent.model.model_id:
+        reason = f"the run has model {settings.model!r}, the agent {agent.model.model_id!r}"
+        raise ResumeError(f"{reason}; give it as `model`")
+    executable = {tool.name: tool.execute is not None for tool in agent.tools}
+    for spec in settings.tools or ():
+        if executable.get(spec.name) is not spec.has_execute:
+            kind = "can be executed" if spec.has_execute else "is executed by somebody else"
+            raise ResumeError(f"the run has a tool {spec.name!r} that {kind}; give it in `tools`")
+
+
+def _run_settings(agent: Agent[Any]) -> Settings:
+    return Settings(
+        model=agent.model.model_id,
+        system=agent.system,
+        tools=[tool.spec for tool in agent.tools] or None,
+        tool_choice=agent.tool_choice,
+        active_tools=agent.active_tools,
+        provider_options=agent.provider_options,
+        experimental_context=agent.experimental_context,
+        max_steps=_NO_LIMIT,
+    )
+
+
+def _parts(agent: Agent[Any], checkpoint: Checkpoint | None) -> Parts:
+    return Parts(
+        model=agent.model,
+        models=agent.models,
+        tools=agent.tools,
+        middleware=agent.middleware,
+        prepare_step=agent.prepare_step,
+        stop_when=agent.stop_when,
+        on_step_start=agent.on_step_start,
+        on_step_finish=agent.on_step_finish,
+        on_finish=agent.on_finish,
+        on_chunk=agent.on_chunk,
+        checkpoint=checkpoint,
+        settings=agent.settings,
+        response_format=None if agent.output is None else agent.output.response_format,
+        max_retries=agent.max_retries,
+        tool_concurrency=agent.tool_concurrency,
+    )
+
+
+def _checked_fields(result: object, agent: Agent[Any]) -> dict[str, Any]:
+    if result is None:
+        return {}
+    if not isinstance(result, Mapping):
+        raise InvalidOverrideError(
+            "$", f"prepare_call returns None or a mapping, not {type(result).__name__}"
+        )
+    fields = [attribute.name for attribute in attrs.fields(type(agent))]
+    replaceable = ("messages", *(name for name in fields if name != "prepare_call"))
+    for name in result:
+        if name not in replaceable:
+            reason = f"nothing that prepare_call may replace; that is {', '.join(replaceable)}"
+            raise InvalidOverrideError(json_path("$", str(name)), reason)
+    return dict(result)
+
+
+def joined(messages: Iterable[Message], prompt: Prompt | None) -> Vector[Message]:
+    """The messages, then the prompt."""
+    if prompt is None:
+        return vector(messages)
+    if isinstance(prompt, str):
+        prompt = UserMessage(prompt)
+    return vector((*messages, prompt) if isinstance(prompt, _MESSAGES) else (*messages, *prompt))
+
+
+_MESSAGES: Final = (SystemMessage, UserMessage, AssistantMessage, ToolMessage)
+
+
+def _spans(agent: Agent[Any]) -> Spans:
+    if agent.tracer is None:
+        return NO_SPANS
+    # Here, because the extra `otel` may not be installed.
+    from agentcore.driver.spans import OpenTelemetrySpans  # noqa: PLC0415
+
+    return OpenTelemetrySpans(agent.tracer, content=agent.trace_content)

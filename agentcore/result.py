@@ -1,0 +1,92 @@
+"""What a call of an agent comes to."""
+
+from __future__ import annotations
+
+from typing import Any, Generic
+
+import attrs
+from attrs import field
+
+# From typing_extensions for its default: without an output, the object is None.
+from typing_extensions import TypeVar
+
+from agentcore.errors import AgentCoreError
+from agentcore.hooks import StepRecord
+from agentcore.interrupts import Interrupt
+from agentcore.messages import Message
+from agentcore.observe import Timings
+from agentcore.run import Interrupted, Run
+from agentcore.usage import Usage
+from agentcore.values import Vector, sealed
+
+__all__ = ["AgentResult", "NoObjectError"]
+
+_T = TypeVar("_T", default=None)
+
+
+class NoObjectError(AgentCoreError):
+    """The object of a run was asked for that ended before its model had given it."""
+
+    wire_name = "AI_NoOutputGeneratedError"
+
+    def __str__(self) -> str:
+        return (
+            "the run has no object: it ended with tool calls, by a stop condition, "
+            "or with calls or questions that wait"
+        )
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class AgentResult(Generic[_T]):
+    """What a call of an agent came to; `run` is all of it, `timings` are how long it took.
+
+    `invocation_state` is the dict that the call's handlers, tools and hooks shared.
+    """
+
+    run: Run
+    timings: Timings = field(eq=False)
+    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    # Empty if there is none.
+    _objects: tuple[_T, ...] = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The text of the last step; empty if none has finished."""
+        return self.steps[-1].text if self.steps else ""
+
+    @property
+    def interrupts(self) -> tuple[Interrupt, ...]:
+        """The questions that the run waits for: resume it with their answers. None if it has ended."""
+        return self.run.pending.interrupts if isinstance(self.run.pending, Interrupted) else ()
+
+    @property
+    def object(self) -> _T:
+        """The text of the last step as the agent's output; None for an agent without.
+
+        Raises:
+            NoObjectError: if the run ended before the model had answered.
+        """
+        if not self._objects:
+            raise NoObjectError
+        return self._objects[0]
+
+    @property
+    def steps(self) -> Vector[StepRecord]:
+        """The finished steps."""
+        return self.run.steps
+
+    @property
+    def messages(self) -> Vector[Message]:
+        """The messages that the run has produced, to be put after those that it was given."""
+        return self.run.chains.response
+
+    @property
+    def finish_reason(self) -> str:
+        """Why the model stopped in the last step; `interrupt` for a run that waits for answers."""
+        return "interrupt" if self.interrupts else self.steps[-1].finish_reason
+
+    @property
+    def usage(self) -> Usage:
+        """What all steps used together."""
+        return self.run.usage

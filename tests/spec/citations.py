@@ -1,0 +1,36 @@
+"""What cites which requirement: the vectors, and the examples of the specification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from agentcore.oracle.examples import Example, examples
+from agentcore.oracle.vectors import Vector, load
+from spec.requirements import SPEC, families
+
+EXAMPLES: Final[tuple[Example, ...]] = tuple(
+    example for file in sorted(SPEC.rglob("*.md")) for example in examples(file)
+)
+VECTORS: Final[tuple[Vector, ...]] = tuple(
+    vector for vector in load(SPEC / "vectors") if vector.family.name in families()
+)
+
+
+def named(example: Example) -> str:
+    """A short name for a test: `chains.md-3`."""
+    return f"{example.place.file.name}-{example.place.number}"
+
+
+@cache
+def cited() -> Mapping[str, list[str]]:
+    """The places that cite each name."""
+    found: dict[str, list[str]] = {}
+    for vector in VECTORS:
+        for name in vector.requirements:
+            found.setdefault(name, []).append(str(vector.file))
+    for example in EXAMPLES:
+        for name in example.cites:
+            found.setdefault(name, []).append(str(example.place))
+    return found

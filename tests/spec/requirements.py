@@ -1,0 +1,115 @@
+"""All requirements by name: rules, differences, and what profiles decide.
+
+A family is in the specification once it has a page there (`spec/profiles`). Until then its vectors cite
+claims, and show by them what its profiles decide.
+
+Rules are members of the `Requirement` enums in modules named `rules`. A profile family is a package of
+`agentcore.compat` with a module `profiles`, whose PROFILES are values of one class: each of its fields but
+`name` and `package` is a requirement, and the text under the field is its statement.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+import agentcore
+from agentcore import compat
+from agentcore.rules import Requirement
+
+SPEC: Final = Path(__file__).parent.parent.parent / "spec"
+_IDENTITY: Final = ("name", "package")
+
+
+@attrs.frozen(kw_only=True)
+class Field:
+    """A field of a profile class: the requirement, and the heading that it stands under in the class."""
+
+    requirement: str
+    name: str
+    statement: str
+    group: str
+
+
+@attrs.frozen(kw_only=True)
+class ProfileFamily:
+    """The profiles of one framework, and the fields that tell them apart."""
+
+    name: str
+    title: str
+    profiles: Mapping[str, Any]
+    fields: tuple[Field, ...]
+
+
+def _modules(package: Any, last: str) -> Iterator[Any]:
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if found.name.rpartition(".")[2] == last:
+            yield importlib.import_module(found.name)
+
+
+@cache
+def rules() -> Mapping[str, Requirement]:
+    """Every member of every enum of requirements."""
+    assert [*_modules(agentcore, "rules")]
+    return {rule.value: rule for kind in Requirement.__subclasses__() for rule in kind}
+
+
+@cache
+def families() -> Mapping[str, ProfileFamily]:
+    """The profile families, by name."""
+    found = (module for module in _modules(compat, "profiles") if hasattr(module, "PROFILES"))
+    stated = (module for module in found if (SPEC / "profiles" / f"{_name_of(module)}.md").exists())
+    made = (_family(module) for module in stated)
+    return {family.name: family for family in made}
+
+
+def _name_of(module: Any) -> str:
+    return str(module.__name__.split(".")[-2]).replace("_", "-")
+
+
+def _family(module: Any) -> ProfileFamily:
+    name = _name_of(module)
+    profiles = module.PROFILES
+    kind = type(next(iter(profiles.values())))
+    title = (inspect.getdoc(kind) or name).splitlines()[0].rstrip(".")
+    return ProfileFamily(name=name, title=title, profiles=profiles, fields=tuple(_fields(kind, name)))
+
+
+def _fields(kind: type, family: str) -> Iterator[Field]:
+    source = inspect.getsource(kind)
+    lines = source.splitlines()
+    (definition,) = ast.parse(source).body
+    assert isinstance(definition, ast.ClassDef)
+    for node, follows in zip(definition.body, [*definition.body[1:], None], strict=True):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            continue
+        field = node.target.id
+        if field not in _IDENTITY:
+            statement = _text(follows)
+            group = next((m[1] for line in lines[node.lineno - 1 :: -1] if (m := _HEADING.match(line))), "")
+            requirement = f"{family}.{field.replace('_', '-')}"
+            yield Field(requirement=requirement, name=field, statement=statement, group=group)
+
+
+_HEADING: Final = re.compile(r"    # (.+)\.$")
+
+
+def _text(node: ast.stmt | None) -> str:
+    """The text under a field, on one line."""
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return " ".join(str(node.value.value).split()) if is_text else ""  # type: ignore[union-attr]
+
+
+def statements() -> Mapping[str, str]:
+    """The statement of every requirement."""
+    named = {name: rule.text for name, rule in rules().items()}
+    return named | {each.requirement: each.statement for one in families().values() for each in one.fields}

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import agentcore
+
+SOURCE = Path(agentcore.__file__).parent.parent / "spec" / "reference"
+
+
+def test_the_reference_is_built_without_a_warning_and_has_every_name_that_the_package_gives(
+    tmp_path: Path,
+) -> None:
+    # Its own dependencies warn of their own things: warnings of the build are what counts.
+    options = ("-W", "--keep-going", "-q", "-b", "html")
+    argv = [sys.executable, "-m", "sphinx", *options, str(SOURCE), str(tmp_path)]
+    built = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (built.returncode, built.stderr) == (0, "")
+    pages = "".join(page.read_text("utf-8") for page in tmp_path.glob("*.html"))
+    described = {*re.findall(r'id="agentcore\.[\w.]*?(\w+)"', pages)}
+    assert {name for name in agentcore.__all__ if name != "__version__"} - described == set()
