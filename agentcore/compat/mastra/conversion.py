@@ -170,7 +170,7 @@ def _is_blank(store: Store, part: Slot) -> bool:
 
 def _fit(target: MessageList, message: UiMessage, *, for_prompt: bool) -> list[Slot]:
     """The parts that a model can be shown."""
-    store, sanitizes = target.store, target.rules.sanitizes_prompts
+    store, sanitizes = target.store, target.profile.sanitizes_prompts
     shown = []
     for part in message.parts:
         kind = get(store, part, "type")
@@ -198,7 +198,7 @@ def _unwrapped(target: MessageList, part: Slot) -> Ref:
     output = get(store, part, "output")
     if isinstance(output, Ref) and not is_array(store, output):
         in_parts = get(store, output, "type") == "content" and is_array(store, get(store, output, "value"))
-        if has(store, output, "value") and not (in_parts and target.rules.sanitizes_prompts):
+        if has(store, output, "value") and not (in_parts and target.profile.sanitizes_prompts):
             output = get(store, output, "value")
     return store.derive(store.object({**fields(store, part), "output": output}), part)
 
@@ -241,11 +241,11 @@ def model_messages(
         if not parts:
             continue
         produced = _produced(target.store, message.role, parts, calls_end=calls_end)
-        if not target.rules.options_by_place:
+        if not target.profile.options_by_place:
             _give_options(reversed(produced), message)
         options.append(message.options)
         made += produced
-    if target.rules.options_by_place:
+    if target.profile.options_by_place:
         for one, given in zip(made, options, strict=False):
             one.options = one.options if given is UNDEFINED else given
     return made
@@ -358,7 +358,7 @@ def of_messages(
     for message in made:
         if message.role == "tool" and not isinstance(message.content, str):
             message.content = [_with_input(target, part) for part in message.content]
-    return _paired(store, made) if for_prompt and target.rules.sanitizes_prompts else made
+    return _paired(store, made) if for_prompt and target.profile.sanitizes_prompts else made
 
 
 def _look_at_parts(target: MessageList) -> None:
@@ -428,11 +428,11 @@ def prompt(target: MessageList) -> Ref:
     Raises:
         MastraError: if there is no conversation, and the package wants one.
     """
-    store, rules = target.store, target.rules
+    store, profile = target.store, target.profile
     conversation = of_messages(target, target.all(), for_prompt=True)
     shown = [*system_prompt(target), *conversation]
     first = next((index for index, message in enumerate(shown) if message.role != "system"), None)
-    if first is None and rules.refuses_empty_prompts:
+    if first is None and profile.refuses_empty_prompts:
         told = "This request does not contain any user or assistant messages."
         raise MastraError("NO_USER_OR_ASSISTANT_MESSAGES", told)
     if first is not None and shown[first].role == "assistant":
@@ -449,7 +449,7 @@ def _prompt_message(target: MessageList, message: ModelMessage) -> Ref | None:
         part = store.object({"type": "text", "text": message.content})
         return ModelMessage(message.role, [part], message.options).cell(store)
     content = [_prompt_part(target, part) for part in message.content]
-    kept = content or not target.rules.sanitizes_prompts
+    kept = content or not target.profile.sanitizes_prompts
     return ModelMessage(message.role, content, message.options).cell(store) if kept else None
 
 

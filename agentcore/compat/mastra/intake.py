@@ -24,7 +24,7 @@ from agentcore.compat.js import (
 )
 from agentcore.compat.mastra.clock import date, invalid_date, is_date, parsed
 from agentcore.compat.mastra.forms import Form, assign, form_of, has
-from agentcore.compat.mastra.profiles import ListRules
+from agentcore.compat.mastra.profiles import MastraProfile
 
 FORMAT: Final = 2
 
@@ -33,7 +33,7 @@ class Context(Protocol):
     """What converting takes from the list that a message is for."""
 
     store: Store
-    rules: ListRules
+    profile: MastraProfile
 
     def new_id(self) -> str:
         """An id that no message has."""
@@ -89,13 +89,13 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
     kept = (
         [part for part in elements(store, parts) if isinstance(part, Ref)] if is_array(store, parts) else []
     )
-    if context.rules.owns_parts:
+    if context.profile.owns_parts:
         assign(store, content, "parts", store.array(kept))
     if not get(store, message, "id"):
         assign(store, message, "id", context.new_id())
     at = get(store, message, "createdAt")
     if is_nullish(at):
-        given = context.new_date(source) if context.rules.dates_stored else invalid_date(store)
+        given = context.new_date(source) if context.profile.dates_stored else invalid_date(store)
         assign(store, message, "createdAt", given)
     elif not is_date(store, at):
         assign(store, message, "createdAt", _as_date(store, at))
@@ -216,7 +216,7 @@ def _core_parts(context: Context, message: Value, content: Value) -> tuple[list[
 
 def _reasoning(context: Context, whole: Value, detail: dict[str, Value]) -> dict[str, Value]:
     store = context.store
-    told = whole if context.rules.tells_reasoning else ""
+    told = whole if context.profile.tells_reasoning else ""
     return {"type": "reasoning", "reasoning": told, "details": store.array([store.object(detail)])}
 
 
@@ -240,7 +240,7 @@ def _core_call(context: Context, content: Value, part: Slot, kind: Value) -> Ref
 def _texts_checked(context: Context, parts: Iterable[Slot]) -> Ref:
     store = context.store
     listed = list(parts)
-    if not context.rules.drops_empty_texts:
+    if not context.profile.drops_empty_texts:
         return store.array(listed)
     full = [part for part in listed if get(store, part, "type") != "text" or get(store, part, "text") != ""]
     return store.array(full or listed)
@@ -267,7 +267,7 @@ def _of_ui_4(context: Context, message: Value, source: str) -> Ref:
     parts = get(store, message, "parts")
     content: dict[str, Value] = {"format": FORMAT, "parts": store.array(())}
     if parts:
-        own = context.rules.owns_parts
+        own = context.profile.owns_parts
         content["parts"] = _texts_checked(context, elements(store, parts, "some")) if own else parts
     for name in ("toolInvocations", "reasoning", "annotations", "experimental_attachments"):
         content[name] = get(store, message, name) or UNDEFINED
@@ -304,7 +304,7 @@ def _of_5(context: Context, message: Value, source: str, content: Ref) -> Ref:
 
 def tool_name(context: Context, name: Value) -> Value:
     """A tool's name as the list keeps it."""
-    return clean_tool_name(name) if context.rules.cleans_tool_names else name
+    return clean_tool_name(name) if context.profile.cleans_tool_names else name
 
 
 def core_content(context: Context, message: Value) -> dict[str, Value]:
@@ -324,7 +324,7 @@ def core_content(context: Context, message: Value) -> dict[str, Value]:
         taken.add(part)
     if (
         taken.answered_last
-        and not context.rules.drops_empty_texts
+        and not context.profile.drops_empty_texts
         and get(store, message, "role") == "assistant"
     ):
         taken.parts.append(store.object({"type": "text", "text": ""}))
@@ -396,7 +396,7 @@ class _Taken:
         store = self.store
         call_id = get(store, part, "toolCallId")
         args: Value = store.object({})
-        if self.context.rules.recovers_args:
+        if self.context.profile.recovers_args:
             known = self.context.known_args(call_id)
             args = known if fields(store, known) else or_else(get(store, part, "input"), args)
         call = self._of_call(self.calls, call_id)
@@ -445,7 +445,7 @@ def clean_tool_name(name: Value) -> str:
 
 def date_in_options(context: Context, options: Value) -> Value:
     """The date that a part's provider options carry."""
-    if not context.rules.dates_parts:
+    if not context.profile.dates_parts:
         return UNDEFINED
     store = context.store
     own = get(store, options, "mastra") if options else UNDEFINED
@@ -535,7 +535,7 @@ def _stamped(context: Context, message: Ref, source: str) -> Ref:
     store = context.store
     content = get(store, message, "content")
     parts = get(store, content, "parts")
-    if context.rules.dates_parts and source != "memory" and is_array(store, parts):
+    if context.profile.dates_parts and source != "memory" and is_array(store, parts):
         for part in elements(store, parts):
             stamp(context, part)
         assign(store, content, "parts", store.array(elements(store, parts)))
@@ -545,6 +545,6 @@ def _stamped(context: Context, message: Ref, source: str) -> Ref:
 def stamp(context: Context, part: Slot) -> Slot:
     """Dates a part that has no date, in place."""
     store = context.store
-    if context.rules.dates_parts and is_nullish(get(store, part, "createdAt")):
+    if context.profile.dates_parts and is_nullish(get(store, part, "createdAt")):
         assign(store, part, "createdAt", context.now())
     return part

@@ -75,7 +75,7 @@ class MastraLoop:
         self.desk = desk if desk is not None else Desk(Store())
         self.store = self.desk.store
         self.clock = Clock()
-        self.list = MessageList(self.store, self.clock, profile.list)
+        self.list = MessageList(self.store, self.clock, profile)
         self.recorder = RECORDERS[profile.recording](self.list, self.clock)
         self.models = Models(self.desk, profile)
         self.outcome = Outcome()

@@ -32,12 +32,12 @@ def merges(store: Store, latest: Slot, incoming: Ref) -> bool:
 
 def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:
     """Puts the parts of a message into another: answers in the places of their calls, the others beside."""
-    store, rules = target.store, target.rules
-    if rules.merging_moves_date:
+    store, profile = target.store, target.profile
+    if profile.merging_moves_date:
         assign(store, latest, "createdAt", get(store, incoming, "createdAt"))
     content, added = get(store, latest, "content"), get(store, incoming, "content")
     metadata = get(store, added, "metadata")
-    if metadata and rules.merging_takes_all:
+    if metadata and profile.merging_takes_all:
         both = {**fields(store, get(store, content, "metadata")), **fields(store, metadata)}
         assign(store, content, "metadata", store.object(both))
     _Merge(target, latest, incoming).run()
@@ -93,7 +93,7 @@ class _Merge:
         store = self.store
         call, answer = get(store, known, "toolInvocation"), get(store, part, "toolInvocation")
         state = get(store, answer, "state")
-        takes_all = self.target.rules.merging_takes_all
+        takes_all = self.target.profile.merging_takes_all
         if state != "result" and not (takes_all and state in _FROM_CLIENT):
             return
         names = ("step", "result") if state == "result" else ("approval", "errorText", "rawInput")
@@ -143,7 +143,7 @@ class _Merge:
             if not 0 <= at <= until or any(part_key(store, one) == key for one in own[at:until]):
                 continue
             count = self._put(part, key, at)
-            if not self.target.rules.merging_takes_all:
+            if not self.target.profile.merging_takes_all:
                 count = 1
             if count:
                 drift += count - 1
@@ -171,7 +171,7 @@ class _Merge:
 
     def _mark(self, own: tuple[Slot, ...]) -> Ref:
         store = self.store
-        if not self.target.rules.merging_takes_all:
+        if not self.target.profile.merging_takes_all:
             return store.object({"type": "step-start"})
         marks = (part for part in reversed(own) if get(store, part, "type") == "step-start")
         model = get(store, mark, "model") if (mark := next(marks, None)) else UNDEFINED

@@ -14,7 +14,7 @@ from agentcore.compat.mastra.errors import MastraError
 from agentcore.compat.mastra.forms import Form, assign, form_of, has
 from agentcore.compat.mastra.intake import core_content, stamp, stored
 from agentcore.compat.mastra.keys import messages_equal, system_key
-from agentcore.compat.mastra.profiles import ListRules
+from agentcore.compat.mastra.profiles import MastraProfile
 
 SOURCES: Final = ("memory", "input", "response", "context")
 
@@ -26,10 +26,10 @@ class MessageList:
     they are. Removing makes a new array, adding does not.
     """
 
-    def __init__(self, store: Store, clock: Clock, rules: ListRules) -> None:
+    def __init__(self, store: Store, clock: Clock, profile: MastraProfile) -> None:
         self.store = store
         self.clock = clock
-        self.rules = rules
+        self.profile = profile
         self.messages = store.array(())
         self.system_messages = store.array(())
         self.tagged: dict[str, Ref] = {}
@@ -100,12 +100,12 @@ class MessageList:
             self.latest = self.latest or time
             return given
         time = time or self.now()
-        latest = self.latest if self.rules.follows_dates else max(self.latest, *self._dates(), 0)
+        latest = self.latest if self.profile.follows_dates else max(self.latest, *self._dates(), 0)
         if time <= latest:
             self.latest = latest + 1
             return date(self.store, int(self.latest))
         self.latest = time
-        if isinstance(given, Ref) and self.rules.keeps_late_dates:
+        if isinstance(given, Ref) and self.profile.keeps_late_dates:
             return given
         return date(self.store, self.now())
 
@@ -128,7 +128,7 @@ class MessageList:
                 continue
             content = get(store, message, "content")
             for args in self._args_in(content, call_id):
-                if isinstance(args, Ref) and (fields(store, args) or not self.rules.recovers_args):
+                if isinstance(args, Ref) and (fields(store, args) or not self.profile.recovers_args):
                     return args
         return store.object({})
 
@@ -186,7 +186,7 @@ class MessageList:
             merging.merge(self, latest, made)  # type: ignore[arg-type]
             self._see(latest)
             self._put_into(latest, source)
-        elif changed and merge and self.rules.merges_by_id and self._merges(known, made, source):
+        elif changed and merge and self.profile.merges_by_id and self._merges(known, made, source):
             merging.merge(self, known, made)  # type: ignore[arg-type]
             self._see(known)
             self._put_into(known, source)
@@ -194,7 +194,7 @@ class MessageList:
             return
         else:
             if changed:
-                if self.rules.forgets_replaced:
+                if self.profile.forgets_replaced:
                     self._forget(known)
                 at = everything.index(known)
                 store.replace(self.messages, (*everything[:at], made, *everything[at + 1 :]))
@@ -224,7 +224,7 @@ class MessageList:
             raise PackageError("Error", f"Missing message source for message {text(self.store, message)}")
         if source == "response":
             self.sources["input"].pop(address, None)
-            if self.rules.answers_leave_memory:
+            if self.profile.answers_leave_memory:
                 self.sources["memory"].pop(address, None)
         self.sources[str(source)][address] = None
 
@@ -240,7 +240,7 @@ class MessageList:
             held.pop(message.address, None)  # type: ignore[union-attr]
 
     def _see(self, message: Slot) -> None:
-        if self.rules.follows_dates:
+        if self.profile.follows_dates:
             self.latest = max(self.latest, time_of(self.store, get(self.store, message, "createdAt")))
 
     def see_now(self, message: Slot) -> None:
@@ -338,7 +338,7 @@ class MessageList:
             HeapTypeError: for what is no list of objects.
         """
         self.system_messages = self.store.array(())
-        if self.rules.replacing_clears_tags:
+        if self.profile.replacing_clears_tags:
             self.tagged.clear()
         for message in iterated(self.store, messages):
             if get(self.store, message, "role") == "system":
@@ -350,7 +350,7 @@ class MessageList:
         Raises:
             HeapTypeError: if this version of the list has no such method.
         """
-        if not self.rules.clears_systems:
+        if not self.profile.clears_systems:
             raise HeapTypeError("clearSystemMessages is not a function")
         if tag:
             self.tagged.pop(str(tag), None)

@@ -28,8 +28,11 @@ class Recording(Enum):
 
 
 @attrs.frozen(kw_only=True)
-class ListRules:
-    """How the message list takes messages, keeps them and shows them to a model."""
+class MastraProfile:
+    """A version of Mastra's agent loop."""
+
+    name: str
+    package: str
 
     # Dates.
     dates_parts: bool
@@ -78,15 +81,6 @@ class ListRules:
     """The options of the n-th message stand at the n-th of a prompt; otherwise at the last one made of it."""
     refuses_empty_prompts: bool
     """A prompt of system messages alone fails."""
-
-
-@attrs.frozen(kw_only=True)
-class MastraProfile:
-    """A version of Mastra's agent loop."""
-
-    name: str
-    version: str
-    list: ListRules
 
     # Processors.
     call_processors: Executor
@@ -148,28 +142,26 @@ class MastraProfile:
 
 MASTRA_1_71: Final = MastraProfile(
     name="mastra@1.71.0",
-    version="1.71.0",
-    list=ListRules(
-        dates_parts=True,
-        dates_stored=True,
-        follows_dates=True,
-        keeps_late_dates=True,
-        owns_parts=True,
-        drops_empty_texts=True,
-        tells_reasoning=True,
-        cleans_tool_names=True,
-        recovers_args=True,
-        merging_moves_date=False,
-        merging_takes_all=True,
-        merges_by_id=True,
-        forgets_replaced=True,
-        answers_leave_memory=True,
-        replacing_clears_tags=False,
-        clears_systems=True,
-        sanitizes_prompts=True,
-        options_by_place=False,
-        refuses_empty_prompts=False,
-    ),
+    package="@mastra/core@1.71.0",
+    dates_parts=True,
+    dates_stored=True,
+    follows_dates=True,
+    keeps_late_dates=True,
+    owns_parts=True,
+    drops_empty_texts=True,
+    tells_reasoning=True,
+    cleans_tool_names=True,
+    recovers_args=True,
+    merging_moves_date=False,
+    merging_takes_all=True,
+    merges_by_id=True,
+    forgets_replaced=True,
+    answers_leave_memory=True,
+    replacing_clears_tags=False,
+    clears_systems=True,
+    sanitizes_prompts=True,
+    options_by_place=False,
+    refuses_empty_prompts=False,
     call_processors=Executor.WORKFLOW,
     live_system_messages=True,
     workflow_has_steps=True,
@@ -198,28 +190,26 @@ MASTRA_1_71: Final = MastraProfile(
 
 MASTRA_1_0: Final = MastraProfile(
     name="mastra@1.0.4",
-    version="1.0.4",
-    list=ListRules(
-        dates_parts=False,
-        dates_stored=False,
-        follows_dates=False,
-        keeps_late_dates=False,
-        owns_parts=False,
-        drops_empty_texts=False,
-        tells_reasoning=False,
-        cleans_tool_names=False,
-        recovers_args=False,
-        merging_moves_date=True,
-        merging_takes_all=False,
-        merges_by_id=False,
-        forgets_replaced=False,
-        answers_leave_memory=False,
-        replacing_clears_tags=True,
-        clears_systems=False,
-        sanitizes_prompts=False,
-        options_by_place=True,
-        refuses_empty_prompts=True,
-    ),
+    package="@mastra/core@1.0.4",
+    dates_parts=False,
+    dates_stored=False,
+    follows_dates=False,
+    keeps_late_dates=False,
+    owns_parts=False,
+    drops_empty_texts=False,
+    tells_reasoning=False,
+    cleans_tool_names=False,
+    recovers_args=False,
+    merging_moves_date=True,
+    merging_takes_all=False,
+    merges_by_id=False,
+    forgets_replaced=False,
+    answers_leave_memory=False,
+    replacing_clears_tags=True,
+    clears_systems=False,
+    sanitizes_prompts=False,
+    options_by_place=True,
+    refuses_empty_prompts=True,
     call_processors=Executor.DIRECT,
     live_system_messages=False,
     workflow_has_steps=False,

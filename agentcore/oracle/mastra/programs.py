@@ -31,7 +31,7 @@ class _Generator:
     def __init__(self, choices: Choices, profile: MastraProfile) -> None:
         self.choices = choices
         self.make = Maker(choices)
-        self.turns = Turns(choices, self.make, clears=profile.list.clears_systems)
+        self.turns = Turns(choices, self.make, clears=profile.clears_systems)
 
     def program(self, program_id: str) -> Json:
         choices = self.choices

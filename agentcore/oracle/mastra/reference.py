@@ -24,7 +24,7 @@ from agentcore.compat.views import Desk, View
 from agentcore.oracle.ai_sdk.ops import ThrownError
 from agentcore.oracle.mastra.ops import Ops
 
-__all__ = ["PROFILE_NAMES", "trace"]
+__all__ = ["PROFILE_NAMES", "trace", "trace_under"]
 
 PROFILE_NAMES: Final = tuple(PROFILES)
 """The profiles that programs can be traced under."""
@@ -38,7 +38,12 @@ _DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-
 
 def trace(program: Mapping[str, Any], profile: str) -> dict[str, Any]:
     """The trace of a program under a profile."""
-    return Recording(PROFILES[profile], program).run()
+    return trace_under(PROFILES[profile], program)
+
+
+def trace_under(profile: MastraProfile, program: Mapping[str, Any]) -> dict[str, Any]:
+    """The trace of a program under a profile of one's own."""
+    return Recording(profile, program).run()
 
 
 class Recording:
@@ -175,7 +180,7 @@ class Recording:
 
     def external_list(self) -> ListHandle:
         """A message list of nobody's."""
-        other = MessageList(self.store, self.loop.clock, self.loop.profile.list)
+        other = MessageList(self.store, self.loop.clock, self.loop.profile)
         other.add("external", "input")
         return ListHandle(self.desk, other)
 
@@ -250,7 +255,7 @@ class Recording:
         streams = self.loop.settings.streams
         made: dict[str, Any] = {
             "id": self.program["id"],
-            "version": self.loop.profile.version,
+            "version": self.loop.profile.package.rpartition("@")[2],
             "path": "stream" if streams else "generate",
             "events": self.events,
             "received": self.received,

@@ -23,7 +23,7 @@ def abort(args: Any) -> Any:
 
 def external(args: Any) -> ListHandle:
     target = args.message_list.target
-    return ListHandle(args.desk, MessageList(target.store, target.clock, target.rules))
+    return ListHandle(args.desk, MessageList(target.store, target.clock, target.profile))
 
 
 def test_an_abort_ends_the_call_with_what_there_is() -> None:

@@ -25,7 +25,7 @@ RESULT = {
 
 def listed(*messages: Any, source: str = "input") -> MessageList:
     store = Store()
-    made = MessageList(store, Clock(), MASTRA_1_71.list)
+    made = MessageList(store, Clock(), MASTRA_1_71)
     for message in messages:
         made.add(store.load([message]), source)
     return made
