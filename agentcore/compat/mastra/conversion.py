@@ -13,9 +13,10 @@ import attrs
 
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, text
+from agentcore.compat.mastra.content import FORMAT, tool_name
 from agentcore.compat.mastra.errors import MastraError
 from agentcore.compat.mastra.forms import has
-from agentcore.compat.mastra.intake import FORMAT, of_core, tool_name
+from agentcore.compat.mastra.intake import of_core
 from agentcore.compat.mastra.keys import starts_with
 from agentcore.compat.mastra.message_list import MessageList
 
@@ -50,7 +51,7 @@ class ModelMessage:
 
 
 def ui_message(store: Store, message: Slot) -> UiMessage:
-    """A stored message as a UI message."""
+    """A stored message as a UI message: the text beside its parts goes unread (rule mastra.mirror-unread)."""
     content = get(store, message, "content")
     given = get(store, content, "parts")
     parts = [
@@ -423,7 +424,7 @@ def system_prompt(target: MessageList) -> list[ModelMessage]:
 
 
 def prompt(target: MessageList) -> Ref:
-    """What a model is shown: system messages and conversation, which begins with the user's turn.
+    """What a model is shown: system messages, and the conversation (rule mastra.user-first).
 
     Raises:
         MastraError: if there is no conversation, and the package wants one.

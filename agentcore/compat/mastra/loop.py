@@ -17,9 +17,9 @@ from agentcore.compat.js import PackageError, elements, fields, get, is_nullish,
 from agentcore.compat.mastra import tools as tooling
 from agentcore.compat.mastra.answers import Answered, answered
 from agentcore.compat.mastra.clock import Clock, date
+from agentcore.compat.mastra.content import FORMAT
 from agentcore.compat.mastra.conversion import prompt
 from agentcore.compat.mastra.errors import CallerError, MastraError, TripWire
-from agentcore.compat.mastra.intake import FORMAT
 from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.models import Fallback, Models
 from agentcore.compat.mastra.outcome import Outcome, Tripwire
@@ -177,6 +177,7 @@ class MastraLoop:
         self.outcome.error = CallerError.of(MastraError(name, str(error), cause=inner))
 
     def _tripped(self, wire: TripWire) -> None:
+        """Ends the run by an abort (rule mastra.abort-trips)."""
         self._chunk("tripwire")
         options = wire.options
         self.outcome.tripwire = Tripwire(
@@ -206,7 +207,7 @@ class MastraLoop:
         self._finish()
 
     def _run_step(self, *, first: bool) -> bool:
-        """Runs a step; whether another follows."""
+        """Runs a step; whether another follows. Options are the call's again (rule mastra.fields-reset)."""
         self.desk.step += 1
         if not first:
             self.recorder.open_step()
@@ -251,6 +252,11 @@ class MastraLoop:
         raise PackageError("Error", told)
 
     def _attempt(self, fallback: Fallback, *, is_last: bool) -> _Step:
+        """Runs the processors on the original system messages (rule mastra.systems-reset), and asks a model.
+
+        The options are the caller's own objects (rule mastra.options-live), and the tools one object for the
+        call (rule mastra.tools-live).
+        """
         store, profile = self.store, self.profile
         self.list.replace_system(self.original_system)
         settings = fields(store, self.options["modelSettings"])
@@ -440,7 +446,11 @@ class MastraLoop:
         return store.object({"type": "tool-invocation", "toolInvocation": call})
 
     def _run_tools(self, step: _Step) -> bool:
-        """Runs the calls of an answer; whether another step follows."""
+        """Runs the calls of an answer, one step whatever their number (rule mastra.step-number).
+
+        The tools are those that processors returned, if any did (rule mastra.tools-returned). Tells whether
+        another step follows.
+        """
         current = step.fields
         # Where a processor took the tools away the model is told of none, but those of the call are run.
         tools, active = current["tools"] or self.tools, current["activeTools"]

@@ -8,8 +8,8 @@ import attrs
 
 from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.compat.js import elements, fields, get, is_array, is_nullish
+from agentcore.compat.mastra.content import stamp
 from agentcore.compat.mastra.forms import assign
-from agentcore.compat.mastra.intake import stamp
 from agentcore.compat.mastra.keys import part_key, starts_with
 
 if TYPE_CHECKING:

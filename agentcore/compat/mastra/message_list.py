@@ -10,9 +10,10 @@ from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Va
 from agentcore.compat.js import PackageError, elements, fields, get, is_array, iterated, text
 from agentcore.compat.mastra import merging
 from agentcore.compat.mastra.clock import Clock, date, is_date, parsed, time_of
+from agentcore.compat.mastra.content import core_content, stamp
 from agentcore.compat.mastra.errors import MastraError
 from agentcore.compat.mastra.forms import Form, assign, form_of, has
-from agentcore.compat.mastra.intake import core_content, stamp, stored
+from agentcore.compat.mastra.intake import stored
 from agentcore.compat.mastra.keys import messages_equal, system_key
 from agentcore.compat.mastra.profiles import MastraProfile
 
@@ -20,10 +21,11 @@ SOURCES: Final = ("memory", "input", "response", "context")
 
 
 class MessageList:
-    """A list of stored messages, kept in the order of their dates.
+    """A list of stored messages, kept in the order of their dates (rule mastra.ordered-by-date).
 
     The array of messages and that of the system messages are cells of the heap: processors are given them as
-    they are. Removing makes a new array, adding does not.
+    they are. Removing makes a new array, adding does not. What a method does is stored at once (rule
+    mastra.methods-stored).
     """
 
     def __init__(self, store: Store, clock: Clock, profile: MastraProfile) -> None:
@@ -57,7 +59,7 @@ class MessageList:
         return None
 
     def all_system(self) -> list[Slot]:
-        """The system messages, those with a tag last."""
+        """The system messages, those with a tag last (rule mastra.systems-order)."""
         arrays = (self.system_messages, *self.tagged.values())
         return [message for array in arrays for message in elements(self.store, array)]
 
@@ -332,7 +334,9 @@ class MessageList:
         return store.derive(store.object(made), message)
 
     def replace_system(self, messages: Value) -> None:
-        """Puts these in place of the system messages without a tag; what is no system message is left out.
+        """Puts these in place of the system messages without a tag (rule mastra.systems-returned).
+
+        What is no system message is left out.
 
         Raises:
             HeapTypeError: for what is no list of objects.

@@ -44,7 +44,7 @@ class Models:
         return made
 
     def returned(self, value: Any, processor_id: str, step: Value) -> Ref:
-        """The object for a model that a processor returned.
+        """The object for a model that a processor returned; an old one fails (rule mastra.old-model-refused).
 
         Raises:
             MastraError: for a model of a version that the loop cannot call.

@@ -1,7 +1,8 @@
 """Running processors, and what becomes of what they return.
 
 There are two ways. The workflow hands each processor what the one before returned; the direct way reads the
-list again before each. Processors go the one way, prepareStep the other.
+list again before each. Processors go the one way, prepareStep the other. Either way a processor is given the
+list's own array (rule mastra.messages-live) and comes at every step (rule mastra.every-step).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _STEP_FIELDS: Final = (
 
 
 class Processors:
-    """The processors of a call, on its message list."""
+    """The processors of a call, on its message list: its own or the agent's (rule mastra.call-replaces)."""
 
     def __init__(self, target: MessageList, models: Models, settings: Settings, agent_id: str) -> None:
         given = settings.call_processors
@@ -142,6 +143,9 @@ class Processors:
     def run_step(self, step: Mapping[str, Value], number: Value, steps: Ref) -> Fields:
         """Runs the processors and prepareStep before a model call; gives the fields of the step then.
 
+        The steps are handed on as they are (rule mastra.steps-live), fields are assigned, not merged (rule
+        mastra.fields-assigned), and what one raises ends it all (rule mastra.error-stops).
+
         Raises:
             TripWire: if one aborts.
             Exception: what one raised; of a processor other than prepareStep wrapped.
@@ -242,7 +246,7 @@ class Processors:
     # ---------------------------------------------------------------- what was returned
 
     def _checked(self, returned: Any, processor_id: str, number: Value) -> Fields:
-        """The fields of what a processor returned before a model call."""
+        """The fields of what a processor returned before a model call (rule mastra.no-result)."""
         if isinstance(returned, ListHandle):
             self._check_list(returned, processor_id)
             return {"messageList": returned}
@@ -264,6 +268,7 @@ class Processors:
         return {"model": self.models.returned(model, processor_id, number), **result} if model else result
 
     def _check_list(self, held: Any, processor_id: str) -> None:
+        """Only the list that was handed in may come back (rule mastra.list-returned)."""
         if not isinstance(held, ListHandle) or held.target is not self.target:
             why = (
                 "New external message list instances are not supported. Use the messageList argument instead."
@@ -300,7 +305,11 @@ class Processors:
             self.target.replace_system(result["systemMessages"])
 
     def _apply(self, messages: Value, ids: Iterable[Value], sources: Mapping[object, str]) -> None:
-        """Makes the list what was returned: by id, for good, in the order of their dates."""
+        """Makes the list what was returned: by id, for good (rule mastra.returned-stored).
+
+        The objects are taken as they are (rule mastra.returned-taken), and system messages among them are
+        added (rule mastra.systems-among-messages).
+        """
         store, target = self.store, self.target
         listed = elements(store, messages, "some")
         returned = [get(store, message, "id") for message in listed]

@@ -10,7 +10,7 @@ from agentcore.compat.heap import UNDEFINED, Ref, Slot, StepCell, Store, Value
 from agentcore.compat.js import elements, get
 from agentcore.compat.mastra.answers import Answered
 from agentcore.compat.mastra.clock import Clock, date
-from agentcore.compat.mastra.intake import FORMAT, tool_name
+from agentcore.compat.mastra.content import FORMAT, tool_name
 from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.profiles import Recording
 from agentcore.compat.mastra.step_content import response_messages, step_content

@@ -1,4 +1,7 @@
-"""What a step produced, read out of the agent's messages: the marks of steps in them say where it is."""
+"""What a step produced, read out of the agent's messages: the marks of steps in them say where it is.
+
+What is written into an answer shows here and in later prompts (rule mastra.answers-live).
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,10 @@ class Offer:
 
 
 def offered(store: Store, tools: Value, choice: Value, active: Value, *, none_hides: bool) -> Offer:
-    """The tools and the tool choice of a model call; `none_hides`: the choice `none` sends no tools."""
+    """The tools and the tool choice of a model call; `none_hides`: the choice `none` sends no tools.
+
+    Active tools choose among those that there are (rule mastra.active-tools-filter).
+    """
     if choice == "none" and none_hides:
         return Offer(UNDEFINED, store.object({"type": "none"}))
     named = fields(store, tools) if tools else {}
@@ -105,7 +108,7 @@ def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
 
 
 def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
-    """Runs a call: {toolCallId, toolName, args}."""
+    """Runs a call: {toolCallId, toolName, args}; the tool is given a copy (rule mastra.tool-input-own)."""
     store = desk.store
     name = text(store, get(store, call, "toolName"))
     key, tool = _found(store, tools, name)
