@@ -26,8 +26,8 @@ _RULES: Final = """\
 # Requirements by name
 
 Each has the same name in code, in vectors and in the chapter that states it. The source is a measured claim
-about `ai@6.0.134` (C.., X..), the package itself, or the core. What profiles decide is on the pages of their
-families: {}.
+about `ai@6.0.134` (C.., X..) or about `@mastra/core` (M.., aliasing), the package itself, or the core.
+What profiles decide is on the pages of their families: {}.
 
 | requirement | statement | source | chapter |
 |---|---|---|---|
@@ -97,8 +97,8 @@ def profile_page(family: ProfileFamily) -> str:
 _CROSSINGS: Final = """
 ## What crosses a boundary
 
-How much is new ([depths](../compat.md#copy-depth)), measured by running each profile while nothing is
-written; absent where messages do not come through.
+How much is new ([depths](../compat.md#copy-depth); `shallow` is a new object with the same ones inside),
+measured by running each profile while nothing is written; absent where nothing comes through.
 
 """
 

@@ -122,6 +122,7 @@ class MastraProfile:
 
     # Answers.
     recording: Recording
+    """How an answer of a model and those of its tools get into the list."""
     names_models: bool
     """The model that answered is written into the message's mark of the step."""
     records_errors: bool

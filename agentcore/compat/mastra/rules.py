@@ -53,8 +53,11 @@ class MastraRule(Requirement):
     )
     NO_RESULT = (
         "mastra.no-result",
-        "A result that is neither an object with fields, nor an array, nor the list, changes nothing.",
-        "M43, M86, M106",
+        (
+            "A result that is neither an object with fields, nor an array, nor the list, changes nothing; "
+            "nor do system messages alone that `processInput` returns in a workflow."
+        ),
+        "M43, M68, M86, M106",
     )
     LIST_RETURNED = (
         "mastra.list-returned",
@@ -158,7 +161,7 @@ class MastraRule(Requirement):
     )
     TOOL_INPUT_OWN = (
         "mastra.tool-input-own",
-        "A tool is given an input of its own: what it writes into it reaches nothing.",
+        "A tool with a schema is given an input of its own: what it writes into it, at any depth, is lost.",
         "aliasing/outside.tool_input",
     )
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import attrs
 
+from agentcore.compat.copying import deep_copy
 from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import (
     PackageError,
@@ -172,8 +173,10 @@ def _output(desk: Desk, execute: Value, args: Value) -> Value:
     if not isinstance(execute, Function) or execute.call is None:
         raise HeapTypeError("tool.execute is not a function")
     store = desk.store
-    given = {name: slot for name, slot in fields(store, args).items() if name not in _NOT_INPUT}
+    # Checking the input against the tool's schema makes it anew, at every depth.
+    given = {name: deep_copy(store, slot) for name, slot in fields(store, args).items()}
+    own = store.object({name: value for name, value in given.items() if name not in _NOT_INPUT})
     desk.hook = execute.name
-    output = execute.call(desk.view(store.derive(store.object(given), args), (execute.name, "input")))
+    output = execute.call(desk.view(store.derive(own, args), (execute.name, "input")))
     slot: Value = store.load(output)
     return slot

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from agentcore.compat.mastra.loop import MastraLoop
+from agentcore.compat.mastra.settings import Tool
 from compat.mastra.stage import THREE_STEPS, TWO_STEPS, Stage, at_step, processor
 
 
@@ -65,6 +66,17 @@ def test_active_tools_that_are_no_list_fail_the_call() -> None:
     stage = Stage(prepare_step=lambda _: {"activeTools": None})
     assert stage.outcome.error is not None
     assert stage.outcome.error.message == "Cannot read properties of null (reading 'flatMap')"
+
+
+def test_what_a_tool_writes_into_its_input_is_lost_at_every_depth() -> None:
+    def look(given: Any) -> Any:
+        given["a"]["b"] = 2
+        given["c"] = 3
+        return 1
+
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {"a": {"b": 1}}}
+    stage = Stage(([call], []), tools={"look": Tool(execute=look)})
+    assert stage.asked[1]["prompt"][1]["content"][0]["input"] == {"a": {"b": 1}}
 
 
 def test_a_watched_run_has_a_picture_of_each_prompt_and_of_the_end() -> None:
