@@ -12,8 +12,11 @@ import attrs
 from attrs import field
 
 from agentcore.content import ToolCall
+from agentcore.hooks import ProcessorEdit
 from agentcore.interrupts import InterruptSignal
+from agentcore.message_list import Mutation
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
+from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
 from agentcore.values import sealed
 
@@ -33,9 +36,10 @@ Kind = Literal["hook", "model", "tool", "middleware"]
 class Timing:
     """How long one thing took that a run waited for.
 
-    `name` is the hook's, the model's id, the tool's or the handler's. A model call that was made again has a
-    timing for each attempt, and the time of a wrap has in it what it is around of. `step_number` is -1 for
-    `prepare_call` and `on_start`, which come before step 0, and for handlers of the whole call.
+    `name` is the hook's, the model's id, the tool's or the handler's; processors are hooks, by their ids. A
+    model call that was made again has a timing for each attempt, and the time of a wrap has in it what it is
+    around of. `step_number` is -1 for `prepare_call`, `on_start` and `process_input`, which come before step
+    0, and for handlers of the whole call.
     """
 
     kind: Kind
@@ -109,6 +113,13 @@ class HandlerSpan(Protocol):
         """The handler gave a result; `inner` is what it had from inside, None if it called nothing."""
 
 
+class ProcessorSpan(Protocol):
+    """A span of a processor's call that is open."""
+
+    def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
+        """It returned this, which makes that edit of what it was handed; its list was changed so."""
+
+
 class Spans(Protocol):
     """Where traces go. What raises through one of these is marked as failed by its type, never its text."""
 
@@ -128,6 +139,11 @@ class Spans(Protocol):
     ) -> AbstractContextManager[HandlerSpan]:
         """A handler of middleware; the step is None where it is of the whole call."""
 
+    def processor(
+        self, way: str, arguments: StepArguments | InputArguments
+    ) -> AbstractContextManager[ProcessorSpan]:
+        """A call of a processor's `process_input` or `process_input_step`."""
+
 
 class _NoSpan:
     def answered(self, response: ModelResponse) -> None:
@@ -143,6 +159,9 @@ class _NoSpan:
         """Nothing."""
 
     def gave(self, inner: object, result: object) -> None:
+        """Nothing."""
+
+    def returned(self, result: object, edit: object, mutations: object) -> None:
         """Nothing."""
 
 
@@ -168,6 +187,12 @@ class _NoSpans:
         self, stage: str, phase: str, name: str, step_number: int | None
     ) -> AbstractContextManager[HandlerSpan]:
         del stage, phase, name, step_number
+        return _NO_SPAN
+
+    def processor(
+        self, way: str, arguments: StepArguments | InputArguments
+    ) -> AbstractContextManager[ProcessorSpan]:
+        del way, arguments
         return _NO_SPAN
 
 
@@ -204,7 +229,7 @@ class Observer:
         try:
             yield
             failed = False
-        except InterruptSignal:
+        except (InterruptSignal, TripwireError):  # an end, and no failure
             failed = False
             raise
         finally:
