@@ -19,6 +19,7 @@ import attrs
 
 from agentcore.rules import Requirement
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
+from spec.tables import Table
 
 _ITEM: Final = re.compile(r"^- \*\*`([^`]+)`\*\*(?:$| .*$)", flags=re.MULTILINE)
 
@@ -26,8 +27,8 @@ _RULES: Final = """\
 # Requirements by name
 
 Each has the same name in code, in vectors and in the chapter that states it. The source is a measured claim
-about `ai@6.0.134` (C.., X..) or about `@mastra/core` (M.., aliasing), the package itself, or the core.
-What profiles decide is on the pages of their families: {}.
+about `ai@6.0.134` (C.., X..), `@mastra/core` (M.., aliasing) or Strands Agents (S..), the package itself,
+or the core. What profiles decide is on the pages of their families: {}.
 
 | requirement | statement | source | chapter |
 |---|---|---|---|
@@ -91,27 +92,21 @@ def profile_page(family: ProfileFamily) -> str:
     packages = dict.fromkeys(f"`{name}` is `{each.package}`" for name, each in family.profiles.items())
     head = _PROFILES.format(family.name, family.title, ", ".join(packages), family.name.replace("-", "_"))
     groups = dict.fromkeys(field.group for field in family.fields)
-    return head + _crossings(family) + "".join(_group(family, group) for group in groups)
+    return head + _measured(family) + "".join(_group(family, group) for group in groups)
 
 
-_CROSSINGS: Final = """
-## What crosses a boundary
-
-How much is new ([depths](../compat.md#copy-depth); `shallow` is a new object with the same ones inside),
-measured by running each profile while nothing is written; absent where nothing comes through.
-
-"""
-
-
-def _crossings(family: ProfileFamily) -> str:
-    """The table of a family that has a module which measures it: `spec.crossings_<family>`."""
+def _measured(family: ProfileFamily) -> str:
+    """The tables of a family that has a module which measures them: `spec.crossings_<family>`."""
     module = f"spec.crossings_{family.name.replace('-', '_')}"
-    if find_spec(module) is None:
-        return ""
-    measured = {name: import_module(module).crossings(name) for name in family.profiles}
-    boundaries = dict.fromkeys(name for depths in measured.values() for name in depths)
-    rows = (_row(name, [depths.get(name) for depths in measured.values()]) for name in boundaries)
-    return _CROSSINGS + _head("boundary", family) + "".join(rows)
+    tables = import_module(module).TABLES if find_spec(module) else ()
+    return "".join(_measured_table(family, table) for table in tables)
+
+
+def _measured_table(family: ProfileFamily, table: Table) -> str:
+    found = [table.measured(name) for name in family.profiles]
+    rows = dict.fromkeys(row for each in found for row in each)
+    told = (_row(row, [each.get(row) for each in found]) for row in rows)
+    return f"\n## {table.title}\n\n{table.text}\n{_head(table.rows, family)}{''.join(told)}"
 
 
 def _head(title: str, family: ProfileFamily) -> str:

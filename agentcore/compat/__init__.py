@@ -8,10 +8,11 @@ from typing import Any
 import attrs
 
 from agentcore.compat.ai_sdk.loop import AiSdkLoop
-from agentcore.compat.ai_sdk.outcome import Outcome, Snapshot
+from agentcore.compat.ai_sdk.outcome import Outcome
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
 from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import View
 
 __all__ = [

@@ -2,31 +2,50 @@
 
 Computed, never listed. A write is *carried* by the cell that was written and by every cell that the run
 made of it later (a prompt's part of a message's part, a message of a step's content, a clone): rule
-compat.copies-carry. It is polluting if something that outlives the step (the caller's messages, the chains,
-the steps' reports) reaches a carrier, or a later prompt does; ephemeral otherwise (rule compat.polluting).
+compat.copies-carry. It is polluting if something that outlives the step (what the caller has, the chains or
+the history, the reports) reaches a carrier, or a later prompt does; ephemeral otherwise (rule
+compat.polluting).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol
 
 import attrs
 
-from agentcore.compat.ai_sdk.loop import AiSdkLoop
-from agentcore.compat.ai_sdk.outcome import Snapshot
-from agentcore.compat.heap import Value
-from agentcore.compat.views import Key, Write
+from agentcore.compat.heap import Store, Value
+from agentcore.compat.snapshots import Snapshot
+from agentcore.compat.views import Desk, Key, Write
 
-_HOLDERS: Final = {
-    "caller": "caller",
-    "initial": "initial chain",
-    "response": "response chain",
-    "steps": "report",
-}
 LATER_PROMPTS: Final = "later prompts"
+
+
+class Watched(Protocol):
+    """A run of any family, ended, whose store was watched.
+
+    A step's snapshot of the moment `prompt` has what the model is asked with under that name; the last
+    snapshot's moment is `end`. `holders` are what outlives a step, by the names that they have in snapshots,
+    and for people.
+    """
+
+    @property
+    def store(self) -> Store:
+        """The heap."""
+
+    @property
+    def desk(self) -> Desk:
+        """Where writes were entered."""
+
+    @property
+    def snapshots(self) -> Sequence[Snapshot]:
+        """The moments of the run, in order."""
+
+    @property
+    def holders(self) -> Mapping[str, str]:
+        """What outlives a step."""
 
 
 class Verdict(Enum):
@@ -40,8 +59,8 @@ class Verdict(Enum):
 class Finding:
     """One write and what became of it.
 
-    `reach` names what outlives the step and shows the write: "caller", "initial chain", "response chain",
-    "report", "later prompts". `paths` says where in each holder a carrier is, at the end of the run.
+    `reach` names what outlives the step and shows the write, such as "caller", "initial chain" and "later
+    prompts". `paths` says where in each holder a carrier is, at the end of the run.
     `prompts` are the steps whose prompts show it, its own step's included. `first_seen` is the first later
     step that showed it, None if none did.
     """
@@ -54,20 +73,20 @@ class Finding:
     first_seen: int | None
 
 
-def findings(loop: AiSdkLoop) -> tuple[Finding, ...]:
+def findings(run: Watched) -> tuple[Finding, ...]:
     """A finding for every write of a run, in the order in which they were made.
 
     Raises:
         ValueError: if the run was not watched (`Store.watching`).
     """
-    if not loop.store.watching:
+    if not run.store.watching:
         raise ValueError("the run was not watched: set `store.watching` before it starts, or use compat.run")
     derived: dict[int, list[tuple[int, frozenset[str] | None]]] = defaultdict(list)
-    for made, sources in loop.store.origins.items():
+    for made, sources in run.store.origins.items():
         for source, fields in sources:
             derived[source].append((made, fields))
-    looks = _Looks(loop.snapshots)
-    return tuple(_finding(write, _carriers(write, derived), looks) for write in loop.desk.journal)
+    looks = _Looks(run.snapshots, run.holders)
+    return tuple(_finding(write, _carriers(write, derived), looks) for write in run.desk.journal)
 
 
 def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str] | None]]]) -> frozenset[int]:
@@ -86,8 +105,9 @@ def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str]
 class _Looks:
     """What each holder reached at each moment, worked out once."""
 
-    def __init__(self, snapshots: Iterable[Snapshot]) -> None:
+    def __init__(self, snapshots: Iterable[Snapshot], holders: Mapping[str, str]) -> None:
         self.snapshots = tuple(snapshots)
+        self.holders = holders
         self._reached: dict[tuple[int, str], Mapping[int, tuple[Key, ...]]] = {}
 
     def paths(self, index: int, holder: str) -> Mapping[int, tuple[Key, ...]]:
@@ -116,7 +136,7 @@ def _finding(write: Write, carriers: frozenset[int], looks: _Looks) -> Finding:
     paths: dict[str, str] = {}
     seen = set(later)
     for index in looks.after(write):
-        for holder, name in _HOLDERS.items():
+        for holder, name in looks.holders.items():
             reached = looks.paths(index, holder)
             shown = min(
                 carriers.intersection(reached),

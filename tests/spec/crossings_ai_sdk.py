@@ -13,6 +13,7 @@ import attrs
 
 from agentcore import compat
 from agentcore.compat.views import ObjectView
+from spec.tables import Table
 
 ABSENT: Final = "absent"
 _DEPTHS: Final = ("share", "list", "message", "content", "part")
@@ -157,3 +158,11 @@ class _Run:
             "metadata": call["providerOptions"],
         }
         self.payloads |= {(place, name): view.ref.address for name, view in found.items()}
+
+
+_TEXT: Final = """\
+How much is new ([depths](../compat.md#copy-depth)), measured by running each profile while nothing is
+written; absent where messages do not come through.
+"""
+
+TABLES: Final = (Table("What crosses a boundary", "boundary", _TEXT, crossings),)

@@ -14,6 +14,7 @@ from agentcore.compat.mastra.loop import MastraLoop
 from agentcore.compat.mastra.profiles import PROFILES
 from agentcore.compat.mastra.settings import Model, Processor, Settings, Tool
 from agentcore.compat.views import ArrayView, ObjectView
+from spec.tables import Table
 
 Levels: TypeAlias = tuple[tuple[int, ...], ...]
 """Addresses by level: of messages the array, the messages, their contents and their parts."""
@@ -224,3 +225,12 @@ def _inside(value: Any) -> tuple[int, ...]:
 
 def _addresses(values: Iterable[Any]) -> tuple[int, ...]:
     return tuple(value.ref.address for value in values if isinstance(value, ObjectView | ArrayView))
+
+
+_TEXT: Final = """\
+How much is new ([depths](../compat.md#copy-depth); `shallow` is a new object with the same ones inside),
+measured by running each profile while nothing is written; absent where nothing comes through. Processors are
+those of a call; where it is otherwise for those of the agent, that is said.
+"""
+
+TABLES: Final = (Table("What crosses a boundary", "boundary", _TEXT, crossings),)

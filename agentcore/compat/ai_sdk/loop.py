@@ -16,7 +16,7 @@ from agentcore.compat.ai_sdk.calls import Calls, HookError, StepCalls, called, n
 from agentcore.compat.ai_sdk.history import check_messages, check_roles, check_system
 from agentcore.compat.ai_sdk.models import Models
 from agentcore.compat.ai_sdk.offered import active_tools, merged, offered_choice, offered_tools
-from agentcore.compat.ai_sdk.outcome import Outcome, Snapshot
+from agentcore.compat.ai_sdk.outcome import Outcome
 from agentcore.compat.ai_sdk.profiles import (
     AiSdkProfile,
     Base,
@@ -45,6 +45,7 @@ from agentcore.compat.heap import (
     Value,
 )
 from agentcore.compat.js import PackageError, elements, get, is_nullish, or_else, stringified
+from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import Desk
 
 _RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
@@ -76,7 +77,17 @@ class _Step:
 
 
 class AiSdkLoop:
-    """One run of `generateText` or `streamText`, as the profile says."""
+    """One run of `generateText` or `streamText`, as the profile says.
+
+    `holders` are what outlives a step, by the names that they have in snapshots, and for people.
+    """
+
+    holders: Final = {
+        "caller": "caller",
+        "initial": "initial chain",
+        "response": "response chain",
+        "steps": "report",
+    }
 
     def __init__(self, profile: AiSdkProfile, settings: Settings, desk: Desk | None = None) -> None:
         self.profile = profile

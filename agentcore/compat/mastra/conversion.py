@@ -7,7 +7,7 @@ model message is a new cell; what it holds (arguments, outputs, provider options
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -23,6 +23,10 @@ from agentcore.compat.mastra.message_list import MessageList
 _DENIED: Final = "Tool call was not approved by the user"
 
 
+Sources: TypeAlias = tuple[tuple[Value, frozenset[str] | None], ...]
+"""What a message is made of: cells, and which of their fields (all, if none are named)."""
+
+
 @attrs.define
 class UiMessage:
     """A message as a user interface is shown it: its parts are in one list, calls and answers in one part."""
@@ -30,6 +34,7 @@ class UiMessage:
     role: Value
     parts: list[Slot]
     options: Value = UNDEFINED
+    sources: Sources = ()
 
 
 @attrs.define
@@ -39,11 +44,14 @@ class ModelMessage:
     role: Value
     content: list[Slot] | str
     options: Value = UNDEFINED
+    sources: Sources = ()
 
     def cell(self, store: Store) -> Ref:
         """The message as an object of the heap."""
         content = self.content if isinstance(self.content, str) else store.array(self.content)
         made = store.object({"role": self.role, "content": content, "providerOptions": self.options})
+        for source, names in self.sources:
+            store.derive(made, source, fields=names)
         return store.derive(made, content)
 
 
@@ -71,11 +79,18 @@ def ui_message(store: Store, message: Slot) -> UiMessage:
         told = told or not (
             kind in ("reasoning", "source", "source-document", "file") or _is_call(store, kind)
         )
+    read = _READ
     if get(store, content, "content") and not told:
+        read |= {"content"}
         shown.append(store.object({"type": "text", "text": get(store, content, "content")}))
     options = get(store, content, "providerMetadata") or UNDEFINED
     role = get(store, message, "role")
-    return UiMessage(role=role, parts=shown, options=options)
+    sources = ((message, _ROLE_AND_CONTENT), (content, read), (given, None))
+    return UiMessage(role=role, parts=shown, options=options, sources=sources)
+
+
+_ROLE_AND_CONTENT: Final = frozenset({"role", "content"})
+_READ: Final = frozenset({"parts", "toolInvocations", "reasoning", "providerMetadata"})
 
 
 def _is_call(store: Store, kind: Value) -> bool:
@@ -245,7 +260,7 @@ def model_messages(
         if not target.profile.options_by_place:
             _give_options(reversed(produced), message)
         options.append(message.options)
-        made += produced
+        made += [attrs.evolve(one, sources=message.sources) for one in produced]
     if target.profile.options_by_place:
         for one, given in zip(made, options, strict=False):
             one.options = one.options if given is UNDEFINED else given
@@ -404,9 +419,7 @@ def _paired(store: Store, messages: list[ModelMessage]) -> list[ModelMessage]:
             content = [part for part in content if get(store, part, "toolCallId") in asked]
         if content:
             kept.append(
-                message
-                if len(content) == len(message.content)
-                else ModelMessage(message.role, content, message.options)
+                message if len(content) == len(message.content) else attrs.evolve(message, content=content)
             )
     return kept
 
@@ -439,7 +452,8 @@ def prompt(target: MessageList) -> Ref:
     if first is not None and shown[first].role == "assistant":
         shown.insert(first, ModelMessage("user", "."))
     cells = [_prompt_message(target, message) for message in shown]
-    return store.array([cell for cell in cells if cell is not None])
+    listed = store.array([cell for cell in cells if cell is not None])
+    return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
 
 
 def _prompt_message(target: MessageList, message: ModelMessage) -> Ref | None:
@@ -448,10 +462,10 @@ def _prompt_message(target: MessageList, message: ModelMessage) -> Ref | None:
         return message.cell(store)
     if isinstance(message.content, str):
         part = store.object({"type": "text", "text": message.content})
-        return ModelMessage(message.role, [part], message.options).cell(store)
+        return attrs.evolve(message, content=[part]).cell(store)
     content = [_prompt_part(target, part) for part in message.content]
     kept = content or not target.profile.sanitizes_prompts
-    return ModelMessage(message.role, content, message.options).cell(store) if kept else None
+    return attrs.evolve(message, content=content).cell(store) if kept else None
 
 
 def _prompt_part(target: MessageList, part: Slot) -> Slot:

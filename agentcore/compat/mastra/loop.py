@@ -272,7 +272,9 @@ class MastraLoop:
             else "auto",
             "activeTools": self.options["activeTools"] if profile.call_active_tools else UNDEFINED,
             "providerOptions": self.options["providerOptions"],
-            "modelSettings": store.object({**settings, "maxRetries": retries})
+            "modelSettings": store.derive(
+                store.object({**settings, "maxRetries": retries}), self.options["modelSettings"]
+            )
             if anew
             else self.options["modelSettings"],
             "structuredOutput": UNDEFINED,
@@ -328,6 +330,7 @@ class MastraLoop:
                 "headers": self._headers(headers),
             }
         )
+        store.derive(options, settings, fields=frozenset(sent))
         retries = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
         answered = self._answered(current["model"], options, retries, is_last=is_last)
         own_id = self._message_id(current)

@@ -283,7 +283,7 @@ class MessageList:
         held.clear()
 
     def _become(self, messages: Iterable[Slot]) -> None:
-        self.messages = self.store.array(messages)
+        self.messages = self.store.derive(self.store.array(messages), self.messages)
 
     # ---------------------------------------------------------------- system messages
 

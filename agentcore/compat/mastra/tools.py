@@ -57,13 +57,16 @@ def offered(store: Store, tools: Value, choice: Value, active: Value, *, none_hi
     if not named:
         return Offer(UNDEFINED, UNDEFINED)
     shown = [
-        store.object(
-            {"type": "function", "name": name, "description": get(store, named[name], "description")}
-        )
+        _shown(store, name, named[name])
         for name in in_object_order(named)
         if isinstance(named[name], Ref) and (is_nullish(active) or includes(store, active, name))
     ]
-    return Offer(store.array(shown), _choice(store, choice))
+    return Offer(store.derive(store.array(shown), tools, active), _choice(store, choice))
+
+
+def _shown(store: Store, name: str, tool: Slot) -> Ref:
+    told = store.object({"type": "function", "name": name, "description": get(store, tool, "description")})
+    return store.derive(told, tool, fields=frozenset({"description"}))
 
 
 def _choice(store: Store, choice: Value) -> Ref:
@@ -71,7 +74,7 @@ def _choice(store: Store, choice: Value) -> Ref:
         return store.object({"type": "auto"})
     if isinstance(choice, str):
         return store.object({"type": choice})
-    return store.object({"type": "tool", "toolName": get(store, choice, "toolName")})
+    return store.derive(store.object({"type": "tool", "toolName": get(store, choice, "toolName")}), choice)
 
 
 def includes(store: Store, active: Value, name: str) -> bool:
