@@ -39,7 +39,9 @@ from agentcore.wire import message_from_wire, message_to_wire, messages_from_wir
 
 if TYPE_CHECKING:
     from agentcore.agent import Agent, AgentError, AgentResult
+    from agentcore.hooks import StepOverride
     from agentcore.interrupts import Interrupt
+    from agentcore.message_list import MessageList
     from agentcore.middleware import (
         AgentStreamContext,
         AgentStreamStage,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     )
     from agentcore.models.scripted import ScriptedModel
     from agentcore.output import Output
+    from agentcore.processors import InputArguments, Processor, StepArguments, Tripwire
     from agentcore.tools import Tool, ToolContext, tool
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "FilePart",
     "ImagePart",
     "ImmutableWriteError",
+    "InputArguments",
     "Interrupt",
     "InvalidJsonError",
     "InvalidMessageError",
@@ -79,10 +83,14 @@ __all__ = [
     "JsonOutput",
     "JsonValue",
     "Message",
+    "MessageList",
     "Middleware",
     "Output",
+    "Processor",
     "ReasoningPart",
     "ScriptedModel",
+    "StepArguments",
+    "StepOverride",
     "SystemMessage",
     "TextOutput",
     "TextPart",
@@ -94,6 +102,7 @@ __all__ = [
     "ToolMessage",
     "ToolOutput",
     "ToolResultPart",
+    "Tripwire",
     "UserMessage",
     "Vector",
     "WireError",
@@ -119,10 +128,16 @@ _LATER: Final = {
     "InvokeModelContext": "agentcore.middleware",
     "InvokeModelStage": "agentcore.middleware",
     "Middleware": "agentcore.middleware",
+    "InputArguments": "agentcore.processors",
+    "MessageList": "agentcore.message_list",
     "Output": "agentcore.output",
+    "Processor": "agentcore.processors",
     "ScriptedModel": "agentcore.models.scripted",
+    "StepArguments": "agentcore.processors",
+    "StepOverride": "agentcore.hooks",
     "Tool": "agentcore.tools",
     "ToolContext": "agentcore.tools",
+    "Tripwire": "agentcore.processors",
     "tool": "agentcore.tools",
 }
 

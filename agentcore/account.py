@@ -34,7 +34,6 @@ __all__ = [
     "changes",
 ]
 
-PREPARE_STEP: Final = "prepare_step"
 FORK: Final = "fork"
 
 # ---------------------------------------------------------------- what an account says
@@ -116,7 +115,9 @@ Change: TypeAlias = Added | Removed | Replaced
 @sealed
 @attrs.frozen(kw_only=True)
 class HookEdit:
-    """What a hook did: the fields that it returned, and how its messages differ from those it was shown.
+    """What a hook did: the fields that it changed, and how its messages differ from those it was shown.
+
+    `hook` is the id of the processor; that of `prepare_step` is its name.
 
     `changes` are about the messages of this step's prompt, `lasting` about those of later steps.
     """
@@ -195,23 +196,21 @@ class _Stage:
     override: StepOverride
 
 
-def _stages(record: StepRecord) -> tuple[_Stage, ...]:
-    override = record.override
-    if override == StepOverride():
-        return ()
-    lasting = override.lasting_messages
-    kept = record.step_input if lasting is None else lasting
-    left = kept if override.messages is None else override.messages
-    stage = _Stage(hook=PREPARE_STEP, shown=record.step_input, left=left, lasting=lasting, override=override)
-    return (stage,)
+def _stages(record: StepRecord) -> Iterator[_Stage]:
+    shown = record.step_input
+    for edit in record.edits:
+        override, lasting = edit.override, edit.override.lasting_messages
+        left = shown if lasting is None else lasting
+        if override.messages is not None:
+            left = override.messages
+        yield _Stage(hook=edit.processor_id, shown=shown, left=left, lasting=lasting, override=override)
+        shown = left
 
 
 def _edit(stage: _Stage) -> HookEdit:
-    override = stage.override
-    names = (attribute.name for attribute in attrs.fields(StepOverride))
     return HookEdit(
         hook=stage.hook,
-        fields=tuple(name for name in names if getattr(override, name) is not None),
+        fields=stage.override.fields,
         changes=changes(stage.shown, stage.left),
         lasting=() if stage.lasting is None else changes(stage.shown, stage.lasting),
     )
@@ -282,7 +281,7 @@ class _Prompt:
 
     def __init__(self, record: StepRecord, previous: Sequence[StepRecord]) -> None:
         self.record = record
-        self.stages = _stages(record)
+        self.stages = tuple(_stages(record))
         left = self.stages[-1].left if self.stages else record.step_input
         groups = _grouped(left)
         places = _places(record, previous, left)
@@ -366,9 +365,7 @@ def _breaker(now: _Prompt, then: _Prompt, position: int) -> tuple[str, _Prompt] 
     if by is not None and by[1] is then and _lasts(gone.sources, now.record):
         by = None
     if by is None and any(isinstance(one, Instruction) for one in (*came.origins, *gone.origins)):
-        return next(
-            ((PREPARE_STEP, one) for one in (now, then) if one.record.override.system is not None), None
-        )
+        return _instructor(now) or _instructor(then)
     return (
         by or _remover(now, gone.sources) or _remover(then, came.sources) or _changer(now) or _changer(then)
     )
@@ -388,6 +385,11 @@ def _at(prompt: _Prompt, position: int) -> _At:
 def _injector(prompt: _Prompt, origins: Iterable[Origin]) -> tuple[str, _Prompt] | None:
     number = prompt.record.step_number
     hooks = (one.hook for one in origins if isinstance(one, Injected) and one.step_number == number)
+    return next(((hook, prompt) for hook in hooks), None)
+
+
+def _instructor(prompt: _Prompt) -> tuple[str, _Prompt] | None:
+    hooks = (stage.hook for stage in reversed(prompt.stages) if stage.override.system is not None)
     return next(((hook, prompt) for hook in hooks), None)
 
 

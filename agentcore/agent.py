@@ -55,11 +55,13 @@ from agentcore.driver.parts import (
     OnStepStart,
     PrepareStep,
 )
-from agentcore.hooks import system_prompt, tool_choice
-from agentcore.messages import Message, SystemMessage
+from agentcore.forms import SystemForm, system_prompt
+from agentcore.hooks import tool_choice
+from agentcore.messages import Message
 from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
 from agentcore.output import Output
+from agentcore.processors import NamedProcessor, Processor, named_processors
 from agentcore.prompt import SystemPrompt
 from agentcore.result import AgentResult, NoObjectError
 from agentcore.run import Run
@@ -101,6 +103,7 @@ class ResumeOverrides(TypedDict, total=False):
     tools: Iterable[Tool[..., Any]]
     middleware: Iterable[Middleware]
     name: str | None
+    input_processors: Iterable[Processor]
     prepare_step: PrepareStep | None
     stop_when: StopCondition | Iterable[StopCondition] | None
     on_step_start: OnStepStart | None
@@ -118,7 +121,7 @@ class ResumeOverrides(TypedDict, total=False):
 class CallOverrides(ResumeOverrides, total=False):
     """What a call may have in place of the agent's own; the rest of it is in the run when that goes on."""
 
-    system: str | SystemMessage | Iterable[SystemMessage] | None
+    system: SystemForm | Iterable[SystemForm] | None
     prepare_call: PrepareCall | None
     on_start: OnStart | None
     tool_choice: str | Mapping[str, object] | None
@@ -134,7 +137,9 @@ class Agent(Generic[_T]):
 
     Hooks are sync or async functions of one argument; a hook that raises fails the run, and nothing a hook
     does to its argument lasts, because all of it is values. `prepare_call` is asked once a call and may
-    replace any field; `prepare_step` once a step, for that step. `on_start`, `on_step_start`,
+    replace any field; `prepare_step` once a step, for that step. `input_processors` come before it at each
+    step, and before the first step once (`agentcore.processors`); those of a call replace those of the agent
+    (rule processor.call-replaces). `on_start`, `on_step_start`,
     `on_step_finish` and `on_finish` are told of both kinds of calls, `on_chunk` of streams only. `stop_when`
     are conditions of which one ends the run; without any, the model does. `middleware` are handlers around
     models, tools and whole calls (`agentcore.middleware`); those of a call are in place of the agent's.
@@ -143,12 +148,13 @@ class Agent(Generic[_T]):
     has a timeout; then the thread is left behind, and what it returns is dropped.
 
     `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
-    is read as. `tracer` is an OpenTelemetry tracer, whose spans have content of messages if `trace_content`
-    says so, and of middleware only. `settings` are the model's (`temperature`,
+    is read as. `tracer` is an OpenTelemetry tracer, whose spans of middleware and processors have content of
+    messages and instructions only with `trace_content`. `settings` are the model's (`temperature`,
     `max_output_tokens`, ...); they are in no saved run.
 
     Raises:
         InvalidToolError: for tools that are none, or two of one name.
+        InvalidProcessorError: for processors that are none, or two of one id.
         InvalidOverrideError: for a tool choice that is none.
         InvalidPromptError: for instructions that are none.
         InvalidJsonError: for what is to be JSON and is none.
@@ -162,6 +168,7 @@ class Agent(Generic[_T]):
     name: str | None = field(default=None, kw_only=True)
     models: tuple[LanguageModel, ...] = field(default=(), converter=models_of, kw_only=True)
     prepare_call: PrepareCall | None = field(default=None, kw_only=True)
+    input_processors: tuple[NamedProcessor, ...] = field(default=(), converter=named_processors, kw_only=True)
     prepare_step: PrepareStep | None = field(default=None, kw_only=True)
     stop_when: tuple[StopCondition, ...] = field(
         default=step_count_is(_DEFAULT_STEPS), converter=conditions_of, kw_only=True

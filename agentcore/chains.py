@@ -13,13 +13,14 @@ import attrs
 from attrs import field
 
 from agentcore.errors import InvalidPromptError
-from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentcore.forms import MESSAGES
+from agentcore.identity import kept_ids, numbered, sharing
+from agentcore.messages import AssistantMessage, Message, ToolMessage
 from agentcore.prompt import PromptState, SystemPrompt, fold
 from agentcore.values import Vector, following, sealed, vector
 
 __all__ = ["Chains", "checked_messages"]
 
-_MESSAGES: Final = frozenset({SystemMessage, UserMessage, AssistantMessage, ToolMessage})
 _RESPONSES: Final = frozenset({AssistantMessage, ToolMessage})
 
 
@@ -32,8 +33,8 @@ def checked_messages(
     """
     checked = vector(messages)
     new = checked if known is None else following(checked, known)
-    if not _MESSAGES.issuperset(map(type, checked if new is None else new)):
-        index = next(index for index, message in enumerate(checked) if type(message) not in _MESSAGES)
+    if not MESSAGES.issuperset(map(type, checked if new is None else new)):
+        index = next(index for index, message in enumerate(checked) if type(message) not in MESSAGES)
         kind = type(checked[index]).__name__
         raise InvalidPromptError(
             f"expected a message, got {kind}; JSON is read by message_from_wire", f"{path}[{index}]"
@@ -48,7 +49,8 @@ class Chains:
 
     Made by `start`; the other methods give others. The step input is both chains, or, after a lasting edit,
     `lasting` and the responses from `since` on; the chains themselves stay what they are. `step_input` and
-    `folded` follow from the rest and are kept because they cost the history's length to make again.
+    `folded` follow from the rest and are kept because they cost the history's length to make again. `ids` are
+    those of the step input's messages.
     """
 
     initial: Vector[Message]
@@ -57,6 +59,7 @@ class Chains:
     lasting: Vector[Message] | None = None
     since: int = 0
     step_input: Vector[Message] = field(eq=False, repr=False)
+    ids: Vector[str] = field(repr=False)
     folded: PromptState = field(eq=False, repr=False)
 
     @step_input.validator
@@ -65,19 +68,32 @@ class Chains:
         if len(value) != len(before) + len(self.response) - self.since:
             raise ValueError("the step input is the initial chain followed by the response chain")
 
+    @ids.validator
+    def _are_of_the_step_input(self, _: attrs.Attribute[Any], value: Vector[str]) -> None:
+        if len(value) != len(self.step_input):
+            raise ValueError("each message of the step input has one id")
+
     @classmethod
-    def start(cls, messages: Iterable[Message], system: SystemPrompt | None = None) -> Chains:
+    def start(
+        cls,
+        messages: Iterable[Message],
+        system: SystemPrompt | None = None,
+        ids: Vector[str] | None = None,
+    ) -> Chains:
         """The chains of a run that is given these messages and instructions.
 
         Rules step.initial-given and step.initial-fixed.
 
-        Raises InvalidPromptError for no messages, or for something that is no message.
+        Without ids, messages are numbered by their places (rule message.ids-kept). Raises InvalidPromptError
+        for no messages, or for something that is no message.
         """
         initial = checked_messages(messages)
         if not initial:
             raise InvalidPromptError("a run is given one or more messages", "$.messages")
         folded = fold(PromptState.start(system), initial)
-        return cls(initial=initial, response=vector(), step_input=initial, folded=folded)
+        if ids is None:
+            ids = numbered("initial", len(initial))
+        return cls(initial=initial, response=vector(), step_input=initial, ids=ids, folded=folded)
 
     def with_override(self, messages: Iterable[Message] | None) -> Chains:
         """The same chains, with the messages that this step's model call is to be made of; None for none."""
@@ -86,21 +102,21 @@ class Chains:
         checked = None if messages is None else checked_messages(messages, known=self.step_input)
         return attrs.evolve(self, override=checked)
 
-    def with_lasting(self, messages: Iterable[Message]) -> Chains:
+    def with_lasting(
+        self, messages: Iterable[Message], ids: Vector[str] | None = None, by: str = "lasting"
+    ) -> Chains:
         """The same chains, the step input from now on being these messages and the responses to come.
 
-        Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new.
+        Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new to
+        be folded. Without ids, those that were there keep theirs, and `by` numbers the others.
         """
-        lasting = self.sharing(checked_messages(messages))
+        lasting = sharing(checked_messages(messages), self.step_input)
+        if ids is None:
+            ids = kept_ids(lasting, [(self.step_input, self.ids)], by)
         folded = self.folded_of(lasting)
         return attrs.evolve(
-            self, lasting=lasting, since=len(self.response), step_input=lasting, folded=folded
+            self, lasting=lasting, since=len(self.response), step_input=lasting, ids=ids, folded=folded
         )
-
-    def sharing(self, messages: Vector[Message]) -> Vector[Message]:
-        """The same messages; if they begin with the whole step input, a vector that shares its structure."""
-        new = following(messages, self.step_input)
-        return messages if new is None else self.step_input.extend(new)
 
     def folded_of(self, messages: Vector[Message], system: SystemPrompt | None = None) -> PromptState:
         """The prompt state of other messages; if they begin with the step input, made of what is new only.
@@ -136,5 +152,6 @@ class Chains:
             lasting=self.lasting,
             since=self.since,
             step_input=self.step_input.extend(new),
+            ids=self.ids.extend(numbered("response", len(new), len(self.response))),
             folded=fold(self.folded, new),
         )

@@ -28,8 +28,8 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.hooks import PrepareStepArguments
 from agentcore.messages import Message, UserMessage
+from agentcore.preparing import StepPreparation
 from agentcore.run import Failed, Interrupted, give, need, start
 from agentcore.values import thaw
 from agentcore.wire import message_to_wire, messages_from_wire
@@ -55,14 +55,14 @@ def corrected(step: Any) -> Any:
     return {"messages": [*step["messages"], {"role": "user", "content": REMINDER}]}
 
 
-def polluting_core(step: PrepareStepArguments) -> Any:
+def polluting_core(step: StepPreparation) -> Any:
     """The anti-example on the core's values."""
     last: Any = step.messages[-1]
     last.content += "\n" + REMINDER
     return {"messages": step.messages}
 
 
-def corrected_core(step: PrepareStepArguments) -> Any:
+def corrected_core(step: StepPreparation) -> Any:
     """The correction on the core's values."""
     return {"messages": [*step.messages, UserMessage(REMINDER)]}
 
@@ -94,9 +94,7 @@ def versions() -> tuple[Version, ...]:
     )
 
 
-def _version(
-    title: str, hook: Callable[[Any], Any], core_hook: Callable[[PrepareStepArguments], Any]
-) -> Version:
+def _version(title: str, hook: Callable[[Any], Any], core_hook: Callable[[StepPreparation], Any]) -> Version:
     compared = (_under(profile, hook) for profile in ("ai-sdk-6/stream", "ai-sdk-6/generate"))
     return Version(title=title, hook=hook, columns=(_immutable(core_hook), *compared))
 
@@ -132,7 +130,7 @@ def _answer(call: int) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- the core
 
 
-def _immutable(hook: Callable[[PrepareStepArguments], Any]) -> Column:
+def _immutable(hook: Callable[[StepPreparation], Any]) -> Column:
     prompts: list[Iterable[Message]] = []
     run = start(Settings(model="scripted", tools=[ToolSpec("weather")]), messages_from_wire(list(MESSAGES)))
     while not isinstance(wanted := need(run), Done | Failed | Interrupted):
@@ -148,11 +146,11 @@ def _weather(call: ToolCall) -> str:
     return _WEATHER[thaw(call.input)["city"]]
 
 
-def _outcome(wanted: Need, hook: Callable[[PrepareStepArguments], Any], call: int) -> Outcome:
+def _outcome(wanted: Need, hook: Callable[[StepPreparation], Any], call: int) -> Outcome:
     match wanted:
-        case NeedPrepareStep(arguments=arguments):
+        case NeedPrepareStep(step=step):
             try:
-                return HookResult(hook(arguments))
+                return HookResult(hook(step))
             except Exception as error:  # noqa: BLE001 - whatever a hook raises is the run's to deal with
                 return HookFailed(error)
         case NeedModel():

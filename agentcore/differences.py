@@ -229,3 +229,55 @@ class Difference(Requirement):
         ),
         "Whoever retries or reports failures has not failed, and a person waits to be asked.",
     )
+    SYSTEM_MESSAGES_ADDED = (
+        "difference.system-messages-added",
+        (
+            "A new system message among the messages that a step hook returns is added to the step's "
+            "instructions, in any form; the AI SDK sends it where it stands among the messages, Mastra drops "
+            "it unless it has its storage's form (M66)."
+        ),
+        "Providers refuse instructions in the middle of a conversation, or move them as they like.",
+    )
+    PROCESSED_FOR_THE_STEP = (
+        "difference.processed-for-the-step",
+        (
+            "Messages that a processor returns or changes on its list are the step's own, in the order "
+            "that it gave them; Mastra changes the stored conversation by them for good, matched by id "
+            "and sorted by date (M3, M37)."
+        ),
+        "What is to last is said to last: lasting_messages, or process_input.",
+    )
+    PROCESSORS_GET_VALUES = (
+        "difference.processors-get-values",
+        (
+            "What processors are handed cannot be written to, but for the message list that is theirs "
+            "alone; Mastra hands out the list's own array, the loop's steps and the caller's option "
+            "objects (M19, M20, M29)."
+        ),
+        "What a processor does is what it returns or does to its list; nothing else has to be looked for.",
+    )
+    OPTIONS_MERGED = (
+        "difference.options-merged",
+        (
+            "Provider options and model settings that a processor returns are merged over those it was "
+            "handed; Mastra puts them in their place (M12, M13)."
+        ),
+        "One option is changed without having to repeat the others, as prepare_step of the AI SDK does.",
+    )
+    NONE_IS_ABSENT = (
+        "difference.none-is-absent",
+        (
+            "A field that a hook returns as None is as if it were not there; Mastra clears the call's "
+            "value (M45)."
+        ),
+        "An if without an else gives None; the choice that is none is said as auto.",
+    )
+    PROCESSED_ONCE = (
+        "difference.processed-once",
+        (
+            "A step is processed once: what a processor raises fails the run, and a model that fails is "
+            "called again with what was made for the step; Mastra runs all processors again for the next "
+            "model, on what the first run left (M91)."
+        ),
+        "A reminder that is added once is there once.",
+    )

@@ -10,19 +10,21 @@ from attrs import field
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.errors import InvalidJsonError
+from agentcore.forms import system_prompt
 from agentcore.hooks import (
     NO_USAGE,
-    PrepareStepArguments,
+    ProcessorEdit,
     StepRecord,
     context,
     metadata,
-    system_prompt,
     tool_choice,
     total_usage,
     warnings,
 )
 from agentcore.interrupts import Interrupt
 from agentcore.messages import Message, ToolOutput
+from agentcore.preparing import CallPreparation, StepPreparation
+from agentcore.processors import Tripwire
 from agentcore.prompt import SystemPrompt
 from agentcore.usage import Usage
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
@@ -44,11 +46,13 @@ __all__ = [
     "NeedFinish",
     "NeedModel",
     "NeedPrepareStep",
+    "NeedProcessInput",
     "NeedStepFinish",
     "NeedStepStart",
     "NeedStop",
     "NeedTools",
     "Outcome",
+    "Processed",
     "RunResult",
     "Settings",
     "StepStartEvent",
@@ -57,6 +61,7 @@ __all__ = [
     "ToolSpec",
     "ToolSucceeded",
     "ToolsFailed",
+    "Tripped",
 ]
 
 DEFAULT_MAX_STEPS: Final = 20
@@ -72,6 +77,10 @@ def _response_format(value: Mapping[str, object] | None) -> JsonObject | None:
 
 def _state(value: Mapping[str, object] | None) -> JsonObject | None:
     return cast("JsonObject | None", freeze(value, "$.model_state"))
+
+
+def _model_settings(value: Mapping[str, object] | None) -> JsonObject | None:
+    return cast("JsonObject | None", freeze(value, "$.model_settings"))
 
 
 def _output(value: object) -> JsonValue:
@@ -111,7 +120,10 @@ def _tools(value: Iterable[ToolSpec] | None) -> Vector[ToolSpec] | None:
 @sealed
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What holds for the whole run; as in the package, no tools (None) and an empty list of them differ."""
+    """What holds for the whole run; as in the package, no tools (None) and an empty list of them differ.
+
+    With `process_input` the run begins with NeedProcessInput.
+    """
 
     model: str
     system: SystemPrompt | None = field(default=None, converter=system_prompt)
@@ -121,6 +133,7 @@ class Settings:
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     max_steps: int = field(default=DEFAULT_MAX_STEPS)
+    process_input: bool = False
 
     @max_steps.validator
     def _is_positive(self, _: attrs.Attribute[Any], value: int) -> None:
@@ -129,7 +142,10 @@ class Settings:
 
     def tool(self, name: str) -> ToolSpec | None:
         """The tool of that name."""
-        return next((tool for tool in self.tools or () if tool.name == name), None)
+        for tool in self.tools or ():
+            if tool.name == name:
+                return tool
+        return None
 
 
 # ---------------------------------------------------------------- what a run needs
@@ -155,20 +171,24 @@ class StepStartEvent:
 @sealed
 @attrs.frozen(kw_only=True)
 class RunResult:
-    """What a run comes to; `messages` is the response chain, to be put after what the run was given."""
+    """What a run comes to; `messages` is the response chain, to be put after what the run was given.
+
+    A run that a processor ended has a `tripwire`, and maybe no step.
+    """
 
     steps: Vector[StepRecord]
     messages: Vector[Message]
+    tripwire: Tripwire | None = None
 
     @property
     def text(self) -> str:
-        """The text of the last step."""
-        return self.steps[-1].text
+        """The text of the last step; empty without any."""
+        return self.steps[-1].text if self.steps else ""
 
     @property
     def finish_reason(self) -> str:
-        """Why the model stopped in the last step."""
-        return self.steps[-1].finish_reason
+        """Why the model stopped in the last step, or "tripwire"."""
+        return self.steps[-1].finish_reason if self.tripwire is None else "tripwire"
 
     @property
     def usage(self) -> Usage:
@@ -178,10 +198,21 @@ class RunResult:
 
 @sealed
 @attrs.frozen
-class NeedPrepareStep:
-    """Call `prepare_step`, if there is one; its result, or None, is the HookResult."""
+class NeedProcessInput:
+    """Call `process_input` of the processors in order; answered by Processed, HookResult or Tripped."""
 
-    arguments: PrepareStepArguments
+    call: CallPreparation
+
+
+@sealed
+@attrs.frozen
+class NeedPrepareStep:
+    """Call the processors in order, `prepare_step` as the last; answered by Processed, HookResult or Tripped.
+
+    The HookResult is what a `prepare_step` returned that is the only one, or None.
+    """
+
+    step: StepPreparation
 
 
 @sealed
@@ -197,7 +228,8 @@ class NeedStepStart:
 class NeedModel:
     """Call the model of that id; answered by ModelAnswer or ModelFailed.
 
-    A `response_format` is that of the step's override; without one the driver's own holds.
+    A `response_format` is that of the step's override; without one the driver's own holds. The
+    `model_settings` are those of the override too, to be merged over the driver's own.
     """
 
     model: str
@@ -206,6 +238,7 @@ class NeedModel:
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
     response_format: JsonObject | None = field(default=None, converter=_response_format, eq=strict_key)
+    model_settings: JsonObject | None = field(default=None, converter=_model_settings, eq=strict_key)
 
 
 @sealed
@@ -265,7 +298,8 @@ class Done:
 
 
 Need: TypeAlias = (
-    NeedPrepareStep
+    NeedProcessInput
+    | NeedPrepareStep
     | NeedStepStart
     | NeedModel
     | NeedApprovals
@@ -294,6 +328,26 @@ class HookFailed:
     """A hook, a notification or a stop condition raised."""
 
     error: Exception
+
+
+def _edits(value: Iterable[ProcessorEdit]) -> tuple[ProcessorEdit, ...]:
+    return tuple(value)
+
+
+@sealed
+@attrs.frozen
+class Processed:
+    """The processors of a step, or of a run's input, have run: what those did that did anything."""
+
+    edits: tuple[ProcessorEdit, ...] = field(converter=_edits)
+
+
+@sealed
+@attrs.frozen
+class Tripped:
+    """A processor ended the run by `abort` (rule processor.abort-ends)."""
+
+    tripwire: Tripwire
 
 
 def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
@@ -425,15 +479,21 @@ class Cancelled:
 @sealed
 @attrs.frozen
 class Forked:
-    """No outcome, but among them in what a run keeps: from here on other settings, and messages, hold."""
+    """No outcome, but among them in what a run keeps: from here on other settings, and messages, hold.
+
+    `ids` are those of the messages.
+    """
 
     settings: Settings
     messages: Vector[Message] | None = None
+    ids: Vector[str] | None = field(default=None, kw_only=True)
 
 
 Outcome: TypeAlias = (
     HookResult
     | HookFailed
+    | Processed
+    | Tripped
     | ModelAnswer
     | ModelFailed
     | ApprovalsNeeded

@@ -6,29 +6,36 @@ and traces are compared by them; the texts are our own.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 __all__ = [
     "AgentCoreError",
     "AnswersError",
+    "ClosedMessageListError",
+    "ConflictingResultError",
+    "ForeignMessageListError",
     "ImmutableWriteError",
     "InvalidDataContentError",
     "InvalidJsonError",
     "InvalidMessageError",
     "InvalidMessageRoleError",
     "InvalidOverrideError",
+    "InvalidProcessorError",
     "InvalidPromptError",
     "InvalidToolApprovalError",
     "MissingToolResultsError",
     "NoSuchToolError",
+    "ProcessorFailedError",
     "RunCancelledError",
     "SavedError",
     "SavedRunError",
     "ToolCallNotFoundForApprovalError",
     "ToolChoiceViolationError",
     "UnexpectedOutcomeError",
+    "UnknownMessageError",
     "UnknownStepError",
     "UnknownToolCallError",
+    "UnsupportedModelError",
     "WireError",
 ]
 
@@ -196,9 +203,111 @@ class InvalidDataContentError(_LocatedError, ValueError):
 
 
 class InvalidOverrideError(_LocatedError, ValueError):
-    """A step hook returned something that is no override of the seven fields."""
+    """A step hook returned something that is no override.
+
+    `processor_id` and `step_number` say whose it was; the step is None for `process_input`.
+    """
 
     wire_name = "InvalidOverrideError"
+
+    def __init__(
+        self, path: str, reason: str, processor_id: str | None = None, step_number: int | None = None
+    ) -> None:
+        super().__init__(path, reason)
+        self.processor_id = processor_id
+        self.step_number = step_number
+
+    def by(self, processor_id: str, step_number: int | None) -> Self:
+        """The same error, with whose result it was."""
+        return type(self)(self.path, self.reason, processor_id, step_number)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.processor_id is None else f"{_whose(self.processor_id, self.step_number)}: {text}"
+
+
+class ForeignMessageListError(InvalidOverrideError):
+    """A processor returned a message list that is not the one it was handed (rule processor.own-list)."""
+
+    wire_name = "ForeignMessageListError"
+
+
+class ConflictingResultError(InvalidOverrideError):
+    """A processor said in two ways what a step is made of (rule processor.said-once)."""
+
+    wire_name = "ConflictingResultError"
+
+
+class UnsupportedModelError(InvalidOverrideError):
+    """A processor returned a model that agents cannot call (rule processor.model-kind)."""
+
+    wire_name = "UnsupportedModelError"
+
+
+class ProcessorFailedError(AgentCoreError):
+    """A processor raised; `__cause__` is what (rule processor.failure-named).
+
+    `step_number` is None for `process_input`, which comes before the steps.
+    """
+
+    wire_name = "ProcessorFailedError"
+
+    def __init__(self, processor_id: str, step_number: int | None, cause: Exception) -> None:
+        super().__init__(f"{_whose(processor_id, step_number)}: {type(cause).__name__}: {cause}")
+        self.processor_id = processor_id
+        self.step_number = step_number
+        self.__cause__ = cause
+        self.path = cause.path if isinstance(cause, AgentCoreError) else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.processor_id, self.step_number, self.__cause__)
+
+
+class ClosedMessageListError(AgentCoreError):
+    """A message list was used after the processor that it was handed to had returned or raised."""
+
+    wire_name = "ClosedMessageListError"
+
+    def __init__(self, processor_id: str, step_number: int | None) -> None:
+        super().__init__(processor_id, step_number)
+        self.processor_id = processor_id
+        self.step_number = step_number
+
+    def __str__(self) -> str:
+        whose = _whose(self.processor_id, self.step_number)
+        return f"the message list of {whose} is closed; use the one that each call of a processor is handed"
+
+
+class UnknownMessageError(AgentCoreError, LookupError):
+    """A message list has no message of that id."""
+
+    wire_name = "UnknownMessageError"
+
+    def __init__(self, message_id: str) -> None:
+        super().__init__(message_id)
+        self.message_id = message_id
+
+    def __str__(self) -> str:
+        return f"no message {self.message_id!r} in the list; its `ids` are those there are"
+
+
+class InvalidProcessorError(AgentCoreError, ValueError):
+    """Something was given as a processor that is none, or has no name of its own."""
+
+    wire_name = "InvalidProcessorError"
+
+    def __init__(self, processor: str, reason: str) -> None:
+        super().__init__(processor, reason)
+        self.processor = processor
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"processor {self.processor!r}: {self.reason}"
+
+
+def _whose(processor_id: str, step_number: int | None) -> str:
+    where = "before the steps" if step_number is None else f"at step {step_number}"
+    return f"processor {processor_id!r} {where}"
 
 
 class UnknownToolCallError(AgentCoreError):

@@ -12,6 +12,7 @@ from agentcore.effects import RunResult, StepStartEvent, ToolFailed, ToolSucceed
 from agentcore.hooks import StepRecord
 from agentcore.interrupts import Interrupt
 from agentcore.models.base import PartDone, ReasoningDelta, TextDelta, ToolInputDelta
+from agentcore.processors import Tripwire
 from agentcore.values import JsonValue, sealed, strict_key
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ReasoningDelta",
     "RunFinished",
     "RunInterrupted",
+    "RunTripped",
     "StepFinished",
     "StepStarted",
     "TextDelta",
@@ -96,8 +98,17 @@ class StepFinished:
 
 @sealed
 @attrs.frozen
+class RunTripped:
+    """A processor ended the run: there are no more steps, and the run finishes with the tripwire."""
+
+    type: ClassVar[Literal["run-tripped"]] = "run-tripped"
+    tripwire: Tripwire
+
+
+@sealed
+@attrs.frozen
 class RunFinished:
-    """The last event of a stream that ended well."""
+    """The last event of a stream that ended well, which is also by a tripwire."""
 
     type: ClassVar[Literal["run-finished"]] = "run-finished"
     result: RunResult
@@ -117,4 +128,6 @@ ChunkEvent: TypeAlias = (
 )
 """What `on_chunk` is told as well: what comes of models and tools while a step is going on."""
 
-AgentEvent: TypeAlias = ChunkEvent | StepStarted | ModelRetry | StepFinished | RunFinished | RunInterrupted
+AgentEvent: TypeAlias = (
+    ChunkEvent | StepStarted | ModelRetry | StepFinished | RunTripped | RunFinished | RunInterrupted
+)

@@ -16,8 +16,10 @@ from agentcore.effects import (
     HookResult,
     Logged,
     ModelAnswer,
+    NeedFinish,
     NeedModel,
     NeedPrepareStep,
+    NeedProcessInput,
     NeedStepFinish,
     Settings,
 )
@@ -80,19 +82,34 @@ def fork(
     base = _base(run, step_number)
     if settings is None and messages is None and isinstance(base.pending, NeedPrepareStep):
         return base
-    chains = base.chains if messages is None else base.chains.with_lasting(messages)
     used = base.settings if settings is None else settings
-    if used.system != base.settings.system:
-        chains = chains.with_system(used.system)
-    return forked(base, used, chains, Forked(used, None if messages is None else chains.lasting))
+    if messages is None:
+        return _forked(base, Forked(used))
+    chains = base.chains.with_lasting(messages, by=f"fork-{step_number}")
+    return _forked(base, Forked(used, chains.lasting, ids=chains.ids))
+
+
+def _forked(base: Run, logged: Forked) -> Run:
+    chains, system = base.chains, logged.settings.system
+    if logged.messages is not None:
+        chains = chains.with_lasting(logged.messages, logged.ids)
+    if system != base.settings.system:
+        chains = chains.with_system(system)
+    return forked(base, logged.settings, chains, logged)
 
 
 def _base(run: Run, step_number: int) -> Run:
     current = _going_on(run)
-    between_steps = current.current is None and not isinstance(current.pending, Failed)
-    if between_steps and step_number == len(current.steps):
+    if step_number == len(current.steps) and _is_between_steps(current):
         return current
     return before(current, step_number)
+
+
+def _is_between_steps(run: Run) -> bool:
+    # A run that a processor ended has come to the step in question, if to any, and keeps the state before it.
+    if isinstance(run.pending, NeedFinish | Done):
+        return run.pending.result.tripwire is None
+    return run.current is None and not isinstance(run.pending, NeedProcessInput | Failed)
 
 
 def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[Logged]) -> Run:
@@ -111,7 +128,7 @@ def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[L
 def replayed(run: Run, outcome: Logged) -> Run:
     """The run after one more of its outcomes. Raises as `give` does, and as `fork` does for a fork."""
     if isinstance(outcome, Forked):
-        return fork(run, run.step_number, settings=outcome.settings, messages=outcome.messages)
+        return _forked(_base(run, run.step_number), outcome)
     return give(run, outcome)
 
 

@@ -1,45 +1,50 @@
-"""What step hooks are given, and what `prepare_step` may return."""
+"""What hooks of a step may return, and what a finished step was."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import attrs
 from attrs import field
 from immutabledict import immutabledict
 
-from agentcore.chains import checked_messages
 from agentcore.content import ContentPart, GeneratedText, ToolCall
-from agentcore.errors import InvalidJsonError, InvalidOverrideError, InvalidPromptError
-from agentcore.messages import Message, SystemMessage
-from agentcore.prompt import SystemPrompt, system_messages
+from agentcore.errors import (
+    ConflictingResultError,
+    InvalidJsonError,
+    InvalidOverrideError,
+    InvalidPromptError,
+    UnsupportedModelError,
+)
+from agentcore.forms import MessageForm, SystemForm, message_forms, system_prompt
+from agentcore.messages import Message
+from agentcore.prompt import SystemPrompt
 from agentcore.usage import Usage
-from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
+from agentcore.values import (
+    JsonObject,
+    JsonValue,
+    Vector,
+    freeze,
+    json_path,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = [
-    "PrepareStepArguments",
+    "OVERRIDE_NAMES",
+    "ProcessorEdit",
     "StepOverride",
     "StepRecord",
     "merge_provider_options",
-    "system_prompt",
+    "merge_settings",
     "tool_choice",
 ]
 
+_T = TypeVar("_T")
 _CHOICES: Final = ("auto", "none", "required")
 _AUTO: Final[JsonObject] = immutabledict({"type": "auto"})
-
-
-def system_prompt(value: str | SystemMessage | Iterable[SystemMessage] | None) -> SystemPrompt | None:
-    """Instructions in one of their forms, a list of system messages as a vector.
-
-    Raises InvalidPromptError for anything else.
-    """
-    if value is None or isinstance(value, (str, SystemMessage)):
-        return value
-    if not isinstance(value, Iterable):
-        raise InvalidPromptError("instructions are a text, a system message or a list of them", "$.system")
-    return system_messages(value)
 
 
 def tool_choice(value: str | Mapping[str, object] | None) -> JsonObject | None:
@@ -66,30 +71,23 @@ def _choice_fields(value: object) -> dict[str, object]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _system(value: str | SystemMessage | Iterable[SystemMessage] | None) -> SystemPrompt | None:
+def _system(value: SystemForm | Iterable[SystemForm] | None) -> SystemPrompt | None:
+    return _refused(system_prompt, value, "$.system")
+
+
+def _messages(value: Iterable[MessageForm] | None) -> Vector[Message] | None:
+    return None if value is None else _refused(message_forms, value, "$.messages")
+
+
+def _lasting(value: Iterable[MessageForm] | None) -> Vector[Message] | None:
+    return None if value is None else _refused(message_forms, value, "$.lasting_messages")
+
+
+def _refused(read: Callable[[Any, str], _T], value: object, path: str) -> _T:
     try:
-        return system_prompt(value)
+        return read(value, path)
     except InvalidPromptError as error:
-        raise InvalidOverrideError("$.system", error.reason) from None
-
-
-def _messages(value: Iterable[Message] | None) -> Vector[Message] | None:
-    return _message_list(value, "$.messages")
-
-
-def _lasting(value: Iterable[Message] | None) -> Vector[Message] | None:
-    return _message_list(value, "$.lasting_messages")
-
-
-def _message_list(value: Iterable[Message] | None, path: str) -> Vector[Message] | None:
-    if value is None:
-        return None
-    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise InvalidOverrideError(path, f"use a list of messages, not {type(value).__name__}")
-    try:
-        return checked_messages(value, path)
-    except InvalidPromptError as error:
-        raise InvalidOverrideError(cast("str", error.path), error.reason) from None
+        raise InvalidOverrideError(error.path or path, error.reason) from None
 
 
 def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -114,6 +112,11 @@ def context(value: object) -> JsonValue:
     return value.value if type(value) is Frozen else freeze(value, "$.experimental_context")
 
 
+def json_object(value: Mapping[str, object] | None) -> JsonObject | None:
+    """An object of JSON, frozen."""
+    return cast("JsonObject | None", freeze(value))
+
+
 def metadata(value: Mapping[str, object] | None) -> JsonObject | None:
     """What a provider said of an answer, frozen."""
     return None if value is None else cast("JsonObject", freeze(value, "$.provider_metadata"))
@@ -128,6 +131,12 @@ def _options(value: Mapping[str, object] | None) -> JsonObject | None:
     if value is not None and not isinstance(value, Mapping):
         raise InvalidOverrideError("$.provider_options", "use an object of options by provider")
     return cast("JsonObject | None", _json(value, "$.provider_options"))
+
+
+def _model_settings(value: Mapping[str, object] | None) -> JsonObject | None:
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidOverrideError("$.model_settings", "use an object of settings by name")
+    return cast("JsonObject | None", _json(value, "$.model_settings"))
 
 
 def _context(value: object) -> JsonValue:
@@ -161,9 +170,12 @@ class StepOverride:
     The seven fields of the package hold for the step. `lasting_messages` hold from this step on: its step
     input, and that of later steps with the responses since (Difference.LASTING_MESSAGES); `messages` beside
     them are what this step's own prompt is made of. `response_format` is what the step's answer is to be:
-    `{"type": "text"}`, or `{"type": "json"}` with `schema` and `name`, as an Output has it.
+    `{"type": "text"}`, or `{"type": "json"}` with `schema` and `name`, as an Output has it. `model_settings`
+    are the model's (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so that
+    no key belongs there.
 
-    Raises InvalidOverrideError, with the path of the field, for a wrong kind of value.
+    Messages and instructions may be JSON as well (`agentcore.forms`). Raises InvalidOverrideError, with the
+    path of the field, for a wrong kind of value.
     """
 
     model: str | None = field(default=None, validator=_is_name)
@@ -175,12 +187,15 @@ class StepOverride:
     experimental_context: JsonValue = field(default=None, converter=_context, eq=strict_key, repr=False)
     lasting_messages: Vector[Message] | None = field(default=None, converter=_lasting)
     response_format: JsonObject | None = field(default=None, converter=_format, eq=strict_key)
+    model_settings: JsonObject | None = field(default=None, converter=_model_settings, eq=strict_key)
 
     @classmethod
     def from_result(cls, value: object) -> StepOverride:
         """What a hook returned, as an override: None, a mapping of some of its fields, or an override.
 
-        Raises InvalidOverrideError for anything else (Difference.OVERRIDES_CHECKED).
+        In a mapping, `system_messages` is another name of `system`, `structured_output` of `response_format`,
+        and the model may be the model itself. Raises InvalidOverrideError for anything else
+        (Difference.OVERRIDES_CHECKED).
         """
         if isinstance(value, StepOverride):
             return value
@@ -190,14 +205,68 @@ class StepOverride:
             raise InvalidOverrideError(
                 "$", f"return None, a mapping or a StepOverride, not {type(value).__name__}"
             )
-        for name in value:
-            if name not in _FIELDS:
-                reason = f"no field of an override; the fields are {', '.join(_FIELDS)}"
-                raise InvalidOverrideError(f"$.{name}", reason)
-        return cls(**value)
+        given: dict[str, Any] = {}
+        for name, content in value.items():
+            if name not in OVERRIDE_NAMES:
+                reason = f"no field of an override; the fields are {', '.join(OVERRIDE_NAMES)}"
+                raise InvalidOverrideError(json_path("$", str(name)), reason)
+            if content is not None and given.setdefault(OVERRIDE_NAMES[name], content) is not content:
+                reason = (
+                    f"the result has {OVERRIDE_NAMES[name]} as well, by its other name; return one of them"
+                )
+                raise ConflictingResultError(json_path("$", name), reason)
+        if "model" in given:
+            given["model"] = _model_id(given["model"])
+        return cls(**given)
+
+    def then(self, later: StepOverride) -> StepOverride:
+        """Both, one after the other: what the later one has holds, options and settings are merged.
+
+        Rules override.options-merged, override.settings-merged. A lasting edit also takes the place of what
+        the earlier one had this step's own prompt made of.
+        """
+        if self is NO_OVERRIDE or later is NO_OVERRIDE:
+            return later if self is NO_OVERRIDE else self
+        changes = {name: value for name in _FIELDS if (value := getattr(later, name)) is not None}
+        if later.lasting_messages is not None:
+            changes["messages"] = later.messages
+        return attrs.evolve(
+            self,
+            **changes
+            | {
+                "provider_options": merge_provider_options(self.provider_options, later.provider_options),
+                "model_settings": merge_settings(self.model_settings, later.model_settings),
+            },
+        )
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that are there."""
+        return tuple(name for name in _FIELDS if getattr(self, name) is not None)
+
+
+def _model_id(value: object) -> str:
+    """The id of a model, or the id that it is already."""
+    if isinstance(value, str):
+        return value
+    name = getattr(value, "model_id", None)
+    if isinstance(name, str) and all(callable(getattr(value, way, None)) for way in ("generate", "stream")):
+        return name
+    reason = (
+        f"a {type(value).__name__} cannot be called as a model; return a model's id, or an object with "
+        "model_id, generate and stream, as agentcore.models.LanguageModel has them"
+    )
+    raise UnsupportedModelError("$.model", reason)  # processor.model-kind
 
 
 _FIELDS: Final = tuple(attribute.name for attribute in attrs.fields(StepOverride))
+OVERRIDE_NAMES: Final = {
+    **{name: name for name in _FIELDS},
+    "system_messages": "system",
+    "structured_output": "response_format",
+}
+"""The fields that a hook may return, with those of an override that they are."""
+
 NO_OVERRIDE: Final = StepOverride()
 NO_USAGE: Final = Usage()
 
@@ -224,6 +293,28 @@ def merge_provider_options(base: JsonObject | None, override: JsonObject | None)
     return cast("JsonObject", freeze(merged))
 
 
+def merge_settings(base: JsonObject | None, override: JsonObject | None) -> JsonObject | None:
+    """Both, key by key; where they meet, the override's value (rule override.settings-merged)."""
+    if base is None or override is None:
+        return base if override is None else override
+    return immutabledict({**base, **override})
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class ProcessorEdit:
+    """What one processor made of a step, or of a run's input, as the run takes it.
+
+    Its system messages are all that there are after it. `ids` are those of its messages, or None where they
+    follow from the messages themselves; `lasting_ids` are those of its lasting ones.
+    """
+
+    processor_id: str
+    override: StepOverride
+    ids: Vector[str] | None = None
+    lasting_ids: Vector[str] | None = None
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class StepRecord:
@@ -231,6 +322,7 @@ class StepRecord:
 
     `messages` is the report: the whole response chain so far, sharing structure with the loop's own
     (Difference.REPORT_IS_THE_LOOPS_OWN). `model`, `prompt` and `experimental_context` are those of this step.
+    `override` is what its processors made of it together, `edits` are what each of them did.
     `response_model` and `response_id` are what the provider called the model that answered, and its answer.
     `step_input` is what hooks were shown, `initial_messages` what the run was given, and `response_start` how
     many messages the response chain had before the step; `agentcore.account` reads an account of them.
@@ -243,6 +335,7 @@ class StepRecord:
     messages: Vector[Message]
     finish_reason: str
     override: StepOverride = NO_OVERRIDE
+    edits: tuple[ProcessorEdit, ...] = ()
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     usage: Usage = NO_USAGE
     response_model: str | None = None
@@ -272,23 +365,3 @@ class StepRecord:
 def total_usage(records: Iterable[StepRecord]) -> Usage:
     """What the steps used together."""
     return sum((record.usage for record in records), NO_USAGE)
-
-
-@sealed
-@attrs.frozen(kw_only=True)
-class PrepareStepArguments:
-    """What `prepare_step` is called with (claim C43); all of it is values, so nothing can be written.
-
-    `messages` is the step input; the chains that it is made of are there by themselves as well, complete
-    whatever lasting edits there were. `invocation_state` is no value: the dict that all of a call share on
-    purpose, None in the machine, which knows nothing of it.
-    """
-
-    model: str
-    steps: Vector[StepRecord]
-    step_number: int
-    messages: Vector[Message]
-    initial_messages: Vector[Message]
-    response_messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
-    invocation_state: dict[str, Any] | None = field(default=None, eq=False, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, Literal, Protocol
 
@@ -12,8 +12,11 @@ import attrs
 from attrs import field
 
 from agentcore.content import ToolCall
+from agentcore.hooks import ProcessorEdit
 from agentcore.interrupts import InterruptSignal
+from agentcore.message_list import Mutation
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
+from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
 from agentcore.values import sealed
 
@@ -33,9 +36,10 @@ Kind = Literal["hook", "model", "tool", "middleware"]
 class Timing:
     """How long one thing took that a run waited for.
 
-    `name` is the hook's, the model's id, the tool's or the handler's. A model call that was made again has a
-    timing for each attempt, and the time of a wrap has in it what it is around of. `step_number` is -1 for
-    `prepare_call` and `on_start`, which come before step 0, and for handlers of the whole call.
+    `name` is the hook's, the model's id, the tool's or the handler's; processors are hooks, by their ids. A
+    model call that was made again has a timing for each attempt, and the time of a wrap has in it what it is
+    around of. `step_number` is -1 for `prepare_call`, `on_start` and `process_input`, which come before step
+    0, and for handlers of the whole call.
     """
 
     kind: Kind
@@ -109,6 +113,13 @@ class HandlerSpan(Protocol):
         """The handler gave a result; `inner` is what it had from inside, None if it called nothing."""
 
 
+class ProcessorSpan(Protocol):
+    """A span of a processor's call that is open."""
+
+    def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
+        """It returned this, which makes that edit of what it was handed; its list was changed so."""
+
+
 class Spans(Protocol):
     """Where traces go. What raises through one of these is marked as failed by its type, never its text."""
 
@@ -128,6 +139,11 @@ class Spans(Protocol):
     ) -> AbstractContextManager[HandlerSpan]:
         """A handler of middleware; the step is None where it is of the whole call."""
 
+    def processor(
+        self, way: str, arguments: StepArguments | InputArguments
+    ) -> AbstractContextManager[ProcessorSpan]:
+        """A call of a processor's `process_input` or `process_input_step`."""
+
 
 class _NoSpan:
     def answered(self, response: ModelResponse) -> None:
@@ -143,6 +159,9 @@ class _NoSpan:
         """Nothing."""
 
     def gave(self, inner: object, result: object) -> None:
+        """Nothing."""
+
+    def returned(self, result: object, edit: object, mutations: object) -> None:
         """Nothing."""
 
 
@@ -168,6 +187,12 @@ class _NoSpans:
         self, stage: str, phase: str, name: str, step_number: int | None
     ) -> AbstractContextManager[HandlerSpan]:
         del stage, phase, name, step_number
+        return _NO_SPAN
+
+    def processor(
+        self, way: str, arguments: StepArguments | InputArguments
+    ) -> AbstractContextManager[ProcessorSpan]:
+        del way, arguments
         return _NO_SPAN
 
 
@@ -196,35 +221,13 @@ class Observer:
         chunks = [_hook_timing("on_chunk", step, seconds) for step, seconds in self._chunks.items()]
         return Timings([*self._entries, *chunks])
 
-    @contextmanager
-    def timed(self, kind: Kind, name: str, step_number: int) -> Iterator[None]:
+    def timed(self, kind: Kind, name: str, step_number: int) -> AbstractContextManager[None]:
         """Take the time of what happens inside, whatever comes of it."""
-        begun = time.perf_counter()
-        failed = True
-        try:
-            yield
-            failed = False
-        except InterruptSignal:
-            failed = False
-            raise
-        finally:
-            self._entries.append(
-                Timing(
-                    kind=kind,
-                    name=name,
-                    step_number=step_number,
-                    seconds=time.perf_counter() - begun,
-                    failed=failed,
-                )
-            )
+        return _Timed(self._entries, kind, name, step_number)
 
-    @contextmanager
-    def hook(self, name: str, step_number: int) -> Iterator[None]:
+    def hook(self, name: str, step_number: int) -> AbstractContextManager[None]:
         """Take the time of a hook, and log a warning if it is too long: every step waits for its hooks."""
-        begun = time.perf_counter()
-        with self.timed("hook", name, step_number):
-            yield
-        self._warn(name, step_number, time.perf_counter() - begun)
+        return _Timed(self._entries, "hook", name, step_number, self._warn)
 
     @contextmanager
     def handler(self, stage: str, phase: str, name: str, step_number: int | None) -> Iterator[HandlerSpan]:
@@ -249,6 +252,40 @@ class Observer:
         if took > self._slow_hook_seconds:
             limit = 1000 * self._slow_hook_seconds
             _LOG.warning(_SLOW, name, 1000 * took, step_number, limit)
+
+
+class _Timed:
+    # A class, because one made of a generator costs as much as a short hook.
+    __slots__ = ("_begun", "_entries", "_kind", "_name", "_step_number", "_warn")
+
+    def __init__(
+        self,
+        entries: list[Timing],
+        kind: Kind,
+        name: str,
+        step_number: int,
+        warn: Callable[[str, int, float], None] | None = None,
+    ) -> None:
+        self._entries = entries
+        self._kind: Kind = kind
+        self._name = name
+        self._step_number = step_number
+        self._warn = warn
+
+    def __enter__(self) -> None:
+        self._begun = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        took = time.perf_counter() - self._begun
+        # Those two are an end, and no failure.
+        failed = kind is not None and not issubclass(kind, (InterruptSignal, TripwireError))
+        self._entries.append(
+            Timing(
+                kind=self._kind, name=self._name, step_number=self._step_number, seconds=took, failed=failed
+            )
+        )
+        if self._warn is not None and kind is None:
+            self._warn(self._name, self._step_number, took)
 
 
 def _hook_timing(name: str, step_number: int, seconds: float) -> Timing:

@@ -10,11 +10,13 @@ from attrs import field
 # From typing_extensions for its default: without an output, the object is None.
 from typing_extensions import TypeVar
 
+from agentcore.effects import Done
 from agentcore.errors import AgentCoreError
 from agentcore.hooks import StepRecord
 from agentcore.interrupts import Interrupt
 from agentcore.messages import Message
 from agentcore.observe import Timings
+from agentcore.processors import Tripwire
 from agentcore.run import Interrupted, Run
 from agentcore.usage import Usage
 from agentcore.values import Vector, sealed
@@ -31,7 +33,7 @@ class NoObjectError(AgentCoreError):
 
     def __str__(self) -> str:
         return (
-            "the run has no object: it ended with tool calls, by a stop condition, "
+            "the run has no object: it ended with tool calls, by a stop condition, by a processor, "
             "or with calls or questions that wait"
         )
 
@@ -54,6 +56,11 @@ class AgentResult(Generic[_T]):
     def text(self) -> str:
         """The text of the last step; empty if none has finished."""
         return self.steps[-1].text if self.steps else ""
+
+    @property
+    def tripwire(self) -> Tripwire | None:
+        """Why a processor ended the run, if one did."""
+        return self.run.pending.result.tripwire if isinstance(self.run.pending, Done) else None
 
     @property
     def interrupts(self) -> tuple[Interrupt, ...]:
@@ -83,7 +90,9 @@ class AgentResult(Generic[_T]):
 
     @property
     def finish_reason(self) -> str:
-        """Why the model stopped in the last step; `interrupt` for a run that waits for answers."""
+        """Why the model stopped in the last step; also `interrupt` (it waits) or `tripwire`."""
+        if isinstance(self.run.pending, Done):
+            return self.run.pending.result.finish_reason
         return "interrupt" if self.interrupts else self.steps[-1].finish_reason
 
     @property

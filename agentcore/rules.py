@@ -419,3 +419,98 @@ class Rule(Requirement):
         ),
         "strands-agents@1.62.0",
     )
+    OVERRIDE_SETTINGS_MERGED = (
+        "override.settings-merged",
+        "Model settings merge key by key over the call's own, and over those of the processors before.",
+        "core",
+    )
+    PROCESSOR_ORDER = (
+        "processor.order",
+        (
+            "At each step the processors run in order, each handed what the one before left, and "
+            "prepare_step is the last of them."
+        ),
+        "M1, M6, M70",
+    )
+    PROCESSOR_INPUT_ONCE = (
+        "processor.input-once",
+        (
+            "process_input runs once, before approved calls and step 0: what it leaves are the initial chain "
+            "and the instructions of the run."
+        ),
+        "M2, M61",
+    )
+    PROCESSOR_CALL_REPLACES = (
+        "processor.call-replaces",
+        "The processors of a call replace those of the agent; an empty list is none.",
+        "M81, M99",
+    )
+    PROCESSOR_SYSTEM_RESET = (
+        "processor.system-reset",
+        "At each step the first processor is handed the run's own system messages, whatever others had.",
+        "M60, M63",
+    )
+    PROCESSOR_SYSTEM_REPLACED = (
+        "processor.system-replaced",
+        "System messages that a processor returns as such replace all that there were.",
+        "M31, M40",
+    )
+    PROCESSOR_SYSTEM_ADDED = (
+        "processor.system-added",
+        (
+            "System messages among the messages that a processor returns or adds are added to the system "
+            "messages, but for those that stood among the messages it was handed."
+        ),
+        "M38, M65",
+    )
+    PROCESSOR_OWN_LIST = (
+        "processor.own-list",
+        "A processor may return the message list that it was handed; another one fails the run.",
+        "M39, M47",
+    )
+    PROCESSOR_SAID_ONCE = (
+        "processor.said-once",
+        (
+            "Messages are returned or changed on the list, and system messages likewise; a processor that "
+            "does both fails the run."
+        ),
+        "M48",
+    )
+    PROCESSOR_MODEL_KIND = (
+        "processor.model-kind",
+        "A returned model is an id or can be called as agents call models; another one fails the run.",
+        "M49",
+    )
+    PROCESSOR_ABORT_ENDS = (
+        "processor.abort-ends",
+        (
+            "abort ends the run with a tripwire: no later processor and no model is called, finished steps "
+            "are kept, and on_finish is told."
+        ),
+        "M89",
+    )
+    PROCESSOR_FAILURE_NAMED = (
+        "processor.failure-named",
+        (
+            "What a processor raises fails the run by an error that names the processor and the step; no "
+            "later one is called."
+        ),
+        "M91",
+    )
+    LIST_COMMITTED_ON_RETURN = (
+        "list.committed-on-return",
+        (
+            "What a processor did to its message list holds once it has returned, whatever it returns, and "
+            "is dropped if it raises; the list is closed then."
+        ),
+        "M21",
+    )
+    MESSAGE_IDS_KEPT = (
+        "message.ids-kept",
+        (
+            "A message has the same id for every processor and at every step, whatever else was edited: its "
+            "place in a chain, or who brought it in and when. An equal message is the same message, known as "
+            "often as it was there."
+        ),
+        "core",
+    )

@@ -53,11 +53,13 @@ from agentcore.effects import (
     NeedFinish,
     NeedModel,
     NeedPrepareStep,
+    NeedProcessInput,
     NeedStepFinish,
     NeedStepStart,
     NeedStop,
     NeedTools,
     Outcome,
+    Processed,
     RunResult,
     Settings,
     StepStartEvent,
@@ -66,6 +68,7 @@ from agentcore.effects import (
     ToolsFailed,
     ToolSpec,
     ToolSucceeded,
+    Tripped,
 )
 from agentcore.errors import (
     AgentCoreError,
@@ -75,13 +78,16 @@ from agentcore.errors import (
 )
 from agentcore.hooks import (
     Frozen,
-    PrepareStepArguments,
+    ProcessorEdit,
     StepOverride,
     StepRecord,
     merge_provider_options,
     tool_choice,
 )
 from agentcore.messages import Message
+from agentcore.needs import need_prepare_step, need_process_input
+from agentcore.preparing import CallPreparation, is_identified, merged, with_lasting
+from agentcore.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
 from agentcore.state import Draft, Failed, Interrupted, Run
 from agentcore.step import StepResults, prompt_of, step
 from agentcore.values import JsonObject, JsonValue, Vector, vector
@@ -104,27 +110,37 @@ class _Next(NamedTuple):
     # None: those of the run before.
     model_states: JsonObject | None = None
     answers: JsonObject | None = None
+    settings: Settings | None = None
 
 
 # ---------------------------------------------------------------- the machine
 
 
 def start(settings: Settings, messages: Iterable[Message]) -> Run:
-    """A run of these messages; approved calls in them come before step 0 (rule approval.before-step-0).
+    """A run of these messages, which processors may change before it begins (Settings.process_input).
 
-    Raises InvalidPromptError if there are none, or something else among them: then there is no run yet.
+    Approved calls in them come before step 0 (rule approval.before-step-0). Raises InvalidPromptError if
+    there are no messages, or something else among them: then there is no run yet.
     """
     chains = Chains.start(messages, settings.system)
-    pending = _prepare_step(settings, chains, vector())
-    run = Run(settings=settings, chains=chains, pending=pending, started_with=settings)
+    run = Run(
+        settings=settings,
+        chains=chains,
+        pending=need_process_input(settings, chains),
+        started_with=settings,
+        given=chains.initial,
+    )
+    return run if settings.process_input else _moved(run, _begun(run), run.history, run.outcomes)
+
+
+def _begun(run: Run) -> _Next:
     try:
-        begun = _begun(run, collect_approvals(chains.initial))
+        return _with_approvals(run, collect_approvals(run.chains.initial))
     except AgentCoreError as error:
-        begun = _failed(run, error)
-    return _moved(run, begun, run.history, run.outcomes)
+        return _failed(run, error)
 
 
-def _begun(run: Run, approvals: Approvals) -> _Next:
+def _with_approvals(run: Run, approvals: Approvals) -> _Next:
     runnable = approved_calls(approvals, run.settings)
     if runnable:
         return _need_tools(run, approvals, runnable, run.settings.experimental_context)
@@ -160,29 +176,22 @@ def _as_value(run: Run, outcome: Outcome) -> Outcome:
         return outcome
     if isinstance(run.pending, NeedStop):
         return HookResult(bool(outcome.value))
-    if not isinstance(run.pending, NeedPrepareStep):
-        return HookResult()
     try:
-        return HookResult(_sharing(StepOverride.from_result(outcome.value), run.chains))
+        match run.pending:
+            case NeedPrepareStep(step=step):
+                edit = step.edit(step.arguments(PREPARE_STEP), outcome.value)
+            case NeedProcessInput(call=call):
+                edit = call.edit(call.arguments(PROCESS_INPUT), outcome.value)
+            case _:
+                edit = None
     except AgentCoreError as error:
         return HookFailed(error)
-
-
-def _sharing(override: StepOverride, chains: Chains) -> StepOverride:
-    # What hooks return is kept, and it is mostly the step input with something after it.
-    messages, lasting = override.messages, override.lasting_messages
-    if messages is None and lasting is None:
-        return override
-    return attrs.evolve(
-        override,
-        messages=None if messages is None else chains.sharing(messages),
-        lasting_messages=None if lasting is None else chains.sharing(lasting),
-    )
+    return HookResult() if edit is None else Processed((edit,))
 
 
 def _moved(run: Run, after: _Next, history: Vector[Run], outcomes: Vector[Logged]) -> Run:
     return Run(
-        settings=run.settings,
+        settings=run.settings if after.settings is None else after.settings,
         chains=after.chains,
         steps=after.steps,
         pending=after.pending,
@@ -192,6 +201,7 @@ def _moved(run: Run, after: _Next, history: Vector[Run], outcomes: Vector[Logged
         history=history,
         outcomes=outcomes,
         started_with=run.started_with,
+        given=run.given,
     )
 
 
@@ -201,12 +211,13 @@ def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
         settings=settings,
         chains=chains,
         steps=run.steps,
-        pending=_prepare_step(settings, chains, run.steps),
+        pending=need_prepare_step(settings, chains, run.steps),
         model_states=run.model_states,
         answers=run.answers,
         history=run.history,
         outcomes=run.outcomes.append(logged),
         started_with=run.started_with,
+        given=run.given,
     )
 
 
@@ -228,8 +239,12 @@ def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is
             return _failed(run, RunCancelledError())
         case NeedTools(), ToolOutcomes():
             return _after_outcomes(run, run.pending, outcome)
-        case NeedPrepareStep(), HookResult():
-            return _after_prepare_step(run, StepOverride.from_result(outcome.value))
+        case NeedProcessInput(), (HookResult() | Processed()):
+            return _after_process_input(run, run.pending.call, _edits_of(outcome))
+        case NeedPrepareStep(), (HookResult() | Processed()):
+            return _after_prepare_step(run, _edits_of(outcome))
+        case ((NeedProcessInput() | NeedPrepareStep()), Tripped()):  # processor.abort-ends
+            return _finish(run, outcome.tripwire)
         case NeedStepStart(), HookResult():
             return _at(run, _draft(run).request)
         case NeedModel(), ModelAnswer():
@@ -278,7 +293,26 @@ def _after_answers(run: Run, pending: Interrupted, answers: JsonObject) -> _Next
     return _Next(run.chains, run.steps, pending.run.pending, run.current, answers=run.answers | answers)
 
 
+def _edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
+    edits = outcome.edits if isinstance(outcome, Processed) else ()
+    if not all(map(is_identified, edits)):
+        raise UnexpectedOutcomeError("an edit has other ids than messages")
+    return edits
+
+
 # ---------------------------------------------------------------- before a step
+
+
+def _after_process_input(run: Run, call: CallPreparation, edits: tuple[ProcessorEdit, ...]) -> _Next:
+    """Rule processor.input-once: what the processors leave is what the run begins with."""
+    for edit in edits:
+        call = call.after(edit)
+    if not edits:
+        return _begun(run)
+    settings = attrs.evolve(run.settings, system=_first(call.override.system, call.system))
+    messages, ids = call.identified
+    chains = Chains.start(messages, settings.system, ids)
+    return _begun(attrs.evolve(run, settings=settings, chains=chains))._replace(settings=settings)
 
 
 def _need_tools(
@@ -295,36 +329,20 @@ def _need_tools(
 
 def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> _Next:
     chains = run.chains.appended(approval_messages(approvals, outputs))
-    return _Next(chains, run.steps, _prepare_step(run.settings, chains, run.steps))
+    return _Next(chains, run.steps, need_prepare_step(run.settings, chains, run.steps))
 
 
 def _next_step(run: Run) -> _Next:
-    return _Next(run.chains, run.steps, _prepare_step(run.settings, run.chains, run.steps))
-
-
-def _prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord]) -> NeedPrepareStep:
-    arguments = PrepareStepArguments(
-        model=settings.model,
-        steps=steps,
-        step_number=len(steps),
-        messages=chains.step_input,
-        initial_messages=chains.initial,
-        response_messages=chains.response,
-        # Of the call, not of the step before (Difference.CONTEXT_LASTS_ITS_STEP).
-        experimental_context=Frozen(settings.experimental_context),
-    )
-    return NeedPrepareStep(arguments)
+    return _Next(run.chains, run.steps, need_prepare_step(run.settings, run.chains, run.steps))
 
 
 # ---------------------------------------------------------------- the model's call
 
 
-def _after_prepare_step(run: Run, override: StepOverride) -> _Next:
+def _after_prepare_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> _Next:
     settings = run.settings
-    chains = run.chains
-    if override.lasting_messages is not None:
-        chains = chains.with_lasting(override.lasting_messages)
-    chains = chains.with_override(override.messages)
+    override = merged(edits)
+    chains = with_lasting(run.chains, edits).with_override(override.messages)
     active = _first(override.active_tools, settings.active_tools)
     request = NeedModel(
         model=settings.model if override.model is None else override.model,
@@ -333,10 +351,12 @@ def _after_prepare_step(run: Run, override: StepOverride) -> _Next:
         tool_choice=_choice(settings, override),
         provider_options=merge_provider_options(settings.provider_options, override.provider_options),
         response_format=override.response_format,
+        model_settings=override.model_settings,
     )
     draft = Draft(
         step_input=run.chains.step_input,
         override=override,
+        edits=edits,
         request=request,
         active_tools=active,
         experimental_context=Frozen(_first(override.experimental_context, settings.experimental_context)),
@@ -392,6 +412,7 @@ def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
     draft = Draft(
         step_input=draft.step_input,
         override=draft.override,
+        edits=draft.edits,
         request=draft.request,
         active_tools=draft.active_tools,
         experimental_context=Frozen(draft.experimental_context),
@@ -474,6 +495,7 @@ def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains
         messages=chains.response,
         finish_reason=draft.finish_reason,
         override=draft.override,
+        edits=draft.edits,
         experimental_context=Frozen(draft.experimental_context),
         usage=answer.usage,
         response_model=answer.model_id,
@@ -492,5 +514,6 @@ def _after_stop(run: Run, *, stop: bool) -> _Next:
     return _next_step(run)
 
 
-def _finish(run: Run) -> _Next:
-    return _at(run, NeedFinish(RunResult(steps=run.steps, messages=run.chains.response)))
+def _finish(run: Run, tripwire: Tripwire | None = None) -> _Next:
+    result = RunResult(steps=run.steps, messages=run.chains.response, tripwire=tripwire)
+    return _at(run, NeedFinish(result))

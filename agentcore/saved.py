@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar, cast, get_args
+from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 
 import attrs
 from cattrs import BaseValidationError
@@ -25,6 +25,7 @@ from agentcore.codec import (
     kind_of,
     located,
     read_flag,
+    read_items,
     read_json,
     read_object,
     read_text,
@@ -34,12 +35,14 @@ from agentcore.codec import (
     same,
 )
 from agentcore.content import ContentPart, ToolCall
-from agentcore.effects import Forked, HookResult, Logged, Settings, ToolFailed, ToolSpec, ToolSucceeded
+from agentcore.effects import Forked, Logged, Processed, Settings, ToolFailed, ToolSpec, ToolSucceeded
 from agentcore.errors import AgentCoreError, SavedError, SavedRunError, WireError
 from agentcore.history import replayed
-from agentcore.hooks import StepOverride
+from agentcore.hooks import ProcessorEdit, StepOverride
+from agentcore.identity import numbered
 from agentcore.interrupts import Interrupt, Source
 from agentcore.messages import Message, SystemMessage
+from agentcore.processors import Tripwire
 from agentcore.prompt import SystemPrompt
 from agentcore.run import start
 from agentcore.state import Run
@@ -49,7 +52,7 @@ from agentcore.wire import message_to_wire, messages_from_wire, read_output, wri
 
 __all__ = ["VERSION", "from_json", "outcome_from_json", "outcome_to_json", "to_json"]
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 _T = TypeVar("_T")
 _READERS: Final[dict[type, Read]] = {}
@@ -70,7 +73,7 @@ def to_json(run: Run) -> JsonObject:
         {
             "version": VERSION,
             "settings": _write(run.started_with),
-            "initial": _written(run.chains.initial),
+            "initial": _written(run.given),
             "others": tuple(map(message_to_wire, book.others)),
             "outcomes": outcomes,
             "response": _written(run.chains.response),
@@ -158,7 +161,7 @@ class _Book:
     def __init__(self, run: Run, others: Iterable[Message] = ()) -> None:
         self.others: list[Message] = list(others)
         self.chains: dict[str, Sequence[Message]] = {
-            "initial": run.chains.initial,
+            "initial": run.given,
             "response": run.chains.response,
             "others": self.others,
         }
@@ -169,15 +172,19 @@ class _Book:
 
     def written(self, logged: Logged) -> JsonObject:
         held = _held(logged)
-        if held is None:
+        if not held:
             return outcome_to_json(logged)
-        bare = _holding(held, dict.fromkeys(_message_fields(held)))
-        references = {
-            _CAMEL[name]: tuple(self._segments(getattr(held, name)))
-            for name in _message_fields(held)
-            if getattr(held, name) is not None
-        }
-        return immutabledict({**outcome_to_json(bare), "places": immutabledict(references)})
+        bare = _holding(logged, [dict.fromkeys(_message_fields(one)) for one in held])
+        return immutabledict({**outcome_to_json(bare), "places": tuple(map(self._places_of, held))})
+
+    def _places_of(self, held: _Holder) -> JsonObject:
+        return immutabledict(
+            {
+                _CAMEL[name]: tuple(self._segments(getattr(held, name)))
+                for name in _message_fields(held)
+                if getattr(held, name) is not None
+            }
+        )
 
     def _segments(self, messages: Iterable[Message]) -> Iterator[JsonValue]:
         """Runs of messages that follow each other where they are found: chain, first index, count."""
@@ -210,40 +217,58 @@ class _Book:
         if not isinstance(entry, Mapping) or "places" not in entry:
             return _read_outcome(entry)
         logged = _read_outcome({name: field for name, field in entry.items() if name != "places"})
-        held = _held(logged)
-        references = read_object(entry["places"])
-        if held is None or not references.keys() <= {_CAMEL[name] for name in _message_fields(held)}:
+        held, places = _held(logged), _read_places(entry["places"])
+        if len(held) != len(places):
             raise WireError("$.places", "this holds no such messages")
         chains = self.chains | {"response": run.chains.response}
-        found = {
-            name: vector(_found(references[_CAMEL[name]], chains))
-            for name in _message_fields(held)
-            if _CAMEL[name] in references
-        }
-        return _holding(held, found)
+        found = [_read_held(one, references, chains) for one, references in zip(held, places, strict=True)]
+        return _holding(logged, found)
 
 
 _CAMEL: Final = {"messages": "messages", "lasting_messages": "lastingMessages"}
 
 
-def _held(logged: Logged) -> StepOverride | Forked | None:
-    """What holds messages in an outcome, if anything does."""
+_Holder: TypeAlias = StepOverride | Forked
+
+
+def _held(logged: Logged) -> tuple[_Holder, ...]:
+    """What holds messages in an outcome."""
     if isinstance(logged, Forked):
-        return logged
-    value = logged.value if isinstance(logged, HookResult) else None
-    return value if isinstance(value, StepOverride) else None
+        return (logged,)
+    return tuple(edit.override for edit in logged.edits) if isinstance(logged, Processed) else ()
 
 
-def _holding(held: StepOverride | Forked, messages: Mapping[str, Vector[Message] | None]) -> Logged:
+def _holding(logged: Logged, messages: Iterable[Mapping[str, Vector[Message] | None]]) -> Logged:
     """The outcome with such messages in what holds them."""
-    fields: Any = messages  # mypy takes every field of a class to be among them
-    if isinstance(held, Forked):
-        return attrs.evolve(held, **fields)
-    return HookResult(attrs.evolve(held, **fields))
+    held = [_with(one, fields) for one, fields in zip(_held(logged), messages, strict=True)]
+    if not isinstance(logged, Processed):
+        return cast("Forked", held[0])
+    edits = zip(logged.edits, held, strict=True)
+    return Processed(attrs.evolve(edit, override=cast("StepOverride", one)) for edit, one in edits)
 
 
-def _message_fields(held: StepOverride | Forked) -> tuple[str, ...]:
+def _with(held: _Holder, fields: Any) -> _Holder:
+    return attrs.evolve(held, **fields)
+
+
+def _message_fields(held: _Holder) -> tuple[str, ...]:
     return ("messages",) if isinstance(held, Forked) else ("messages", "lasting_messages")
+
+
+def _read_places(value: object) -> tuple[JsonObject, ...]:
+    try:
+        return cast("tuple[JsonObject, ...]", _read_objects(value, None))
+    except WireError as error:
+        raise located(error, "$.places") from None
+
+
+def _read_held(
+    held: _Holder, references: JsonObject, chains: Mapping[str, Sequence[Message]]
+) -> Mapping[str, Vector[Message]]:
+    names = {_CAMEL[name]: name for name in _message_fields(held)}
+    if not references.keys() <= names.keys():
+        raise WireError("$.places", "this holds no such messages")
+    return {names[name]: vector(_found(segments, chains)) for name, segments in references.items()}
 
 
 def _found(segments: object, chains: Mapping[str, Sequence[Message]]) -> Iterator[Message]:
@@ -296,18 +321,10 @@ def _read_error(value: object, _: object) -> Exception:
 def _write_result(value: object) -> JsonValue:
     if isinstance(value, bool):
         return value
-    if isinstance(value, StepOverride):
-        return _write(value)
     reason = (
         f"{type(value).__name__} has no JSON form here; a run's own outcomes have the result as it took it"
     )
     raise SavedRunError("$.value", reason)
-
-
-def _read_result(value: object, _: object) -> object:
-    if isinstance(value, bool):
-        return value
-    return _READERS[StepOverride](read_object(value), StepOverride)
 
 
 def _read_count(value: object, _: object) -> int:
@@ -343,6 +360,31 @@ def _write_each(values: Iterable[Any]) -> JsonValue:
     return tuple(map(_write, values))
 
 
+def _write_ids(values: Iterable[str]) -> JsonValue:
+    """Ids as runs of consecutive numbers under one name: name, first number, count."""
+    runs: list[tuple[str, int, int]] = []
+    for each in values:
+        name, _, number = each.rpartition("-")
+        last, first, length = runs[-1] if runs else (None, 0, 0)
+        if last == name and int(number) == first + length:
+            runs[-1] = (name, first, length + 1)
+        else:
+            runs.append((name, int(number), 1))
+    return tuple(runs)
+
+
+def _read_ids(value: object, _: object) -> Vector[str]:
+    return vector(each for run in _read_runs(value, None) for each in run)
+
+
+def _read_run(value: object, _: object) -> Iterable[str]:
+    match read_items(value):
+        case (str(name), int(first), int(length)):
+            return numbered(name, length, first)
+        case _:
+            raise WireError("$", "use [name, first number, count]")
+
+
 def _reads(cls: type) -> Read:
     return lambda value, _: _READERS[cls](read_object(value), cls)
 
@@ -355,12 +397,14 @@ _read_part: Final = reads_tagged(get_args(ContentPart), "type", _READERS)
 _read_ran: Final = reads_one_of({"succeeded": ToolSucceeded, "failed": ToolFailed}, "type", _READERS)
 _read_texts: Final = reads_each(read_text)
 _SOURCES: Final = get_args(Source)
+_read_runs: Final = reads_each(_read_run)
+_read_objects: Final = reads_each(read_object)
 
 _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "str": (read_text, same),
     "bool": (read_flag, same),
     "int": (_read_count, same),
-    "object": (_read_result, _write_result),
+    "object": (read_flag, _write_result),
     "bool | Literal['ask']": (_read_need, same),
     "JsonValue": (read_json, same),
     "JsonObject": (read_object, same),
@@ -368,6 +412,7 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "frozenset[str]": (_read_texts, lambda values: tuple(sorted(values))),
     "Source": (_read_source, same),
     "SystemPrompt": (_read_system, _write_system),
+    "Vector[str]": (_read_ids, _write_ids),
     "Vector[Message]": (lambda value, _: messages_from_wire(value), _written),
     "Vector[ToolSpec]": (reads_each(_reads(ToolSpec)), _write_each),
     "Vector[ContentPart]": (reads_each(_read_part), _write_each),
@@ -377,6 +422,9 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "tuple[Interrupt, ...]": (reads_each(_reads(Interrupt)), _write_each),
     "Usage": (_reads(Usage), _write),
     "Settings": (_reads(Settings), _write),
+    "StepOverride": (_reads(StepOverride), _write),
+    "tuple[ProcessorEdit, ...]": (reads_each(_reads(ProcessorEdit)), _write_each),
+    "Tripwire": (_reads(Tripwire), _write),
     "Exception": (_read_error, _write_error),
 }
 
@@ -392,7 +440,7 @@ _TAGGED: Final[dict[Any, str]] = {
     ToolSucceeded: "succeeded",
     ToolFailed: "failed",
 }
-_UNTAGGED: Final = (Settings, ToolSpec, StepOverride, Interrupt, Usage)
+_UNTAGGED: Final = (Settings, ToolSpec, ProcessorEdit, StepOverride, Interrupt, Tripwire, Usage)
 _CODEC: Final = Codec(_FIELDS)
 _READERS.update((cls, _CODEC.reader(cls)) for cls in (*_TAGGED, *_UNTAGGED))
 _WRITERS: Final = {cls: _CODEC.writer(cls, "type", name) for cls, name in _TAGGED.items()} | {

@@ -10,7 +10,7 @@ from attrs import field
 from agentcore.chains import Chains
 from agentcore.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall
 from agentcore.effects import Logged, ModelAnswer, Need, NeedModel, Settings
-from agentcore.hooks import StepOverride, StepRecord, context, total_usage
+from agentcore.hooks import ProcessorEdit, StepOverride, StepRecord, context, total_usage
 from agentcore.interrupts import Interrupt
 from agentcore.messages import Message
 from agentcore.usage import Usage
@@ -28,6 +28,7 @@ class Draft:
 
     step_input: Vector[Message]
     override: StepOverride
+    edits: tuple[ProcessorEdit, ...] = ()
     request: NeedModel
     active_tools: tuple[str, ...] | None
     experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
@@ -45,8 +46,9 @@ class Run:
     """A run at one moment: its chains, its finished steps, and what it needs next.
 
     Two runs are equal if they go on alike, wherever they came from: `history` holds the runs that this one
-    was when a step was about to be prepared or had just finished, `outcomes` all that it was given, and
-    `started_with` the settings of its start, which a fork may have replaced.
+    was when a step was about to be prepared or had just finished, `outcomes` all that came of its needs,
+    `started_with` the settings of its start, which its processors or a fork may have replaced, and `given`
+    the messages of its start.
 
     `model_states` are what models said that they are to be given again, by their ids, and `answers` what was
     answered to questions (`Interrupt`), by theirs.
@@ -63,6 +65,7 @@ class Run:
     history: Vector[Run] = field(factory=vector, eq=False, repr=False)
     outcomes: Vector[Logged] = field(factory=vector, eq=False, repr=False)
     started_with: Settings = field(eq=False, repr=False)
+    given: Vector[Message] = field(eq=False, repr=False)
 
     @property
     def step_number(self) -> int:

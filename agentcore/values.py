@@ -67,6 +67,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 _NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _MANY_DIGITS: Final = 300
 _POSITIONAL_FIELDS: Final = 2
+_LONG: Final = 16
 _EMPTY: Final[Any] = python_pvector()  # type: ignore[no-untyped-call] # as below
 
 
@@ -490,6 +491,10 @@ def _no_write(self: object, name: str, _value: object = None) -> None:
 
 def _return_instead(self: object, name: str) -> str:
     kind = type(self).__name__
+    # A class whose values nobody makes anew says itself what to do.
+    own = getattr(self, "_instead", None)
+    if own is not None:
+        return str(own(name))
     return f"{kind} values do not change; return a new one, made by attrs.evolve(value, {name}=...)"
 
 
@@ -508,11 +513,29 @@ def _rebuild(cls: type[_T], values: dict[str, object]) -> _T:
     return cls(**pure)
 
 
+def _repr(self: Any, /) -> str:
+    # Without a bound, a run's text grows with the square of its steps, each of which holds all messages; and
+    # Python itself asks for texts of results: asyncio.run does, of Python 3.11 at its end.
+    shown = (
+        f"{each.name}={_in_brief(getattr(self, each.name), each.repr)}"
+        for each in attrs.fields(type(self))
+        if each.repr
+    )
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _in_brief(value: object, own: Callable[[Any], str] | bool) -> str:
+    if isinstance(value, (PythonPVector, tuple)) and len(value) > _LONG:
+        return f"<{len(value)} items>"
+    return own(value) if callable(own) else repr(value)
+
+
 def sealed(cls: type[_T]) -> type[_T]:
     """Make an `attrs.frozen` class a proper value; for classes whose converters mypy is to see.
 
     It cannot be subclassed, a write raises `ImmutableWriteError`, a copy is the value itself, and pickling
-    goes through the constructor. Past two fields they are keyword-only, or this raises TypeError.
+    goes through the constructor. Its `repr` has the length of a long vector in its place. Past two fields
+    they are keyword-only, or this raises TypeError.
     """
     positional = [
         a.name for a in attrs.fields(cast("type[attrs.AttrsInstance]", cls)) if a.init and not a.kw_only
@@ -526,6 +549,7 @@ def sealed(cls: type[_T]) -> type[_T]:
         "__copy__": _itself,
         "__deepcopy__": _itself,
         "__reduce__": _reduce,
+        "__repr__": _repr,
     }
     for name, method in methods.items():
         setattr(cls, name, method)

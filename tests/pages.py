@@ -27,8 +27,8 @@ _RULES: Final = """\
 # Requirements by name
 
 Each has the same name in code, in vectors and in the chapter that states it. The source is a measured claim
-about `ai@6.0.134` (C.., X..) or Strands Agents (S..), the package itself, or the core. What profiles decide
-is on the pages of their families: {}.
+about `ai@6.0.134` (C.., X..), `@mastra/core` (M.., aliasing) or Strands Agents (S..), the package itself,
+or the core. What profiles decide is on the pages of their families: {}.
 
 | requirement | statement | source | chapter |
 |---|---|---|---|

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import attrs
@@ -32,17 +32,19 @@ from agentcore.effects import (
     NeedApprovals,
     NeedModel,
     NeedPrepareStep,
+    NeedProcessInput,
     NeedStop,
     NeedTools,
     Outcome,
+    Processed,
     Settings,
     ToolFailed,
     ToolOutcomes,
     ToolsFailed,
     ToolSpec,
     ToolSucceeded,
+    Tripped,
 )
-from agentcore.hooks import PrepareStepArguments
 from agentcore.interrupts import Interrupt
 from agentcore.messages import (
     AssistantMessage,
@@ -57,6 +59,8 @@ from agentcore.messages import (
     ToolMessage,
     UserMessage,
 )
+from agentcore.preparing import StepPreparation
+from agentcore.processors import TripwireError, ended
 from agentcore.run import give, start
 from agentcore.state import Failed, Interrupted, Run
 from agentcore.usage import Usage
@@ -98,10 +102,11 @@ SETTINGS: Final[dict[str, Settings]] = {
         max_steps=3,
     ),
     "toolless": Settings(model="m", system=SystemMessage("s")),
+    "processed": Settings(model="m", system="s", tools=[ToolSpec("t")], process_input=True),
 }
 
 
-def hooked(name: str, shown: PrepareStepArguments) -> object:
+def hooked(name: str, shown: StepPreparation) -> object:
     """What a prepare_step of that name returns."""
     messages = list(shown.messages)
     results: dict[str, object] = {
@@ -131,6 +136,42 @@ def hooked(name: str, shown: PrepareStepArguments) -> object:
     return results[name]
 
 
+# Processors by name, for steps that have several.
+
+
+def listing(arguments: Any) -> None:
+    """Changes its list in all ways."""
+    listed = arguments.message_list
+    listed.add([{"role": "user", "content": "noted"}, SystemMessage("noted")])
+    listed.replace(listed.ids[0], REMINDER)
+    listed.remove_by_ids(listed.ids[1:2])
+
+
+def keeping(arguments: Any) -> object:
+    """Keeps what it did to its list for good."""
+    arguments.message_list.add(REMINDER)
+    return {"lasting_messages": arguments.message_list, "messages": [SUMMARY]}
+
+
+TURNS: Final[dict[str, Callable[[Any], object]]] = {
+    "listing": listing,
+    "keeping": keeping,
+    "trimming": lambda arguments: arguments.messages[-1:] or None,
+    "stating": lambda arguments: [*arguments.messages, SystemMessage("stated")],
+    "setting": lambda _: {"model_settings": {"temperature": 0}, "provider_options": {"p": {"b": 1}}},
+}
+
+
+def processed(so_far: Any, names: Iterable[str]) -> Outcome:
+    """What comes of processors of these names, of which "trip" is one as well."""
+    for name in names:
+        arguments = so_far.arguments(name)
+        if name == "trip":
+            return Tripped(ended(arguments, TripwireError("enough", metadata={"of": name})))  # type: ignore[arg-type]
+        so_far = so_far.after(so_far.edit(arguments, TURNS[name](arguments)))
+    return Processed(so_far.edits)
+
+
 HOOKS: Final = st.sampled_from(
     [
         "nothing",
@@ -146,8 +187,14 @@ HOOKS: Final = st.sampled_from(
         "options",
         "format",
         "context",
+        "listing keeping",
+        "keeping listing stating",
+        "setting trimming setting",
+        "stating trip",
     ]
 )
+# Of input: processors that change messages and system messages.
+INPUTS: Final = st.sampled_from(["", "listing", "stating listing", "trimming", "trip"])
 
 parts: Final[st.SearchStrategy[ContentPart]] = st.one_of(
     st.builds(call, st.sampled_from(["c", "d"]), st.sampled_from(["t", "x", "asks", "yes", "m"])),
@@ -179,13 +226,14 @@ class Play:
     messages: list[Message] = attrs.field(factory=lambda: [USER])
     script: list[list[ContentPart]] = attrs.field(factory=list)
     hooks: list[str] = attrs.field(factory=list)
+    input: str = ""
     ends: int | None = None
     cancelled: bool = False
     # The needs at which somebody asks first, and whether tools finish one by one.
     asks: frozenset[int] = frozenset()
     partly: bool = False
 
-    def outcome(self, run: Run, count: int) -> Outcome:
+    def outcome(self, run: Run, count: int) -> Outcome:  # noqa: C901 - a table of needs
         """The answer to what the run needs, which is its `count`-th need."""
         wanted = run.pending
         if isinstance(wanted, Interrupted):
@@ -197,7 +245,11 @@ class Play:
         match wanted:
             case NeedPrepareStep():
                 name = self.hooks[run.step_number] if run.step_number < len(self.hooks) else "nothing"
-                return HookResult(hooked(name, wanted.arguments))
+                if not {*TURNS, "trip"}.isdisjoint(name.split()):
+                    return processed(wanted.step, name.split())
+                return HookResult(hooked(name, wanted.step))
+            case NeedProcessInput():
+                return processed(wanted.call, self.input.split())
             case NeedModel():
                 return self._answer(run.step_number)
             case NeedTools():
@@ -248,6 +300,7 @@ plays: Final = st.builds(
     settings=st.sampled_from(list(SETTINGS.values())),
     messages=st.sampled_from([*HISTORIES.values()]),
     script=st.lists(contents, max_size=4),
+    input=INPUTS,
     hooks=st.lists(HOOKS, max_size=4) | st.lists(HOOKS | st.just("wrong"), max_size=4),
     ends=st.none() | st.integers(0, 25),
     cancelled=st.booleans(),

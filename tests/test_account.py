@@ -45,7 +45,7 @@ def of(*results: Any, settings: Settings = SETTINGS, messages: Any = (USER,)) ->
 
     def hook(wanted: Any) -> Any:
         result = left.pop(0) if left else None
-        return returns(result(list(wanted.arguments.messages)) if callable(result) else result)(wanted)
+        return returns(result(list(wanted.step.messages)) if callable(result) else result)(wanted)
 
     run, _ = drive([*SCRIPT, [GeneratedText("end")]], {NeedPrepareStep: hook}, settings, messages)
     assert len(run.steps) == 4
@@ -294,8 +294,9 @@ def test_a_prefix_is_broken_exactly_where_the_prompts_differ(play: Play) -> None
         else:
             assert told.broken_by.position == shared < len(before)
             assert list(told.prompt)[shared : shared + 1] != list(before)[shared : shared + 1]
-            assert told.broken_by.hook == "prepare_step"
             assert told.broken_by.step_number in (number - 1, number)
+            edits = run.steps[told.broken_by.step_number].edits
+            assert told.broken_by.hook in [edit.processor_id for edit in edits]
 
 
 def test_an_account_needs_all_the_steps_before() -> None:

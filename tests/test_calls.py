@@ -290,7 +290,7 @@ def test_approved_calls_run_before_step_0_and_their_message_begins_the_response_
             ToolResultPart("d", "t", output=ExecutionDeniedOutput("no")),
         ]
     )
-    assert needs[1].arguments.messages == vector([*history, first])
+    assert needs[1].step.messages == vector([*history, first])
     assert run.steps[0].messages == vector([first, AssistantMessage([TextPart("b")])])
     assert of(NeedModel, needs)[0].prompt[-1] == first
 

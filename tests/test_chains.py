@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,4 +120,6 @@ def test_a_response_chain_takes_no_user_or_system_message(message: Message) -> N
 def test_a_step_input_that_is_not_both_chains_is_refused() -> None:
     chains = Chains.start([USER])
     with pytest.raises(ValueError, match="initial chain followed by the response chain"):
-        Chains(initial=chains.initial, response=chains.initial, step_input=vector(), folded=chains.folded)
+        attrs.evolve(chains, response=chains.initial, step_input=vector())
+    with pytest.raises(ValueError, match="each message of the step input has one id"):
+        attrs.evolve(chains, ids=vector())

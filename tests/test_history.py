@@ -125,9 +125,9 @@ def test_a_fork_may_be_built_on_other_messages_and_its_chains_stay_complete() ->
     other = fork(run, 1, messages=[SUMMARY])
     assert list(other.chains.step_input) == [SUMMARY]
     assert isinstance(other.pending, NeedPrepareStep)
-    assert list(other.pending.arguments.messages) == [SUMMARY]
-    assert list(other.pending.arguments.initial_messages) == [USER]
-    assert other.pending.arguments.response_messages == run.steps[0].messages
+    assert list(other.pending.step.messages) == [SUMMARY]
+    assert list(other.pending.step.initial_messages) == [USER]
+    assert other.pending.step.response_messages == run.steps[0].messages
     ended = plain(other)
     assert ended.chains.response == run.chains.response
     assert list(ended.steps[1].prompt) == [SUMMARY]
@@ -254,7 +254,7 @@ def test_lasting_messages_are_what_later_steps_are_built_on() -> None:
     script = [[call("a")], [call("b")], [call("c")], []]
     run, needs = drive(script, {NeedPrepareStep: returns(None, {"lasting_messages": [SUMMARY]})})
     responses = run.chains.response
-    shown = [wanted.arguments for wanted in of(NeedPrepareStep, needs)]
+    shown = [wanted.step for wanted in of(NeedPrepareStep, needs)]
     assert [list(one.messages) for one in shown] == [
         [USER],
         [USER, *responses[:2]],
@@ -292,16 +292,20 @@ def test_instructions_of_the_run_go_before_lasting_messages() -> None:
 
 @given(plays)
 def test_chains_stay_complete_and_their_prompt_state_is_that_of_the_step_input(play: Play) -> None:
-    for run in played(play):
+    runs = played(play)
+    begun = next((run.chains.initial for run in runs if run.outcomes), runs[0].chains.initial)
+    for run in runs:
         chains = run.chains
-        assert list(chains.initial) == play.messages
+        assert list(run.given) == play.messages
+        assert chains.initial is (begun if run.outcomes else run.given)
+        assert len(chains.ids) == len({*chains.ids}) == len(chains.step_input)
         base = chains.initial if chains.lasting is None else chains.lasting
         assert list(chains.step_input) == [*base, *list(chains.response)[chains.since :]]
         assert chains.folded == fold(PromptState.start(run.settings.system), chains.step_input)
         for record in run.steps:
             assert record.messages == chains.response[: len(record.messages)]
             assert record.new_messages == chains.response[record.response_start : len(record.messages)]
-            assert list(record.initial_messages) == play.messages
+            assert record.initial_messages is begun
 
 
 def test_lasting_messages_that_begin_with_the_step_input_share_its_structure() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, cast
 
+import attrs
 import pytest
 from hypothesis import given
 from immutabledict import immutabledict
@@ -10,7 +11,8 @@ from immutabledict import immutabledict
 import strategies
 from agentcore.differences import Difference
 from agentcore.errors import InvalidOverrideError, InvalidPromptError
-from agentcore.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, system_prompt, tool_choice
+from agentcore.forms import system_prompt
+from agentcore.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, tool_choice
 from agentcore.messages import AssistantMessage, SystemMessage, UserMessage
 from agentcore.rules import Rule
 from agentcore.values import JsonObject, canonical_json, freeze, thaw, vector
@@ -58,11 +60,13 @@ def test_the_seven_fields_are_frozen_and_kept() -> None:
         ({"temperature": 0}, "$.temperature"),
         ({"model": 1}, "$.model"),
         ({"system": 1}, "$.system"),
-        ({"system": [UserMessage("u")]}, "$.system"),
+        ({"system": [UserMessage("u")]}, "$.system[0]"),
         ({"messages": "text"}, "$.messages"),
         ({"messages": 1}, "$.messages"),
         ({"messages": {}}, "$.messages"),
-        ({"messages": [UserMessage("u"), {"role": "user"}]}, "$.messages[1]"),
+        ({"messages": [UserMessage("u"), {"role": "user"}]}, "$.messages[1].content"),
+        ({"model_settings": 1}, "$.model_settings"),
+        ({"model_settings": {"k": {1}}}, "$.model_settings.k"),
         ({"active_tools": "t"}, "$.active_tools"),
         ({"active_tools": 1}, "$.active_tools"),
         ({"active_tools": [1]}, "$.active_tools"),
@@ -172,9 +176,11 @@ def test_merging_is_its_recursive_definition(base: dict[str, Any], override: dic
     assert freeze(base) == frozen_base
 
 
-def test_an_override_has_exactly_seven_fields_and_two_of_our_own() -> None:
-    fields = [*SEVEN, "lasting_messages", "response_format"]
-    assert [name for name in dir(NO_OVERRIDE) if not name.startswith("_")] == sorted([*fields, "from_result"])
+def test_an_override_has_exactly_seven_fields_and_three_of_our_own() -> None:
+    assert [each.name for each in attrs.fields(StepOverride)] == [
+        *("model", "system", "messages", "active_tools", "tool_choice", "provider_options"),
+        *("experimental_context", "lasting_messages", "response_format", "model_settings"),
+    ]
 
 
 @pytest.mark.parametrize("value", [{}, {"type": "xml"}, "json", {"type": "json", "schema": {1}}])

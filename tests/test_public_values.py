@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
+from types import BuiltinFunctionType
 from typing import Any, Final, get_args
 
 import attrs
@@ -14,6 +15,7 @@ from immutabledict import immutabledict
 from pyrsistent._pvector import PythonPVector
 
 from agentcore.effects import HookResult, Settings
+from agentcore.message_list import MessageList
 from agentcore.messages import (
     Message,
     TextOutput,
@@ -62,6 +64,10 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "ToolPart": lambda: RESULT,
     "Message": lambda: UserMessage([TextPart("x")]),
     "ToolMessage": lambda: ToolMessage([RESULT]),
+    "MessageList": lambda: MessageList(vector(), vector, vector(), ("p", 0)),
+    "MutationKind": lambda: "add",
+    "ProcessInput": lambda: print,
+    "ProcessInputStep": lambda: print,
 }
 
 # Fields that take less than their annotation says, by name.
@@ -117,6 +123,8 @@ def make(name: str) -> Any:
 # ---------------------------------------------------------------- the tests
 
 PLAIN: Final = (str, int, float, bool, type(None), bytes, Enum)
+# What values hold that is no value: functions, and the list that one call of a processor is handed.
+HANDED: Final = (BuiltinFunctionType, MessageList)
 
 
 def mutable_parts(value: Any, path: str = "$") -> Iterator[str]:
@@ -134,7 +142,7 @@ def mutable_parts(value: Any, path: str = "$") -> Iterator[str]:
             yield from mutable_parts(key, f"{path} key {key!r}")
             yield from mutable_parts(item, f"{path}.{key}")
     # An exception is carried as it was raised: the caller's, and nothing in the core looks into it.
-    elif not isinstance(value, (*PLAIN, Exception)):
+    elif not isinstance(value, (*PLAIN, *HANDED, Exception)):
         yield path
 
 

@@ -89,9 +89,9 @@ def test_a_run_grows_by_what_each_step_made_of_its_content() -> None:
     ]
     assert run.chains.response == vector(made)
     assert [list(w.prompt) for w in of(NeedModel, needs)] == [[USER], [USER, *made[:2]]]
-    assert [list(w.arguments.messages) for w in of(NeedPrepareStep, needs)] == [[USER], [USER, *made[:2]]]
-    assert [w.arguments.step_number for w in of(NeedPrepareStep, needs)] == [0, 1]
-    assert [len(w.arguments.steps) for w in of(NeedPrepareStep, needs)] == [0, 1]
+    assert [list(w.step.messages) for w in of(NeedPrepareStep, needs)] == [[USER], [USER, *made[:2]]]
+    assert [w.step.step_number for w in of(NeedPrepareStep, needs)] == [0, 1]
+    assert [len(w.step.steps) for w in of(NeedPrepareStep, needs)] == [0, 1]
 
 
 @states(Difference.REPORT_IS_THE_LOOPS_OWN, Difference.STEPS_ARE_VALUES)
@@ -238,7 +238,7 @@ def test_every_overridden_field_is_gone_at_the_next_step() -> None:
     assert [event.system for event in events] == ["S", "s"]
     assert [event.active_tools for event in events] == [("t",), None]
     assert of(NeedTools, needs)[0].experimental_context == "yours"
-    assert [w.arguments.experimental_context for w in of(NeedPrepareStep, needs)] == ["mine", "mine"]
+    assert [w.step.experimental_context for w in of(NeedPrepareStep, needs)] == ["mine", "mine"]
     assert [(r.model, r.experimental_context) for r in run.steps] == [("other", "yours"), ("m", "mine")]
     assert [record.override.model for record in run.steps] == ["other", None]
 
@@ -379,7 +379,7 @@ def test_the_context_is_walked_once_however_many_steps_there_are(monkeypatch: py
     run, needs = drive(script, {NeedApprovals: lambda _: ApprovalsNeeded(next(answers))}, settings=settings)
     assert [value for value in walked if value is context] == [context]
     shown = [wanted.experimental_context for wanted in of(NeedTools, needs) + of(NeedApprovals, needs)]
-    shown += [wanted.arguments.experimental_context for wanted in of(NeedPrepareStep, needs)]
+    shown += [wanted.step.experimental_context for wanted in of(NeedPrepareStep, needs)]
     shown += [wanted.event.experimental_context for wanted in of(NeedStepStart, needs)]
     shown += [record.experimental_context for record in run.steps]
     assert len(shown) == 9

@@ -22,18 +22,21 @@ from agentcore.effects import (
     ModelFailed,
     NeedModel,
     NeedPrepareStep,
+    Processed,
     Settings,
     ToolFailed,
     ToolOutcomes,
     ToolsFailed,
     ToolSpec,
     ToolSucceeded,
+    Tripped,
 )
 from agentcore.errors import InvalidOverrideError, SavedError, SavedRunError, UnknownStepError
 from agentcore.history import before, fork
-from agentcore.hooks import StepOverride
+from agentcore.hooks import ProcessorEdit, StepOverride
 from agentcore.interrupts import Interrupt
 from agentcore.messages import ContentOutput, SystemMessage, TextPart, UserMessage
+from agentcore.processors import Tripwire
 from agentcore.rules import Rule
 from agentcore.run import start
 from agentcore.saved import VERSION, from_json, outcome_from_json, outcome_to_json, to_json
@@ -130,7 +133,7 @@ def test_a_saved_run_is_as_large_as_its_messages_and_outcomes_whatever_hooks_pas
 
 def test_what_is_saved_can_be_read_by_others() -> None:
     saved = thaw(to_json(played(Play(script=[[call()]]))[-1]))
-    assert saved["version"] == VERSION == 1
+    assert saved["version"] == VERSION
     assert saved["initial"] == [{"role": "user", "content": [{"type": "text", "text": "u"}]}]
     assert [message["role"] for message in saved["response"]] == ["assistant", "tool", "assistant"]
     assert saved["pending"] == "Done"
@@ -148,19 +151,30 @@ def test_what_is_saved_can_be_read_by_others() -> None:
 OUTCOMES: list[Logged] = [
     HookResult(),
     HookResult(value=True),
-    HookResult(
-        StepOverride(
-            model="n",
-            system=[SystemMessage("s")],
-            messages=[USER],
-            active_tools=["t"],
-            tool_choice="none",
-            provider_options={"p": {"a": 1.5}},
-            experimental_context=[None],
-            lasting_messages=[],
-            response_format={"type": "json", "name": "n"},
-        )
+    Processed(
+        [
+            ProcessorEdit(
+                processor_id="p",
+                override=StepOverride(
+                    model="n",
+                    system=[SystemMessage("s")],
+                    messages=[USER],
+                    active_tools=["t"],
+                    tool_choice="none",
+                    provider_options={"p": {"a": 1.5}},
+                    experimental_context=[None],
+                    lasting_messages=[USER, USER, USER, USER, USER],
+                    response_format={"type": "json", "name": "n"},
+                    model_settings={"temperature": 0.5},
+                ),
+                ids=vector(["a-b-0"]),
+                lasting_ids=vector(["initial-0", "initial-1", "response-2", "response-0", "response-1"]),
+            ),
+            ProcessorEdit(processor_id="q", override=StepOverride(system="")),
+        ]
     ),
+    Tripped(Tripwire(processor_id="p")),
+    Tripped(Tripwire(processor_id="p", step_number=0, reason="r", retry=True, metadata={"a": [1]})),
     ModelAnswer([GeneratedText("a")], "stop", usage=Usage(1, 2), warnings=["w"]),
     ModelAnswer([], requested_model="n", model_state={"seen": [1]}),
     Asked([Interrupt(name="n", reason=[1], source="execute-tool", step_number=1, tool_call_id="c")]),
@@ -195,17 +209,29 @@ def test_a_result_of_a_hook_that_no_run_has_taken_is_not_written() -> None:
         outcome_to_json(HookResult([]))
 
 
+def edit(**fields: Any) -> dict[str, Any]:
+    return {"processorId": "p", "override": {}, **fields}
+
+
+def processed(**override: Any) -> dict[str, Any]:
+    return {"type": "processed", "edits": [edit(override=override)]}
+
+
 @pytest.mark.parametrize(
     ("value", "path", "says"),
     [
         (1, "$", "an object"),
         ({"type": "x"}, "$.type", "hook-result"),
-        ({"type": "hook-result", "value": 1}, "$.value", "an object"),
-        ({"type": "hook-result", "value": {"model": 1}}, "$.value.model", "a string"),
-        ({"type": "hook-result", "value": {"wrong": 1}}, "$.value.wrong", "unknown key"),
-        ({"type": "hook-result", "value": {"toolChoice": {"type": "x"}}}, "$.value.tool_choice", "use"),
-        ({"type": "hook-result", "value": {"messages": [{"role": "x"}]}}, "$.value.messages[0].role", "user"),
-        ({"type": "hook-result", "value": {"system": [1]}}, "$.value.system[0]", "an object"),
+        ({"type": "hook-result", "value": 1}, "$.value", "true or false"),
+        (processed(model=1), "$.edits[0].override.model", "a string"),
+        (processed(wrong=1), "$.edits[0].override.wrong", "unknown key"),
+        (processed(toolChoice={"type": "x"}), "$.edits[0].override.tool_choice", "use"),
+        (processed(messages=[{"role": "x"}]), "$.edits[0].override.messages[0].role", "user"),
+        (processed(system=[1]), "$.edits[0].override.system[0]", "an object"),
+        ({"type": "processed", "edits": [{"processorId": "p"}]}, "$.edits[0].override", "missing"),
+        ({"type": "processed", "edits": [edit(ids=[["a", 0]])]}, "$.edits[0].ids[0]", "first number"),
+        ({"type": "processed", "edits": [edit(ids=["a-0"])]}, "$.edits[0].ids[0]", "an array"),
+        ({"type": "tripped", "tripwire": {"processorId": 1}}, "$.tripwire.processorId", "a string"),
         ({"type": "hook-failed", "error": {"type": "E"}}, "$.error", "a type and a text"),
         ({"type": "hook-failed", "error": {"type": "E", "text": 1}}, "$.error", "a string"),
         ({"type": "model-answer"}, "$.content", "missing"),
@@ -253,16 +279,16 @@ def test_what_the_faults_below_are_made_of_can_be_loaded() -> None:
 
 
 def with_places(places: Any) -> list[Any]:
-    return [{"type": "hook-result", "value": {}, "places": places}]
+    return [{**processed(), "places": places}]
 
 
 @pytest.mark.parametrize(
     ("value", "path", "says"),
     [
         ([], "$", "an object, got an array"),
-        ({}, "$.version", "expected 1"),
-        (saved(version=2), "$.version", "another version"),
-        (saved(version=True), "$.version", "expected 1"),
+        ({}, "$.version", "expected 2"),
+        (saved(version=1), "$.version", "another version"),
+        (saved(version=True), "$.version", "expected 2"),
         (saved(more=1), "$.more", "unknown key"),
         ({name: field for name, field in saved().items() if name != "initial"}, "$.initial", "missing"),
         (saved(settings=None), "$.settings", "an object"),
@@ -273,21 +299,23 @@ def with_places(places: Any) -> list[Any]:
         (saved(outcomes=1), "$.outcomes", "an array"),
         (saved(outcomes=[{"type": "cancelled"}, {"type": "cancelled"}]), "$.outcomes[1]", "has ended"),
         (saved(outcomes=[{"type": "model-answer", "content": []}]), "$.outcomes[0]", "NeedPrepareStep"),
-        (saved(outcomes=[{"type": "cancelled", "places": {}}]), "$.outcomes[0].places", "no such"),
-        (saved(outcomes=with_places({"more": []})), "$.outcomes[0].places", "no such"),
-        (saved(outcomes=with_places([])), "$.outcomes[0]", "an object"),
-        (saved(outcomes=with_places({"messages": 1})), "$.outcomes[0].places", "use [chain"),
+        (saved(outcomes=[{"type": "cancelled", "places": [{}]}]), "$.outcomes[0].places", "no such"),
+        (saved(outcomes=with_places([{"more": []}])), "$.outcomes[0].places", "no such"),
+        (saved(outcomes=with_places([])), "$.outcomes[0].places", "no such"),
+        (saved(outcomes=with_places({})), "$.outcomes[0].places", "an array"),
+        (saved(outcomes=with_places([1])), "$.outcomes[0].places[0]", "an object"),
+        (saved(outcomes=with_places([{"messages": 1}])), "$.outcomes[0].places", "use [chain"),
         (
-            saved(outcomes=with_places({"messages": [["initial", 1, 1]]})),
+            saved(outcomes=with_places([{"messages": [["initial", 1, 1]]}])),
             "$.outcomes[0].places",
             "use [chain",
         ),
         (
-            saved(outcomes=with_places({"messages": [["initial", 0, 0]]})),
+            saved(outcomes=with_places([{"messages": [["initial", 0, 0]]}])),
             "$.outcomes[0].places",
             "use [chain",
         ),
-        (saved(outcomes=with_places({"messages": [["x", 0, 1]]})), "$.outcomes[0].places", "use [chain"),
+        (saved(outcomes=with_places([{"messages": [["x", 0, 1]]}])), "$.outcomes[0].places", "use [chain"),
         (saved(outcomes=[]), "$.pending", "NeedPrepareStep"),
         (saved(response=[]), "$.response", "not what the outcomes come to"),
     ],
@@ -318,7 +346,13 @@ def test_no_error_of_loading_shows_what_the_run_holds() -> None:
 def test_a_run_put_together_by_hand_is_not_loaded_as_something_else() -> None:
     run = start(SETTINGS, [USER])
     other = start(SETTINGS, HISTORIES["approved"])
-    mixed = Run(settings=run.settings, chains=run.chains, pending=other.pending, started_with=run.settings)
+    mixed = Run(
+        settings=run.settings,
+        chains=run.chains,
+        pending=other.pending,
+        started_with=run.settings,
+        given=run.given,
+    )
     with pytest.raises(SavedRunError, match=r"\$\.pending"):
         again(mixed)
 

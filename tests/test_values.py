@@ -22,6 +22,7 @@ from pyrsistent._pvector import PythonPVector, python_pvector
 
 from agentcore import values
 from agentcore.errors import ImmutableWriteError, InvalidJsonError
+from agentcore.messages import ContentOutput
 from agentcore.values import (
     canonical_json,
     dump_json,
@@ -455,3 +456,9 @@ def test_finding_what_follows_looks_at_few_nodes_of_a_vector_that_grew(
     assert following(vector(kept.tolist()), kept) == []
     assert grown <= 32 * 3
     assert len(looked) > 1_000
+
+
+def test_a_long_vector_is_told_by_its_length() -> None:
+    few, many = (ContentOutput([{"type": "text", "text": "x"}] * count) for count in (2, 17))
+    assert repr(few).count('"x"') == 2
+    assert "<17 items>" in repr(many)

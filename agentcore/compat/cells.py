@@ -7,6 +7,7 @@ cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -99,7 +100,7 @@ class ObjectCell(dict[str, Slot]):
 
 
 class ErrorCell(ObjectCell):
-    """The slots of an error: its text is `message`; a clone keeps only that and a standard name."""
+    """The slots of an error: its text is `message`; a clone keeps that, `cause` and a standard name."""
 
     __slots__ = ()
 
@@ -183,8 +184,10 @@ def keyed(cell: Cell) -> Iterable[tuple[str | int, Slot]]:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def iso_text(time: Any) -> str:
-    """The text of a moment in milliseconds since 1970, as JSON has it (`Date.prototype.toISOString`)."""
+def iso_text(time: Any) -> str | None:
+    """The text of a moment in milliseconds since 1970, as JSON has it: null for what is no time."""
+    if not math.isfinite(time):
+        return None
     moment = _EPOCH + timedelta(milliseconds=time)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

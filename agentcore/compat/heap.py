@@ -164,7 +164,7 @@ class Store:
     def clone(self, slot: Slot) -> Slot:
         """A structured clone: shares nothing with the original; what is one object in it is one in the clone.
 
-        Errors keep only their message and a name that the language has; computed fields are lost.
+        Errors keep only message, cause and a name that the language has; computed fields are lost.
 
         Raises:
             DataCloneError: if a function is reached.
@@ -434,7 +434,7 @@ def _cloned(cell: ObjectCell) -> tuple[type[ObjectCell], Mapping[str, Slot]]:
         return DateCell if isinstance(cell, DateCell) else ObjectCell, cell
     name = cell.get("name")
     kept: dict[str, Slot] = {"name": name if name in _ERROR_NAMES else "Error"}
-    return ErrorCell, kept | ({"message": cell["message"]} if "message" in cell else {})
+    return ErrorCell, kept | {key: cell[key] for key in ("message", "cause") if key in cell}
 
 
 def _shown(slot: Value) -> Any:

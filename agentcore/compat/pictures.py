@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 import networkx as nx
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from agentcore.compat import Snapshot
-from agentcore.compat.heap import Heap, Ref
+from agentcore.compat.heap import Heap, Ref, Value
 from agentcore.values import sealed
 
 __all__ = ["Picture", "alias_graph", "curves", "timeline"]
@@ -54,7 +54,7 @@ class _Node:
     name: str
     label: str
     layer: int
-    holders: frozenset[str]
+    shared: bool
 
 
 def alias_graph(
@@ -66,11 +66,12 @@ def alias_graph(
 ) -> Picture:
     """Who holds what at a moment: holders, and the lists, messages, contents and parts that they reach.
 
-    What several holders reach is orange: a write there is seen through all of them. A red rim is for the
-    addresses in `written` (`Finding.write.address`). `deepest` is how many levels below a holder are drawn.
+    A holder may be a field of one: `prompt.messages`. What several of them reach is orange: a write there is
+    seen through all of them. A red rim is for the addresses in `written` (`Finding.write.address`). `deepest`
+    is how many levels below a holder are drawn.
 
     Raises:
-        KeyError: for a holder that the snapshot has not.
+        KeyError: for a holder or a field that the snapshot has not.
     """
     nodes, edges = _reached(snapshot, holders, deepest)
     rim = set(written)
@@ -88,9 +89,10 @@ def alias_graph(
         for name in holders:
             _box(axes, place[name], name, _HOLDER)
         for address, node in nodes.items():
-            colour = _SHARED if len(node.holders) > 1 else _OWN
+            colour = _SHARED if node.shared else _OWN
             _box(axes, place[node.name], node.label, colour, rim=address in rim)
-        axes.legend(handles=_legend(rim=bool(rim)), loc="lower center", ncols=4, frameon=False)
+        below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 4, "frameon": False}
+        axes.legend(handles=_legend(rim=bool(rim)), **below)
         axes.set_title(f"{snapshot.moment}, step {snapshot.step}", loc="left")
         return _drawn(figure)
 
@@ -113,27 +115,41 @@ def _legend(*, rim: bool) -> list[Patch]:
 def _reached(
     snapshot: Snapshot, holders: Sequence[str], deepest: int
 ) -> tuple[dict[int, _Node], list[tuple[str, str]]]:
+    """What is drawn: what the holders reach within so many levels, and who reaches it at any."""
+    held = {name: _held(snapshot, name) for name in holders}
+    reach = {name: snapshot.heap.reached(value) for name, value in held.items()}
     nodes: dict[int, _Node] = {}
     edges: dict[tuple[str, str], None] = {}
-    for name in holders:
-        queue = [(name, snapshot.holders[name], 0)]
+    for name, value in held.items():
+        queue = [(name, value, 0)]
         seen: set[int] = set()
-        for source, value, layer in queue:
-            if not isinstance(value, Ref) or layer >= deepest:
+        for source, child, layer in queue:
+            if not isinstance(child, Ref) or layer >= deepest:
                 continue
-            before = nodes.get(value.address)
-            node = _Node(
-                name=f"@{value.address}",
-                label=_label(snapshot.heap, value),
-                layer=layer if before is None else before.layer,
-                holders=frozenset({name}) if before is None else before.holders | {name},
-            )
-            nodes[value.address] = node
-            edges[source, node.name] = None
-            if value.address not in seen:
-                seen.add(value.address)
-                queue.extend((node.name, child, layer + 1) for _, child in snapshot.heap.children(value))
+            address = child.address
+            if address not in nodes:
+                nodes[address] = _Node(
+                    name=f"@{address}",
+                    label=_label(snapshot.heap, child),
+                    layer=layer,
+                    shared=sum(address in reached for reached in reach.values()) > 1,
+                )
+            edges[source, nodes[address].name] = None
+            if address not in seen:
+                seen.add(address)
+                below = (one for _, one in snapshot.heap.children(child))
+                queue.extend((nodes[address].name, one, layer + 1) for one in below)
     return nodes, list(edges)
+
+
+def _held(snapshot: Snapshot, name: str) -> Value:
+    """What the holder holds, or one of its fields: `prompt.messages`."""
+    holder, *fields = name.split(".")
+    value = snapshot.holders[holder]
+    for field in fields:
+        cell = snapshot.heap.cell(cast("Ref", value))
+        value = cast("Mapping[str, Value]", cell)[field]
+    return value
 
 
 def _label(heap: Heap, ref: Ref) -> str:
@@ -194,15 +210,19 @@ def _lines(message: Mapping[str, Any]) -> list[str]:
 
 
 def _part(part: Mapping[str, Any]) -> str:
-    match part.get("type"):
-        case "text" | "reasoning":
-            return str(part.get("text"))
-        case "tool-call":
-            return f"calls {part['toolName']}"
-        case "tool-result":
-            output = part["output"]
-            return f"gets {output.get('value') if isinstance(output, Mapping) else output}"
-    return str(part.get("type"))
+    """A part of a message, or a block: what has its kind as its key instead of under `type`."""
+    match part:
+        case {"type": "text" | "reasoning", "text": said} | {"text": said}:
+            return str(said)
+        case {"type": "tool-call", "toolName": name} | {"toolUse": {"name": name}}:
+            return f"calls {name}"
+        case {"type": "tool-result", "output": {"value": got} | got}:
+            return f"gets {got}"
+        case {"toolResult": {"content": content}}:
+            return f"gets {', '.join(map(_part, content))}"
+        case {"type": kind}:
+            return str(kind)
+    return ", ".join(part)
 
 
 # ---------------------------------------------------------------- measurements

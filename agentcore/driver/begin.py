@@ -10,12 +10,14 @@ from attrs import field
 from typing_extensions import TypeVar
 
 from agentcore.driver.call import Call
-from agentcore.driver.errors import ResumeError, resumable
+from agentcore.driver.errors import resumable
+from agentcore.driver.fits import check_fits
 from agentcore.driver.parts import Checkpoint, Parts, awaited
 from agentcore.effects import Answered, Settings
 from agentcore.errors import InvalidOverrideError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
+from agentcore.processors import with_prepare_step
 from agentcore.run import Interrupted, Run, give, start
 from agentcore.values import Vector, json_path, sealed, vector
 
@@ -132,29 +134,18 @@ def resumed(
     state: dict[str, Any],
 ) -> Call[_T]:
     """A call that goes on with the run. Raises ResumeError and AnswersError."""
-    _check_fits(agent, run.settings)
-    run = resumable(run)
+    run, parts = resumable(run), _parts(agent, checkpoint)
+    check_fits(parts, run)
     if answers or isinstance(run.pending, Interrupted):
         run = give(run, Answered(answers or {}))
     return Call(
         run,
-        _parts(agent, checkpoint),
+        parts,
         Observer(agent.slow_hook_seconds, _spans(agent)),
         name=agent.name,
         output=agent.output,
         invocation_state=state,
     )
-
-
-def _check_fits(agent: Agent[Any], settings: Settings) -> None:
-    if settings.model != agent.model.model_id:
-        reason = f"the run has model {settings.model!r}, the agent {agent.model.model_id!r}"
-        raise ResumeError(f"{reason}; give it as `model`")
-    executable = {tool.name: tool.execute is not None for tool in agent.tools}
-    for spec in settings.tools or ():
-        if executable.get(spec.name) is not spec.has_execute:
-            kind = "can be executed" if spec.has_execute else "is executed by somebody else"
-            raise ResumeError(f"the run has a tool {spec.name!r} that {kind}; give it in `tools`")
 
 
 def _run_settings(agent: Agent[Any]) -> Settings:
@@ -167,6 +158,7 @@ def _run_settings(agent: Agent[Any]) -> Settings:
         provider_options=agent.provider_options,
         experimental_context=agent.experimental_context,
         max_steps=_NO_LIMIT,
+        process_input=any(each.process_input is not None for each in agent.input_processors),
     )
 
 
@@ -176,7 +168,7 @@ def _parts(agent: Agent[Any], checkpoint: Checkpoint | None) -> Parts:
         models=agent.models,
         tools=agent.tools,
         middleware=agent.middleware,
-        prepare_step=agent.prepare_step,
+        processors=with_prepare_step(agent.input_processors, agent.prepare_step),
         stop_when=agent.stop_when,
         on_step_start=agent.on_step_start,
         on_step_finish=agent.on_step_finish,

@@ -18,7 +18,7 @@ from agentcore.driver.errors import AgentError, UnfinishedStreamError, resumable
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
 from agentcore.driver.stages import Chain
-from agentcore.effects import Asked, RunResult
+from agentcore.effects import Asked, Done
 from agentcore.events import AgentEvent, RunFinished, RunInterrupted
 from agentcore.history import has_begun, one_step, replay
 from agentcore.interrupts import InterruptSignal
@@ -78,7 +78,7 @@ class Call(Generic[_T]):
                     return await self._driven(emit)
                 return await self._through_handlers(self._handlers, emit)
             finally:
-                span.ended(_reason(self.run), self.run.usage)
+                span.ended(_finish_reason(self.run), self.run.usage)
 
     async def _driven(self, emit: Emit | None) -> AgentResult[_T]:
         await self._driver.started(self._on_start)
@@ -97,7 +97,10 @@ class Call(Generic[_T]):
             return ()
         if self._output is None:
             return cast("tuple[_T, ...]", (None,))
-        last = run.steps[-1]
+        result = cast("Done", run.pending).result
+        if result.tripwire is not None:
+            return ()
+        last = result.steps[-1]
         if any(not call.provider_executed for call in last.tool_calls):
             return ()
         try:
@@ -150,9 +153,11 @@ class Call(Generic[_T]):
         return self._result_of(one_step(context.settings, context.messages, parts))
 
 
-def _reason(run: Run) -> str | None:
+def _finish_reason(run: Run) -> str | None:
     if isinstance(run.pending, Interrupted):
         return "interrupt"
+    if isinstance(run.pending, Done):
+        return run.pending.result.finish_reason
     return run.steps[-1].finish_reason if run.steps else None
 
 
@@ -221,7 +226,7 @@ class AgentStream(Generic[_T]):
 def _last_event(result: AgentResult[Any]) -> AgentEvent:
     if result.interrupts:
         return RunInterrupted(result.interrupts)
-    return RunFinished(RunResult(steps=result.steps, messages=result.messages))
+    return RunFinished(cast("Done", result.run.pending).result)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from agentcore.content import ContentPart, ToolCall
 from agentcore.driver.errors import ChunkHookError, UnknownModelError
 from agentcore.driver.models import ModelCall
 from agentcore.driver.parts import Emit, Parts, awaited
+from agentcore.driver.processors import Processors
 from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.tools import ToolCalls, context_of
 from agentcore.effects import (
@@ -26,6 +27,7 @@ from agentcore.effects import (
     NeedFinish,
     NeedModel,
     NeedPrepareStep,
+    NeedProcessInput,
     NeedStepFinish,
     NeedStepStart,
     NeedStop,
@@ -33,9 +35,10 @@ from agentcore.effects import (
     Outcome,
     ToolOutcomes,
     ToolsFailed,
+    Tripped,
 )
-from agentcore.events import AgentEvent, ChunkEvent, StepFinished, StepStarted
-from agentcore.hooks import Frozen
+from agentcore.events import AgentEvent, ChunkEvent, RunTripped, StepFinished, StepStarted
+from agentcore.hooks import merge_settings
 from agentcore.interrupts import InterruptSignal
 from agentcore.middleware import (
     ExecuteToolStage,
@@ -73,11 +76,12 @@ class Driver:
         self._emit_event: Emit | None = None
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
-        # The model that `prepare_step` returned for the step that is going on.
-        self._step_model: LanguageModel | None = None
+        self._definitions = {tool.name: tool.definition for tool in parts.tools}
+        self._processors = Processors(parts, observer, invocation_state)
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
         self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
+            NeedProcessInput: self._process_input,
             NeedPrepareStep: self._prepare_step,
             NeedStepStart: self._step_start,
             NeedModel: self._model,
@@ -104,7 +108,7 @@ class Driver:
                 self._keep_finished()
                 self.run = give(self.run, Cancelled())
                 raise
-            self.run = self._given(outcome)
+            self.run = give(self.run, outcome)
         return self.run
 
     def _keep_finished(self) -> None:
@@ -112,12 +116,6 @@ class Driver:
         if self._tool_calls is not None and self._tool_calls.finished:
             self.run = give(self.run, ToolOutcomes(self._tool_calls.finished))
         self._tool_calls = None
-
-    def _given(self, outcome: Outcome) -> Run:
-        try:
-            return give(self.run, outcome)
-        except Exception as error:  # noqa: BLE001 - a mapping that a hook returned may raise anything
-            return give(self.run, HookFailed(error))
 
     @property
     def _step_number(self) -> int:
@@ -140,27 +138,17 @@ class Driver:
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
             return HookFailed(error)
 
-    async def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
-        self._step_model = None
-        hook = self._parts.prepare_step
-        if hook is None:
-            return HookResult()
-        arguments = attrs.evolve(
-            wanted.arguments,
-            experimental_context=Frozen(wanted.arguments.experimental_context),
-            invocation_state=self._invocation_state,
-        )
-        outcome = await self._hook("prepare_step", self._step_number, hook, arguments)
-        if isinstance(outcome, HookResult) and isinstance(outcome.value, Mapping):
-            return HookResult(self._named_model(outcome.value))
-        return outcome
+    async def _process_input(self, wanted: NeedProcessInput) -> Outcome:
+        return await self._processed(self._processors.process_input(wanted))
 
-    def _named_model(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
-        model: Any = result.get("model")
-        if isinstance(model, str) or not isinstance(getattr(model, "model_id", None), str):
-            return result
-        self._step_model = model
-        return {**result, "model": model.model_id}
+    async def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
+        return await self._processed(self._processors.prepare_step(wanted))
+
+    async def _processed(self, outcome: Awaitable[Outcome]) -> Outcome:
+        ended = await outcome
+        if isinstance(ended, Tripped):
+            await self._emit(RunTripped(ended.tripwire))
+        return ended
 
     async def _step_start(self, wanted: NeedStepStart) -> Outcome:
         hook = self._parts.on_step_start
@@ -246,8 +234,7 @@ class Driver:
         return await call.answer()
 
     def _model_of(self, model_id: str) -> LanguageModel:
-        candidates = (self._step_model, self._parts.model, *self._parts.models)
-        known = [model for model in candidates if model is not None]
+        known = (*self._processors.models.values(), self._parts.model, *self._parts.models)
         for model in known:
             if model.model_id == model_id:
                 return model
@@ -257,9 +244,9 @@ class Driver:
         tools = wanted.tools
         return ModelRequest(
             prompt=wanted.prompt,
-            tools=None if tools is None else [self._tools[tool.name].definition for tool in tools],
+            tools=None if tools is None else [self._definitions[tool.name] for tool in tools],
             tool_choice=wanted.tool_choice,
-            settings=self._parts.settings,
+            settings=cast("JsonObject", merge_settings(self._parts.settings, wanted.model_settings)),
             provider_options=wanted.provider_options,
             response_format=self._response_format(wanted),
         )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias, TypeVar
 
 import attrs
 from attrs import field
 
 from agentcore.effects import RunResult, StepStartEvent
 from agentcore.events import AgentEvent, ChunkEvent
-from agentcore.hooks import PrepareStepArguments, StepOverride, StepRecord
+from agentcore.hooks import StepRecord
 from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
+from agentcore.processors import NamedProcessor, ProcessInputStep
 from agentcore.run import Run
 from agentcore.stop import StopCondition
 from agentcore.tools import Tool
@@ -32,11 +33,8 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-PrepareStep: TypeAlias = Callable[
-    [PrepareStepArguments],
-    StepOverride | Mapping[str, Any] | Awaitable[StepOverride | Mapping[str, Any] | None] | None,
-]
-"""Returns what the step uses in place of the call's own values; a `model` may be a model or its id."""
+PrepareStep: TypeAlias = ProcessInputStep
+"""Returns what the step uses in place of the call's own values, as every processor may."""
 
 OnStepStart: TypeAlias = Callable[[StepStartEvent], object]
 OnStepFinish: TypeAlias = Callable[[StepRecord], object]
@@ -54,13 +52,16 @@ async def awaited(value: Awaitable[_T] | _T) -> _T:
 @sealed
 @attrs.frozen(kw_only=True)
 class Parts:
-    """The models, tools, hooks and limits that answer a run's needs; values, so runs share nothing."""
+    """The models, tools, hooks and limits that answer a run's needs; values, so runs share nothing.
+
+    The last of the processors is `prepare_step`, where there is one.
+    """
 
     model: LanguageModel
     models: tuple[LanguageModel, ...] = ()
     tools: tuple[Tool, ...] = ()
     middleware: tuple[Middleware, ...] = ()
-    prepare_step: PrepareStep | None = None
+    processors: tuple[NamedProcessor, ...] = ()
     stop_when: tuple[StopCondition, ...] = ()
     on_step_start: OnStepStart | None = None
     on_step_finish: OnStepFinish | None = None
@@ -71,3 +72,8 @@ class Parts:
     response_format: JsonObject | None = None
     max_retries: int = 2
     tool_concurrency: int = 8
+
+    @property
+    def processes_input(self) -> bool:
+        """Whether one of the processors is for the input of a run."""
+        return any(each.process_input is not None for each in self.processors)

@@ -1,13 +1,13 @@
 """Traces for OpenTelemetry, by its semantic conventions for generative AI, through its API only.
 
 Spans hold no text of messages, no tool input or output, and of errors the type only: texts of errors may
-quote any of it. Of what middleware passes on they hold the names of the fields that it changed; whoever owns
-the tracer may ask for the content as well. Imported only where there is a tracer.
+quote any of it. What middleware and processors changed they tell in names and counts; whoever owns the tracer
+may ask for the content as well. Imported only where there is a tracer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -15,10 +15,18 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from agentcore.content import ToolCall
 from agentcore.driver.errors import AgentError
+from agentcore.driver.processor_spans import (
+    arguments_attributes,
+    result_attributes,
+    tripwire_attributes,
+)
 from agentcore.driver.written import written
+from agentcore.hooks import ProcessorEdit
 from agentcore.interrupts import InterruptSignal
+from agentcore.message_list import Mutation
 from agentcore.middleware import changed_fields
 from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, Usage
+from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
 from agentcore.values import JsonObject
 
@@ -38,7 +46,7 @@ _REQUEST: Final = {
 
 
 class OpenTelemetrySpans:
-    """Spans `invoke_agent`, `chat`, `execute_tool` and `middleware` of one tracer."""
+    """Spans `invoke_agent`, `chat`, `execute_tool`, `middleware` and those of processors, of one tracer."""
 
     def __init__(self, tracer: Tracer, *, content: bool = False) -> None:
         self._tracer = tracer
@@ -97,13 +105,33 @@ class OpenTelemetrySpans:
                 handler.ended(phase)
 
     @contextmanager
+    def processor(self, way: str, arguments: StepArguments | InputArguments) -> Iterator[_ProcessorSpan]:
+        """A call of a processor's `process_input` or `process_input_step`."""
+        attributes = arguments_attributes(way, arguments, content=self._content)
+        title = f"{way} {arguments.processor_id}"
+        with self._open(title, SpanKind.INTERNAL, attributes) as span:
+            try:
+                yield _ProcessorSpan(span, content=self._content)
+            except TripwireError as error:
+                ends = tripwire_attributes(error, content=self._content)
+                span.set_attributes(_without_nothing(ends))
+                raise
+
+    @contextmanager
     def _span(
         self, operation: str, name: str | None, kind: SpanKind, attributes: Mapping[str, Any]
     ) -> Iterator[Span]:
+        """A span of an operation of the conventions."""
+        title = f"{operation} {name}" if name else operation
+        with self._open(title, kind, {"gen_ai.operation.name": operation, **attributes}) as span:
+            yield span
+
+    @contextmanager
+    def _open(self, title: str, kind: SpanKind, attributes: Mapping[str, Any]) -> Iterator[Span]:
         with self._tracer.start_as_current_span(
-            f"{operation} {name}" if name else operation,
+            title,
             kind=kind,
-            attributes={"gen_ai.operation.name": operation, **_without_nothing(attributes)},
+            attributes=_without_nothing(attributes),
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
@@ -111,6 +139,8 @@ class OpenTelemetrySpans:
                 yield span
             except InterruptSignal as signal:
                 span.set_attribute("agentcore.interrupt", signal.interrupt.id)
+                raise
+            except TripwireError:  # no failure
                 raise
             except BaseException as error:  # cancellation too
                 _mark(span, _error_type(error))
@@ -172,6 +202,15 @@ class _HandlerSpan:
         if phase == "wrap":
             self._span.set_attribute("agentcore.calls", self._calls)
         self._span.set_attribute("agentcore.changed", list(self._changed))
+
+
+class _ProcessorSpan:
+    def __init__(self, span: Span, *, content: bool) -> None:
+        self._span = span
+        self._content = content
+
+    def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
+        self._span.set_attributes(result_attributes(result, edit, mutations, content=self._content))
 
 
 def _mark(span: Span, error_type: str) -> None:

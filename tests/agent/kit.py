@@ -7,6 +7,7 @@ from typing import Any
 
 from agentcore.agent import Agent, AgentResult
 from agentcore.content import GeneratedText, ToolCall
+from agentcore.errors import ProcessorFailedError
 from agentcore.events import AgentEvent
 from agentcore.messages import Message, TextPart, UserMessage
 from agentcore.models import ScriptedModel
@@ -55,6 +56,12 @@ async def run_by(path: str, agent: Agent[Any], *args: Any, **fields: Any) -> Age
     if path == "generate":
         return await agent.generate(*args, **fields)
     return (await streamed(agent, *args, **fields))[1]
+
+
+def went_wrong(error: BaseException) -> BaseException | None:
+    """What an AgentError is about; of a processor, what it raised."""
+    cause = error.__cause__
+    return cause.__cause__ if isinstance(cause, ProcessorFailedError) else cause
 
 
 def types(events: Iterable[AgentEvent]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import anyio
 
+from agent.kit import went_wrong
 from agentcore.agent import Agent, AgentError
 from agentcore.content import ToolCall
 from agentcore.effects import (
@@ -171,7 +172,7 @@ class ProgramAgent:
             run = (await self._run(agent, messages)).run
         except AgentError as error:
             return recording._written(
-                cast("Exception", error.__cause__), recording._final(error.run.steps, "other")
+                cast("Exception", went_wrong(error)), recording._final(error.run.steps, "other")
             )
         except AgentCoreError as error:
             return recording._written(error, None)

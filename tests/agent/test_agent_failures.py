@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import gc
 import pickle
+from collections import UserDict
 from typing import Any
 
 import anyio
 import attrs
 import pytest
 
-from agent.kit import USER, add, adding, call, echo, run_by, scripted, streamed, text
+from agent.kit import USER, add, adding, call, echo, run_by, scripted, streamed, text, went_wrong
 from agentcore.agent import Agent, AgentError, ResumeError, UnfinishedStreamError, UnknownModelError
 from agentcore.effects import NeedModel, NeedPrepareStep, NeedStepFinish
 from agentcore.errors import InvalidOverrideError, InvalidToolApprovalError, RunCancelledError
@@ -61,17 +62,17 @@ async def test_a_hook_that_raises_fails_the_run_which_goes_on_from_there(
     if at == 2 and name in ("on_start", "on_finish", "stop_when"):
         assert (await run_by(path, agent_by_step(), USER, **fields)).run == whole
         return
-    with pytest.raises(AgentError, match=r"^step \d: ZeroDivisionError: no$") as raised:
+    with pytest.raises(AgentError, match=r"^step \d: .*ZeroDivisionError: no$") as raised:
         await run_by(path, agent_by_step(), USER, **fields)
     error = raised.value
-    assert isinstance(error.__cause__, ZeroDivisionError)
+    assert isinstance(went_wrong(error), ZeroDivisionError)
     finished = {"on_step_finish": at, "checkpoint": at, "stop_when": 1, "on_finish": 2, "on_start": 0}
     assert len(error.run.steps) == finished.get(name, at - 1)
     assert (await agent_by_step().resume(error.run)).run == whole
 
 
 async def test_what_a_hook_returns_may_raise_as_well() -> None:
-    class Odd(dict[str, Any]):
+    class Odd(UserDict[str, Any]):
         def __iter__(self) -> Any:
             raise ZeroDivisionError
 
@@ -86,7 +87,7 @@ async def test_what_a_hook_returns_may_raise_as_well() -> None:
     for fields in odd:
         with pytest.raises(AgentError) as raised:
             await agent_by_step(**fields).generate("q")
-        assert isinstance(raised.value.__cause__, ZeroDivisionError)
+        assert isinstance(went_wrong(raised.value), ZeroDivisionError)
 
 
 async def test_a_wrong_override_fails_with_its_path() -> None:

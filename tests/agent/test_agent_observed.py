@@ -309,7 +309,7 @@ async def test_no_key_header_environment_value_or_message_is_told(
         repr(error.run),
         dump_json(to_json(error.run)),
     ]
-    assert len(tracing.spans) == 5
+    assert len(tracing.spans) == 7
     assert "prepare_step took" in caplog.text
     assert not [text for text in told if SECRET in text]
     observed = [*told[:-3]]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentcore import Agent, UserMessage, tool
-from agentcore.hooks import PrepareStepArguments
 from agentcore.models import TextDelta
+from agentcore.processors import StepArguments
 from models.server import ANTHROPIC, OPENAI, Answer, Call, Failure, Text
 from models.talk import talking
 
@@ -31,7 +31,7 @@ async def weather(city: str) -> str:
     return f"sunny in {city}"
 
 
-def brief(step: PrepareStepArguments) -> dict[str, Any]:
+def brief(step: StepArguments) -> dict[str, Any]:
     return {"messages": [*step.messages, UserMessage("Be brief.")]}
 
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from agentcore import compat
+from agentcore.compat.heap import Store
 from agentcore.compat.pictures import Picture, alias_graph, curves, timeline
 
 SHARED = "#f4b183"
@@ -84,6 +85,26 @@ def test_a_picture_goes_as_deep_as_is_asked() -> None:
     assert found[SHARED] == ["1 in a list", "user"]
 
 
+def test_what_is_shared_below_the_levels_that_are_drawn_is_shared() -> None:
+    heap = Store()
+    inner = heap.object({"text": "deep"})
+    held = {"near": inner, "far": heap.array([heap.object({"inner": inner})])}
+    snapshot = compat.Snapshot("end", 0, held, heap.heap())
+    found = boxes(alias_graph(snapshot, ["near", "far"], deepest=1))
+    assert found[SHARED] == ["{text}: deep"]
+
+
+def test_a_holder_may_be_a_field_of_one() -> None:
+    heap = Store()
+    messages = heap.load([{"role": "user"}])
+    held = {"history": messages, "prompt": heap.object({"messages": messages})}
+    snapshot = compat.Snapshot("prompt", 0, held, heap.heap())
+    found = boxes(alias_graph(snapshot, ["history", "prompt.messages"]))
+    assert found[SHARED] == ["1 in a list", "user"]
+    with pytest.raises(KeyError, match="other"):
+        alias_graph(snapshot, ["prompt.other"])
+
+
 def test_a_holder_that_is_not_there_is_refused() -> None:
     with pytest.raises(KeyError, match="nobody"):
         alias_graph(at(played(), "prompt", 0), ["nobody"])
@@ -107,6 +128,17 @@ def test_a_timeline_shows_every_kind_of_part_and_cuts_long_texts() -> None:
     assert short == ["user: hm", "file", "gets 1"]
     assert len(cut) == 38
     assert cut.endswith("…")
+
+
+def test_a_timeline_shows_blocks_that_have_their_kind_as_their_key() -> None:
+    blocks = [
+        {"text": "hm"},
+        {"toolUse": {"name": "look", "toolUseId": "c", "input": {}}},
+        {"toolResult": {"toolUseId": "c", "content": [{"text": "seen"}, {"json": {}}]}},
+        {"guardContent": {}},
+    ]
+    (lines,) = boxes(timeline([[{"role": "user", "content": blocks}]]))["#dddddd"]
+    assert lines.split(" / ") == ["user: hm", "calls look", "gets seen, json", "guardContent"]
 
 
 def test_a_timeline_of_nothing_and_of_empty_messages_is_drawn() -> None:

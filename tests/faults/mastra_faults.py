@@ -99,8 +99,6 @@ FAULTS: Final[Mapping[str, Callable[[], None]]] = MappingProxyType(
 
 # In the text of the driver of the real package: what the package would be seen to do with one copy more.
 _RUN: Final = "this.ops.run(ops, args, `"
-_OPTIONS: Final = "...options } = this.passed;"
-_CALL: Final = "const inputProcessors = this.processors('call');"
 
 IN_DRIVER: Final[Mapping[str, JsFault]] = MappingProxyType(
     {
@@ -111,14 +109,6 @@ IN_DRIVER: Final[Mapping[str, JsFault]] = MappingProxyType(
             "stream",
             _RUN,
             "this.ops.run(ops, { ...args, systemMessages: structuredClone(args.systemMessages) }, `",
-        ),
-        "the call's options are cloned": JsFault(
-            "generate", _OPTIONS, "...options } = structuredClone(this.passed);"
-        ),
-        "processors of the call are appended": JsFault(
-            "generate",
-            _CALL,
-            "const inputProcessors = [...this.processors('ctor'), ...this.processors('call')];",
         ),
     }
 )

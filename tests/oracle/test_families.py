@@ -101,11 +101,7 @@ def test_names_are_known_without_importing_what_they_name() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=TESTS.parent)
 
 
-# Driven, and not emulated.
-NO_PROFILE = {"mastra@1.0.4"}
-
-
-@pytest.mark.parametrize("target", [name for name in targets.TARGETS if name not in NO_PROFILE])
+@pytest.mark.parametrize("target", targets.TARGETS)
 def test_a_target_has_a_profile_that_its_vectors_can_name(target: str) -> None:
     assert profiles_under(targets.TARGETS[target].profile)
 

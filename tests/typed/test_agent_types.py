@@ -12,9 +12,10 @@ from pydantic import BaseModel
 from agentcore.agent import Agent, AgentResult, AgentStream, CallArguments
 from agentcore.effects import RunResult
 from agentcore.events import StepFinished, TextDelta
-from agentcore.hooks import PrepareStepArguments, StepOverride, StepRecord
+from agentcore.hooks import StepOverride, StepRecord
 from agentcore.models import ScriptedModel
 from agentcore.output import Output
+from agentcore.processors import StepArguments
 from agentcore.stop import has_tool_call, step_count_is
 from agentcore.tools import tool
 
@@ -28,11 +29,11 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def prepare(step: PrepareStepArguments) -> dict[str, Any] | None:
+def prepare(step: StepArguments) -> dict[str, Any] | None:
     return {"messages": step.messages[-2:]} if step.step_number else None
 
 
-async def prepare_slowly(step: PrepareStepArguments) -> StepOverride:
+async def prepare_slowly(step: StepArguments) -> StepOverride:
     return StepOverride(messages=step.messages)
 
 

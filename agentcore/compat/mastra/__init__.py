@@ -1,1 +1,110 @@
-"""Mastra's agent loop: a message list, processors before each model call, and the step loop around them."""
+"""Agents under the reference behaviour of Mastra, and who wrote what, when, and how far it spread.
+
+from agentcore.compat import mastra
+
+ran = mastra.run("mastra@1.71.0", mastra.Settings(...))
+ran.pollution
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from agentcore.compat.heap import UNDEFINED
+from agentcore.compat.mastra.arguments import Arguments, ListHandle
+from agentcore.compat.mastra.errors import CallerError
+from agentcore.compat.mastra.loop import MastraLoop
+from agentcore.compat.mastra.outcome import Outcome, Tripwire
+from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
+from agentcore.compat.mastra.settings import Hook, Model, Processor, Settings, Tool
+from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.snapshots import Snapshot
+from agentcore.compat.views import View
+
+__all__ = [
+    "PROFILES",
+    "Arguments",
+    "CallerError",
+    "Finding",
+    "Hook",
+    "ListHandle",
+    "MastraProfile",
+    "MastraRun",
+    "Model",
+    "Processor",
+    "Settings",
+    "Snapshot",
+    "Tool",
+    "Tripwire",
+    "Verdict",
+    "View",
+    "run",
+]
+
+
+@attrs.frozen(kw_only=True)
+class MastraRun:
+    """A call of an agent under a profile, ended: what the caller got, what is left, and every in-place write.
+
+    `error` is what the call failed with, None if it did not; `tripwire` tells of an abort. `text` is that of
+    all steps, `steps` the text of each. `response` are the response's messages, `conversation` the stored
+    messages and `system` the system messages at the end, `caller` the caller's own objects (`messages`,
+    `context` and the options), all as plain JSON with every write in them. `snapshots` are the moments of the
+    run: before each model call (`prompt`), and at the `end`.
+    """
+
+    profile: MastraProfile
+    error: CallerError | None
+    tripwire: Tripwire | None
+    text: str
+    steps: tuple[str, ...]
+    finish_reason: str | None
+    response: list[Any]
+    conversation: list[Any]
+    system: list[Any]
+    caller: Mapping[str, Any]
+    pollution: tuple[Finding, ...]
+    snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
+
+    @property
+    def prompts(self) -> tuple[list[dict[str, Any]], ...]:
+        """What a model was asked with at each call, as plain JSON."""
+        moments = (snapshot for snapshot in self.snapshots if snapshot.moment == "prompt")
+        return tuple(snapshot.plain("prompt")["prompt"] for snapshot in moments)
+
+
+def run(profile: MastraProfile | str, settings: Settings) -> MastraRun:
+    """Calls an agent under a profile: a name such as "mastra@1.71.0", or one of your own.
+
+    Processors, tools and the model get views, which they use as dicts and lists. What the emulated package
+    reports as an error is in the result.
+
+    Raises:
+        KeyError: if there is no profile of that name.
+    """
+    chosen = PROFILES[profile] if isinstance(profile, str) else profile
+    loop = MastraLoop(chosen, settings)
+    loop.store.watching = True
+    return _ended(chosen, loop, loop.run())
+
+
+def _ended(profile: MastraProfile, loop: MastraLoop, outcome: Outcome) -> MastraRun:
+    plain = loop.store.plain
+    response = outcome.response_messages
+    return MastraRun(
+        profile=profile,
+        error=outcome.error,
+        tripwire=outcome.tripwire,
+        text=outcome.text,
+        steps=tuple(str(told) for told in outcome.step_texts),
+        finish_reason=outcome.finish_reason,
+        response=[] if response is UNDEFINED else plain(response),
+        conversation=plain(loop.list.messages),
+        system=[plain(message) for message in loop.list.all_system()],
+        caller=plain(loop.caller),
+        pollution=findings(loop),
+        snapshots=tuple(loop.snapshots),
+    )

@@ -17,7 +17,7 @@ class Answered:
     """An answer of a model, or the error that stands for the answer of the last one.
 
     `calls` are {toolCallId, toolName, args}, sharing their arguments with the parts. `kinds` are the kinds of
-    the chunks that a stream has of it.
+    the chunks that a stream has of it; `ends` has for each part how many they are up to its end.
     """
 
     parts: list[Slot] = attrs.Factory(list)
@@ -25,6 +25,16 @@ class Answered:
     text: str = ""
     kinds: list[str] = attrs.Factory(list)
     error: Exception | None = None
+    ends: list[int] = attrs.Factory(list)
+
+    def cut(self, store: Store, index: int) -> None:
+        """Leaves out what came after a part, and the chunk that says that the part ends."""
+        self.parts = self.parts[: index + 1]
+        kinds = [get(store, part, "type") for part in self.parts]
+        texts = [get(store, part, "text") for part in self.parts if get(store, part, "type") == "text"]
+        self.text = "".join(map(str, texts))
+        self.calls = self.calls[: kinds.count("tool-invocation")]
+        self.kinds = self.kinds[: self.ends[index] - 1]
 
     def message(self, store: Store, own_id: Any, model: Ref) -> Ref | None:
         """The assistant's message as it is added to the list; None if there is nothing to add."""
@@ -41,19 +51,20 @@ class Answered:
         return store.object({"id": own_id, "role": "assistant", "content": store.object(content)})
 
 
-def answered(store: Store, parts: Iterable[Mapping[str, Any]], *, streams: bool) -> Answered:
-    """The answer for the parts that a model gave. A stream passes a call of an id only once."""
+def answered(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool) -> Answered:
+    """The answer for the parts that a model gave; `once`: a call of an id is taken only once."""
     made = Answered()
     seen: set[str] = set()
     for part in parts:
         kind = part["type"]
         if kind == "tool-call":
-            if streams and part["toolCallId"] in seen:
+            if once and part["toolCallId"] in seen:
                 continue
             seen.add(part["toolCallId"])
             _add_call(store, made, part)
         else:
             _add_text(store, made, kind, part["text"])
+        made.ends += [len(made.kinds)] * (len(made.parts) - len(made.ends))
     return made
 
 

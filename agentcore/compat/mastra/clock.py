@@ -6,6 +6,7 @@ stands still but for what a model call takes, so the order is what the rules of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
@@ -31,10 +32,10 @@ class Clock:
         """Lets the time of a model call pass."""
         self.now += THINKING
 
-    def pass_by(self, dates: Iterable[int]) -> None:
+    def pass_by(self, dates: Iterable[float]) -> None:
         """Lets a little time pass, and what was dated ahead: messages that came at once are a tick apart."""
         ahead = (time for time in dates if time < self.now + THINKING)
-        self.now = max(self.now, *ahead, 0) + _MOMENT
+        self.now = int(max(self.now, *ahead, 0)) + _MOMENT
 
     def draw_id(self) -> str:
         """An id that no message has."""
@@ -52,14 +53,19 @@ def is_date(store: Store, value: Value) -> bool:
     return type(value) is Ref and type(store.cells[value.address]) is DateCell
 
 
-def time_of(store: Store, value: Value) -> int:
-    """`value.getTime()`.
+def invalid_date(store: Store) -> Ref:
+    """A date that is no time, as `new Date(undefined)` is."""
+    return store.object({"time": math.nan}, DateCell)
+
+
+def time_of(store: Store, value: Value) -> float:
+    """`value.getTime()`: a whole number, or NaN for a date that is no time.
 
     Raises:
         HeapTypeError: if the value is no date.
     """
     if is_date(store, value):
-        return int(get(store, value, "time"))  # type: ignore[arg-type]  # dates are made with a number
+        return get(store, value, "time")  # type: ignore[return-value]  # dates are made with a number
     get(store, value, "getTime")
     raise HeapTypeError("getTime is not a function")
 

@@ -7,18 +7,24 @@ model message is a new cell; what it holds (arguments, outputs, provider options
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, text
+from agentcore.compat.mastra.content import FORMAT, tool_name
+from agentcore.compat.mastra.errors import MastraError
 from agentcore.compat.mastra.forms import has
-from agentcore.compat.mastra.intake import FORMAT, of_core, tool_name
+from agentcore.compat.mastra.intake import of_core
 from agentcore.compat.mastra.keys import starts_with
 from agentcore.compat.mastra.message_list import MessageList
 
 _DENIED: Final = "Tool call was not approved by the user"
+
+
+Sources: TypeAlias = tuple[tuple[Value, frozenset[str] | None], ...]
+"""What a message is made of: cells, and which of their fields (all, if none are named)."""
 
 
 @attrs.define
@@ -28,6 +34,7 @@ class UiMessage:
     role: Value
     parts: list[Slot]
     options: Value = UNDEFINED
+    sources: Sources = ()
 
 
 @attrs.define
@@ -37,11 +44,14 @@ class ModelMessage:
     role: Value
     content: list[Slot] | str
     options: Value = UNDEFINED
+    sources: Sources = ()
 
     def cell(self, store: Store) -> Ref:
         """The message as an object of the heap."""
         content = self.content if isinstance(self.content, str) else store.array(self.content)
         made = store.object({"role": self.role, "content": content, "providerOptions": self.options})
+        for source, names in self.sources:
+            store.derive(made, source, fields=names)
         return store.derive(made, content)
 
 
@@ -49,7 +59,7 @@ class ModelMessage:
 
 
 def ui_message(store: Store, message: Slot) -> UiMessage:
-    """A stored message as a UI message."""
+    """A stored message as a UI message: the text beside its parts goes unread (rule mastra.mirror-unread)."""
     content = get(store, message, "content")
     given = get(store, content, "parts")
     parts = [
@@ -69,11 +79,18 @@ def ui_message(store: Store, message: Slot) -> UiMessage:
         told = told or not (
             kind in ("reasoning", "source", "source-document", "file") or _is_call(store, kind)
         )
+    read = _READ
     if get(store, content, "content") and not told:
+        read |= {"content"}
         shown.append(store.object({"type": "text", "text": get(store, content, "content")}))
     options = get(store, content, "providerMetadata") or UNDEFINED
     role = get(store, message, "role")
-    return UiMessage(role=role, parts=shown, options=options)
+    sources = ((message, _ROLE_AND_CONTENT), (content, read), (given, None))
+    return UiMessage(role=role, parts=shown, options=options, sources=sources)
+
+
+_ROLE_AND_CONTENT: Final = frozenset({"role", "content"})
+_READ: Final = frozenset({"parts", "toolInvocations", "reasoning", "providerMetadata"})
 
 
 def _is_call(store: Store, kind: Value) -> bool:
@@ -167,15 +184,18 @@ def _is_blank(store: Store, part: Slot) -> bool:
     return isinstance(told, str) and not told.strip()
 
 
-def _fit(store: Store, message: UiMessage, *, for_prompt: bool) -> list[Slot]:
+def _fit(target: MessageList, message: UiMessage, *, for_prompt: bool) -> list[Slot]:
     """The parts that a model can be shown."""
+    store, sanitizes = target.store, target.profile.sanitizes_prompts
     shown = []
     for part in message.parts:
         kind = get(store, part, "type")
-        if kind == "error" or (isinstance(kind, str) and kind.startswith("data-")):
+        if sanitizes and (kind == "error" or (isinstance(kind, str) and kind.startswith("data-"))):
             continue
-        if _is_blank(store, part) and (
-            message.role == "user" or not all(_is_blank(store, other) for other in message.parts)
+        if (
+            sanitizes
+            and _is_blank(store, part)
+            and (message.role == "user" or not all(_is_blank(store, other) for other in message.parts))
         ):
             continue
         if is_ui_call(store, part):
@@ -184,22 +204,23 @@ def _fit(store: Store, message: UiMessage, *, for_prompt: bool) -> list[Slot]:
                 continue
             if state == "input-streaming":
                 continue
-            part = _unwrapped(store, part) if state == "output-available" else part  # noqa: PLW2901
+            part = _unwrapped(target, part) if state == "output-available" else part  # noqa: PLW2901
         shown.append(part)
     return shown
 
 
-def _unwrapped(store: Store, part: Slot) -> Ref:
+def _unwrapped(target: MessageList, part: Slot) -> Ref:
+    store = target.store
     output = get(store, part, "output")
     if isinstance(output, Ref) and not is_array(store, output):
         in_parts = get(store, output, "type") == "content" and is_array(store, get(store, output, "value"))
-        if has(store, output, "value") and not in_parts:
+        if has(store, output, "value") and not (in_parts and target.profile.sanitizes_prompts):
             output = get(store, output, "value")
     return store.derive(store.object({**fields(store, part), "output": output}), part)
 
 
-def _in_steps(store: Store, parts: Iterable[Slot]) -> list[list[Slot]]:
-    """The parts between the marks of steps; a call is the last of its step, but for other calls."""
+def _in_steps(store: Store, parts: Iterable[Slot], *, calls_end: bool) -> list[list[Slot]]:
+    """The parts between the marks of steps; `calls_end`: a call ends its step, but for other calls."""
     blocks: list[list[Slot]] = [[]]
     before: Slot = None
     for part in parts:
@@ -207,7 +228,7 @@ def _in_steps(store: Store, parts: Iterable[Slot]) -> list[list[Slot]]:
             blocks.append([])
             before = None
             continue
-        if before is not None and is_ui_call(store, before) and not is_ui_call(store, part):
+        if calls_end and before is not None and is_ui_call(store, before) and not is_ui_call(store, part):
             blocks.append([])
         if is_ui_call(store, part) or get(store, part, "type") in ("text", "reasoning"):
             blocks[-1].append(part)
@@ -216,29 +237,45 @@ def _in_steps(store: Store, parts: Iterable[Slot]) -> list[list[Slot]]:
 
 
 def model_messages(
-    store: Store, messages: Iterable[UiMessage], *, for_prompt: bool = False
+    target: MessageList,
+    messages: Iterable[UiMessage],
+    *,
+    for_prompt: bool = False,
+    calls_end: bool = True,
 ) -> list[ModelMessage]:
     """UI messages as model messages; in a prompt a call without an answer is left out.
+
+    `calls_end`: what comes after a call and is no call is in a message of its own, after the answers.
 
     Raises:
         PackageError: for a role that no model knows.
     """
     made: list[ModelMessage] = []
+    options: list[Value] = []
     for message in messages:
-        parts = _fit(store, message, for_prompt=for_prompt) if message.parts else []
+        parts = _fit(target, message, for_prompt=for_prompt) if message.parts else []
         if not parts:
             continue
-        produced = _produced(store, message.role, parts)
-        if message.options is not UNDEFINED:
-            for one in reversed(produced):
-                if one.role == message.role:
-                    one.options = message.options
-                    break
-        made += produced
+        produced = _produced(target.store, message.role, parts, calls_end=calls_end)
+        if not target.profile.options_by_place:
+            _give_options(reversed(produced), message)
+        options.append(message.options)
+        made += [attrs.evolve(one, sources=message.sources) for one in produced]
+    if target.profile.options_by_place:
+        for one, given in zip(made, options, strict=False):
+            one.options = one.options if given is UNDEFINED else given
     return made
 
 
-def _produced(store: Store, role: Value, parts: list[Slot]) -> list[ModelMessage]:
+def _give_options(produced: Iterable[ModelMessage], message: UiMessage) -> None:
+    if message.options is not UNDEFINED:
+        for one in produced:
+            if one.role == message.role:
+                one.options = message.options
+                break
+
+
+def _produced(store: Store, role: Value, parts: list[Slot], *, calls_end: bool) -> list[ModelMessage]:
     if role == "system":
         texts = [part for part in parts if get(store, part, "type") == "text"]
         options: dict[str, Slot] = {}
@@ -254,7 +291,7 @@ def _produced(store: Store, role: Value, parts: list[Slot]) -> list[ModelMessage
         ]
     if role == "assistant":
         produced = []
-        for block in _in_steps(store, parts):
+        for block in _in_steps(store, parts, calls_end=calls_end):
             produced.append(ModelMessage("assistant", _assistant_parts(store, block)))
             calls = [
                 part
@@ -332,12 +369,12 @@ def of_messages(
 ) -> list[ModelMessage]:
     """Stored messages of a list as model messages, with the input of each call beside its answer."""
     store = target.store
-    made = model_messages(store, [ui_message(store, one) for one in messages], for_prompt=for_prompt)
+    made = model_messages(target, [ui_message(store, one) for one in messages], for_prompt=for_prompt)
     _look_at_parts(target)
     for message in made:
         if message.role == "tool" and not isinstance(message.content, str):
             message.content = [_with_input(target, part) for part in message.content]
-    return _paired(store, made) if for_prompt else made
+    return _paired(store, made) if for_prompt and target.profile.sanitizes_prompts else made
 
 
 def _look_at_parts(target: MessageList) -> None:
@@ -382,9 +419,7 @@ def _paired(store: Store, messages: list[ModelMessage]) -> list[ModelMessage]:
             content = [part for part in content if get(store, part, "toolCallId") in asked]
         if content:
             kept.append(
-                message
-                if len(content) == len(message.content)
-                else ModelMessage(message.role, content, message.options)
+                message if len(content) == len(message.content) else attrs.evolve(message, content=content)
             )
     return kept
 
@@ -398,33 +433,44 @@ def system_prompt(target: MessageList) -> list[ModelMessage]:
     """The system messages as a model is shown them. Each is dated on the way, which the list remembers."""
     store = target.store
     stored_forms = [of_core(target, message, "system") for message in target.all_system()]
-    return model_messages(store, [ui_message(store, message) for message in stored_forms])
+    return model_messages(target, [ui_message(store, message) for message in stored_forms])
 
 
 def prompt(target: MessageList) -> Ref:
-    """What a model is shown: system messages and conversation, which begins with the user's turn."""
-    store = target.store
+    """What a model is shown: system messages, and the conversation (rule mastra.user-first).
+
+    Raises:
+        MastraError: if there is no conversation, and the package wants one.
+    """
+    store, profile = target.store, target.profile
     conversation = of_messages(target, target.all(), for_prompt=True)
     shown = [*system_prompt(target), *conversation]
     first = next((index for index, message in enumerate(shown) if message.role != "system"), None)
+    if first is None and profile.refuses_empty_prompts:
+        told = "This request does not contain any user or assistant messages."
+        raise MastraError("NO_USER_OR_ASSISTANT_MESSAGES", told)
     if first is not None and shown[first].role == "assistant":
         shown.insert(first, ModelMessage("user", "."))
-    cells = [_prompt_message(store, message) for message in shown]
-    return store.array([cell for cell in cells if cell is not None])
+    cells = [_prompt_message(target, message) for message in shown]
+    listed = store.array([cell for cell in cells if cell is not None])
+    return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
 
 
-def _prompt_message(store: Store, message: ModelMessage) -> Ref | None:
+def _prompt_message(target: MessageList, message: ModelMessage) -> Ref | None:
+    store = target.store
     if message.role == "system":
         return message.cell(store)
     if isinstance(message.content, str):
         part = store.object({"type": "text", "text": message.content})
-        return ModelMessage(message.role, [part], message.options).cell(store)
-    content = [_prompt_part(store, part) for part in message.content]
-    return ModelMessage(message.role, content, message.options).cell(store) if content else None
+        return attrs.evolve(message, content=[part]).cell(store)
+    content = [_prompt_part(target, part) for part in message.content]
+    kept = content or not target.profile.sanitizes_prompts
+    return attrs.evolve(message, content=content).cell(store) if kept else None
 
 
-def _prompt_part(store: Store, part: Slot) -> Slot:
+def _prompt_part(target: MessageList, part: Slot) -> Slot:
+    store = target.store
     if get(store, part, "type") not in ("tool-call", "tool-result"):
         return part
-    named = {**fields(store, part), "toolName": tool_name(get(store, part, "toolName"))}
+    named = {**fields(store, part), "toolName": tool_name(target, get(store, part, "toolName"))}
     return store.derive(store.object(named), part)

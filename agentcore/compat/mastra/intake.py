@@ -6,9 +6,7 @@ the caller's own parts in it where the form has the same ones. Files and images 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import Final, Protocol
 
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import (
@@ -18,40 +16,24 @@ from agentcore.compat.js import (
     get,
     is_array,
     is_nullish,
-    joined,
     or_else,
     text,
 )
-from agentcore.compat.mastra.clock import date, is_date, parsed
+from agentcore.compat.mastra.clock import date, invalid_date, is_date, parsed
+from agentcore.compat.mastra.content import (
+    FORMAT,
+    Context,
+    core_content,
+    reasoning_of,
+    stamp,
+    texts_checked,
+    ui_content,
+)
 from agentcore.compat.mastra.forms import Form, assign, form_of, has
-
-FORMAT: Final = 2
-
-
-class Context(Protocol):
-    """What converting takes from the list that a message is for."""
-
-    store: Store
-
-    def new_id(self) -> str:
-        """An id that no message has."""
-        ...
-
-    def new_date(self, source: str, start: Value = UNDEFINED) -> Ref:
-        """The date of a message that comes now, or came at `start`."""
-        ...
-
-    def now(self) -> int:
-        """The time."""
-        ...
-
-    def known_args(self, call_id: Value) -> Value:
-        """The arguments of a call, from the last message that has some of it; an empty object if none has."""
-        ...
 
 
 def stored(context: Context, message: Value, source: str) -> Ref:
-    """The message in the form that the list stores."""
+    """The message in the stored form, which may be the caller's own object (rule mastra.caller-shared)."""
     store = context.store
     form = form_of(store, message)
     if form is Form.STORED:
@@ -65,7 +47,7 @@ def stored(context: Context, message: Value, source: str) -> Ref:
     elif form is Form.CORE_5:
         made = _of_5(context, message, source, store.object(core_content(context, message)))
     elif form is Form.UI_5:
-        made = _of_5(context, message, source, _ui_content(store, message))
+        made = _of_5(context, message, source, ui_content(context, message))
     else:
         raise PackageError("Error", "Found unhandled message")
     return _stamped(context, made, source)
@@ -87,12 +69,14 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
     kept = (
         [part for part in elements(store, parts) if isinstance(part, Ref)] if is_array(store, parts) else []
     )
-    assign(store, content, "parts", store.array(kept))
+    if context.profile.owns_parts:
+        assign(store, content, "parts", store.array(kept))
     if not get(store, message, "id"):
         assign(store, message, "id", context.new_id())
     at = get(store, message, "createdAt")
     if is_nullish(at):
-        assign(store, message, "createdAt", context.new_date(source))
+        given = context.new_date(source) if context.profile.dates_stored else invalid_date(store)
+        assign(store, message, "createdAt", given)
     elif not is_date(store, at):
         assign(store, message, "createdAt", _as_date(store, at))
     calls = get(store, content, "toolInvocations")
@@ -134,7 +118,7 @@ def of_core(context: Context, message: Value, source: str) -> Ref:
         assign(store, message, "content", single)
         content = single
     parts, calls = _core_parts(context, message, content)
-    made: dict[str, Value] = {"format": FORMAT, "parts": _without_empty_texts(store, parts)}
+    made: dict[str, Value] = {"format": FORMAT, "parts": texts_checked(context, parts)}
     if calls:
         made["toolInvocations"] = store.array(calls)
     if isinstance(content, str):
@@ -198,9 +182,9 @@ def _core_parts(context: Context, message: Value, content: Value) -> tuple[list[
                 "text": get(store, part, "text"),
                 "signature": get(store, part, "signature"),
             }
-            made = _reasoning(store, get(store, part, "text"), detail)
+            made = reasoning_of(context, get(store, part, "text"), detail)
         elif kind == "redacted-reasoning":
-            made = _reasoning(store, "", {"type": "redacted", "data": get(store, part, "data")})
+            made = reasoning_of(context, "", {"type": "redacted", "data": get(store, part, "data")})
         elif kind in ("tool-call", "tool-result"):
             call = _core_call(context, content, part, kind)
             made = {"type": "tool-invocation", "toolInvocation": call}
@@ -208,10 +192,6 @@ def _core_parts(context: Context, message: Value, content: Value) -> tuple[list[
         if made is not None:
             parts.append(store.derive(store.object({**made, "providerMetadata": options}), part))
     return parts, calls
-
-
-def _reasoning(store: Store, whole: Value, detail: dict[str, Value]) -> dict[str, Value]:
-    return {"type": "reasoning", "reasoning": whole, "details": store.array([store.object(detail)])}
 
 
 def _core_call(context: Context, content: Value, part: Slot, kind: Value) -> Ref:
@@ -229,12 +209,6 @@ def _core_call(context: Context, content: Value, part: Slot, kind: Value) -> Ref
         args = context.known_args(call_id)
     result = or_else(get(store, part, "result"), "")
     return store.derive(store.object({"state": "result", **named, "result": result, "args": args}), part)
-
-
-def _without_empty_texts(store: Store, parts: Iterable[Slot]) -> Ref:
-    listed = list(parts)
-    full = [part for part in listed if get(store, part, "type") != "text" or get(store, part, "text") != ""]
-    return store.array(full or listed)
 
 
 def _date_in(store: Store, metadata: Value) -> Value:
@@ -258,7 +232,8 @@ def _of_ui_4(context: Context, message: Value, source: str) -> Ref:
     parts = get(store, message, "parts")
     content: dict[str, Value] = {"format": FORMAT, "parts": store.array(())}
     if parts:
-        content["parts"] = _without_empty_texts(store, elements(store, parts, "some"))
+        own = context.profile.owns_parts
+        content["parts"] = texts_checked(context, elements(store, parts, "some")) if own else parts
     for name in ("toolInvocations", "reasoning", "annotations", "experimental_attachments"):
         content[name] = get(store, message, name) or UNDEFINED
     metadata = get(store, message, "metadata")
@@ -292,210 +267,6 @@ def _of_5(context: Context, message: Value, source: str, content: Ref) -> Ref:
     )
 
 
-def core_content(context: Context, message: Value) -> dict[str, Value]:
-    """The stored content of {role, content} as AI SDK 5 has it."""
-    store = context.store
-    content = get(store, message, "content")
-    if isinstance(content, str):
-        given: tuple[Slot, ...] = (store.derive(store.object({"type": "text", "text": content}), message),)
-    else:
-        given = tuple(
-            part
-            for part in (elements(store, content) if is_array(store, content) else ())
-            if isinstance(part, Ref)
-        )
-    taken = _Taken(context)
-    for part in given:
-        taken.add(part)
-    parts = _without_empty_texts(store, taken.parts)
-    texts = [
-        get(store, part, "text") for part in elements(store, parts) if get(store, part, "type") == "text"
-    ]
-    metadata = get(store, message, "metadata")
-    return {
-        "format": FORMAT,
-        "parts": parts,
-        "toolInvocations": store.array(taken.calls) if taken.calls else UNDEFINED,
-        "reasoning": joined(store, taken.reasoning, "\n") if taken.reasoning else UNDEFINED,
-        "content": joined(store, texts, "\n") or UNDEFINED,
-        "metadata": metadata if metadata and fields(store, metadata) else UNDEFINED,
-        "providerMetadata": get(store, message, "providerOptions") or UNDEFINED,
-    }
-
-
-class _Taken:
-    """The stored parts of a message's content, and the lists beside them."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.store = context.store
-        self.parts: list[Slot] = []
-        self.calls: list[Slot] = []
-        self.reasoning: list[Value] = []
-
-    def add(self, part: Slot) -> None:
-        """Takes a part of the content."""
-        store = self.store
-        kind = get(store, part, "type")
-        if kind == "text":
-            self._put(part, {"type": "text", "text": get(store, part, "text")})
-        elif kind == "reasoning":
-            told = get(store, part, "text")
-            self._put(part, _reasoning(store, told, {"type": "text", "text": told}))
-            self.reasoning.append(told)
-        elif kind == "tool-call":
-            args = get(store, part, "input")
-            self._put(part, {"type": "tool-invocation", "toolInvocation": self._call(part, args)})
-            self.calls.append(self._call(part, args))
-        elif kind == "tool-result":
-            self._result(part)
-
-    def _put(self, part: Slot, made: dict[str, Value]) -> None:
-        store = self.store
-        options = get(store, part, "providerOptions") or UNDEFINED
-        executed = get(store, part, "providerExecuted") if "toolInvocation" in made else UNDEFINED
-        dated = {
-            "providerMetadata": options,
-            "createdAt": date_in_options(store, options),
-            "providerExecuted": executed,
-        }
-        self.parts.append(store.derive(store.object({**made, **dated}), part))
-
-    def _call(self, part: Slot, args: Value) -> Ref:
-        store = self.store
-        named = {
-            "toolCallId": get(store, part, "toolCallId"),
-            "toolName": tool_name(get(store, part, "toolName")),
-        }
-        return store.derive(store.object({**named, "args": args, "state": "call"}), part)
-
-    def _result(self, part: Slot) -> None:
-        store = self.store
-        call_id = get(store, part, "toolCallId")
-        known = self.context.known_args(call_id)
-        args = known if fields(store, known) else or_else(get(store, part, "input"), store.object({}))
-        call = self._of_call(self.calls, call_id)
-        if call is None:
-            call = self._call(part, args)
-            self.calls.append(call)
-        self._answer(call, part)
-        for own in self.parts:
-            held = (
-                get(store, own, "toolInvocation")
-                if get(store, own, "type") == "tool-invocation"
-                else UNDEFINED
-            )
-            if isinstance(held, Ref) and get(store, held, "toolCallId") == call_id:
-                self._answer(held, part)
-                return
-        made = self._call(part, args)
-        self._answer(made, part)
-        self._put(part, {"type": "tool-invocation", "toolInvocation": made})
-
-    def _of_call(self, calls: Iterable[Slot], call_id: Value) -> Ref | None:
-        found = (call for call in calls if get(self.store, call, "toolCallId") == call_id)
-        return next(found, None)  # type: ignore[return-value]  # such lists hold objects
-
-    def _answer(self, call: Ref, part: Slot) -> None:
-        store = self.store
-        assign(store, call, "state", "result")
-        output = unwrapped(store, get(store, part, "output"))
-        if output is not UNDEFINED:
-            assign(store, call, "result", output)
-
-
-def unwrapped(store: Store, output: Value) -> Value:
-    """A tool's output without the envelope that prompts have it in."""
-    in_envelope = isinstance(output, Ref) and has(store, output, "value")
-    return get(store, output, "value") if in_envelope else output
-
-
-_TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
-
-
-def tool_name(name: Value) -> str:
-    """A tool's name, or what stands for one that no provider takes."""
-    return name if isinstance(name, str) and _TOOL_NAME.fullmatch(name) else "unknown_tool"
-
-
-def date_in_options(store: Store, options: Value) -> Value:
-    """The date that a part's provider options carry."""
-    own = get(store, options, "mastra") if options else UNDEFINED
-    at = get(store, own, "createdAt") if isinstance(own, Ref) else UNDEFINED
-    return at if isinstance(at, int | float) and not isinstance(at, bool) else UNDEFINED
-
-
-def _ui_content(store: Store, message: Value) -> Ref:
-    given = elements(store, get(store, message, "parts"), "filter")
-    parts = [made for part in given if (made := _ui_part(store, part)) is not None]
-    calls = [_ui_call(store, part) for part in given if _is_tool(store, part)]
-    reasoning = [get(store, part, "text") for part in given if get(store, part, "type") == "reasoning"]
-    texts = [get(store, part, "text") for part in given if get(store, part, "type") == "text"]
-    metadata = get(store, message, "metadata")
-    own = fields(store, metadata) if metadata else {}
-    clean = {name: slot for name, slot in own.items() if name not in ("createdAt", "threadId", "resourceId")}
-    content: dict[str, Value] = {
-        "format": FORMAT,
-        "parts": _without_empty_texts(store, parts),
-        "toolInvocations": store.array(calls) if calls else UNDEFINED,
-        "reasoning": joined(store, reasoning, "\n") if reasoning else UNDEFINED,
-        "content": joined(store, texts) if texts else UNDEFINED,
-        "metadata": store.object(clean) if clean else UNDEFINED,
-    }
-    return store.object(content)
-
-
-def _is_tool(store: Store, part: Slot) -> bool:
-    kind = get(store, part, "type")
-    return isinstance(kind, str) and kind.startswith("tool-")
-
-
-def _ui_call(store: Store, part: Slot) -> Ref:
-    answered = get(store, part, "state") == "output-available"
-    fields_: dict[str, Value] = {
-        "args": get(store, part, "input"),
-        "toolCallId": get(store, part, "toolCallId"),
-        "toolName": tool_name(str(get(store, part, "type")).removeprefix("tool-")),
-        "state": "result" if answered else "call",
-        "result": unwrapped(store, get(store, part, "output")) if answered else UNDEFINED,
-    }
-    return store.derive(store.object(fields_), part)
-
-
-def _ui_part(store: Store, part: Slot) -> Slot:
-    kind = get(store, part, "type")
-    if kind in ("step-start", "error"):
-        return part
-    options = get(store, part, "callProviderMetadata" if _is_tool(store, part) else "providerMetadata")
-    made: dict[str, Value]
-    if _is_tool(store, part):
-        made = {"type": "tool-invocation", "toolInvocation": _ui_invocation(store, part)}
-        made["providerExecuted"] = get(store, part, "providerExecuted")
-    elif kind == "reasoning":
-        told = get(store, part, "text")
-        made = _reasoning(store, told, {"type": "text", "text": told})
-    elif kind == "text":
-        made = {"type": "text", "text": get(store, part, "text")}
-    elif isinstance(kind, str) and kind.startswith("data-"):
-        return store.derive(store.object({"type": kind, "data": get(store, part, "data")}), part)
-    else:
-        return None
-    dated = {"providerMetadata": options, "createdAt": date_in_options(store, options)}
-    return store.derive(store.object({**made, **dated}), part)
-
-
-def _ui_invocation(store: Store, part: Slot) -> Ref:
-    call = _ui_call(store, part)
-    if get(store, part, "state") != "output-error":
-        return call
-    failed = {
-        "state": "output-error",
-        "errorText": get(store, part, "errorText"),
-        "rawInput": get(store, part, "rawInput"),
-    }
-    return store.derive(store.object({**fields(store, call), **failed}), part)
-
-
 # ---------------------------------------------------------------- dates of parts
 
 
@@ -503,16 +274,8 @@ def _stamped(context: Context, message: Ref, source: str) -> Ref:
     store = context.store
     content = get(store, message, "content")
     parts = get(store, content, "parts")
-    if source != "memory" and is_array(store, parts):
+    if context.profile.dates_parts and source != "memory" and is_array(store, parts):
         for part in elements(store, parts):
             stamp(context, part)
         assign(store, content, "parts", store.array(elements(store, parts)))
     return message
-
-
-def stamp(context: Context, part: Slot) -> Slot:
-    """Dates a part that has no date, in place."""
-    store = context.store
-    if is_nullish(get(store, part, "createdAt")):
-        assign(store, part, "createdAt", context.now())
-    return part

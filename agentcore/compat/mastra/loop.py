@@ -5,26 +5,29 @@ The order of things is that of @mastra/core 1.71.0; where versions differ, a fie
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Ref, Slot, StepCell, Store, Value
+from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, fields, get, is_nullish, or_else
 from agentcore.compat.mastra import tools as tooling
 from agentcore.compat.mastra.answers import Answered, answered
 from agentcore.compat.mastra.clock import Clock, date
+from agentcore.compat.mastra.content import FORMAT
 from agentcore.compat.mastra.conversion import prompt
 from agentcore.compat.mastra.errors import CallerError, MastraError, TripWire
-from agentcore.compat.mastra.intake import FORMAT, tool_name
 from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.models import Fallback, Models
 from agentcore.compat.mastra.outcome import Outcome, Tripwire
 from agentcore.compat.mastra.processors import Fields, Processors
 from agentcore.compat.mastra.profiles import MastraProfile
+from agentcore.compat.mastra.recording import RECORDERS
 from agentcore.compat.mastra.settings import Settings
-from agentcore.compat.mastra.step_content import response_messages, step_content
+from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import Desk
 
 AGENT_ID = "agent"
@@ -49,8 +52,22 @@ class _Step:
     early: Mapping[Slot, tooling.Answer]
 
 
+HOLDERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "caller": "caller",
+        "conversation": "conversation",
+        "system": "system messages",
+        "steps": "report",
+        "options": "options of the call",
+    }
+)
+"""What outlives a step, by the names of the snapshots and those of the pollution report."""
+
+
 class MastraLoop:
-    """One call of `generate` or `stream`."""
+    """One call of `generate` or `stream`. If the store is watched, `snapshots` are taken."""
+
+    holders = HOLDERS
 
     def __init__(self, profile: MastraProfile, settings: Settings, desk: Desk | None = None) -> None:
         self.profile = profile
@@ -58,27 +75,21 @@ class MastraLoop:
         self.desk = desk if desk is not None else Desk(Store())
         self.store = self.desk.store
         self.clock = Clock()
-        self.list = MessageList(self.store, self.clock)
-        self.models = Models(self.desk)
+        self.list = MessageList(self.store, self.clock, profile)
+        self.recorder = RECORDERS[profile.recording](self.list, self.clock)
+        self.models = Models(self.desk, profile)
         self.outcome = Outcome()
+        self.snapshots: list[Snapshot] = []
         own = {**settings.options, "messages": settings.messages, "context": settings.context}
         self.caller = self.store.object({name: self.store.load(value) for name, value in own.items()})
         self.options = {name: get(self.store, self.caller, name) for name in _OPTIONS}
         self.fallbacks = self._fallbacks()
         self.first_fallback = 0
         self.tools = tooling.built(self.store, settings.tools)
-        self.steps = self.store.array(())
-        self.message_id = self.clock.draw_id()
+        self.message_id: Value = self.clock.draw_id()
         self.texts: list[str] = []
         self.shown_calls: set[Value] = set()
-        given = settings.call_processors
-        self.processors = Processors(
-            self.list,
-            self.models,
-            settings.processors if given is None else given,
-            settings.prepare_step or settings.default_prepare_step,
-            AGENT_ID,
-        )
+        self.processors = Processors(self.list, self.models, settings, AGENT_ID)
 
     def _fallbacks(self) -> list[Fallback]:
         settings = self.settings
@@ -97,14 +108,19 @@ class MastraLoop:
 
     def run(self) -> Outcome:
         """Runs to the end. Never raises what the real package would report: see the outcome."""
+        self._run()
+        self._snapshot("end")
+        return self.outcome
+
+    def _run(self) -> None:
         try:
             self._prepare()
         except TripWire as wire:
             self._tripped(wire)
-            return self.outcome
+            return
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._prepare_failed(error)
-            return self.outcome
+            return
         self._chunk("start")
         try:
             self._loop()
@@ -116,7 +132,21 @@ class MastraLoop:
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._chunk("error")
             self.outcome.error = CallerError.through_json(error)
-        return self.outcome
+
+    def _snapshot(self, moment: str, **holders: Value) -> None:
+        store = self.store
+        if store.watching:
+            always: dict[str, Value] = {
+                "caller": self.caller,
+                "conversation": self.list.messages,
+                "system": store.array(self.list.all_system()),
+                "steps": self.recorder.steps,
+                "options": store.object({**self.options, "tools": self.tools}),
+            }
+            held = {**always, **holders}
+            self.snapshots.append(
+                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=store.heap())
+            )
 
     def _prepare(self) -> None:
         settings, store = self.settings, self.store
@@ -130,7 +160,9 @@ class MastraLoop:
         self.list.add(get(store, self.caller, "messages"), "input")
         try:
             self.processors.run_input()
-        except MastraError as error:
+        except TripWire:
+            raise
+        except Exception as error:
             told = f"[Agent:{AGENT_ID}] - Input processor error"
             raise MastraError("AGENT_INPUT_PROCESSOR_ERROR", told, cause=CallerError.of(error)) from error
 
@@ -145,6 +177,7 @@ class MastraLoop:
         self.outcome.error = CallerError.of(MastraError(name, str(error), cause=inner))
 
     def _tripped(self, wire: TripWire) -> None:
+        """Ends the run by an abort (rule mastra.abort-trips)."""
         self._chunk("tripwire")
         options = wire.options
         self.outcome.tripwire = Tripwire(
@@ -159,7 +192,11 @@ class MastraLoop:
     # ---------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
-        self.original_system = self.list.system_messages
+        live = self.profile.live_system_messages
+        self.original_system = self.list.system_messages if live else self.store.array(self.list.all_system())
+        if not self.profile.settings_anew:
+            own = fields(self.store, self.options["modelSettings"])
+            self.options["modelSettings"] = self.store.object({**self.profile.settings, **own})
         count = 0
         goes_on = True
         while goes_on:
@@ -170,82 +207,92 @@ class MastraLoop:
         self._finish()
 
     def _run_step(self, *, first: bool) -> bool:
-        """Runs a step; whether another follows."""
+        """Runs a step; whether another follows. Options are the call's again (rule mastra.fields-reset)."""
         self.desk.step += 1
         if not first:
-            self.list.open_step()
+            self.recorder.open_step()
         self.texts.append("")
         attempt_id = self.message_id
         step = self._call_a_model()
-        self.message_id = step.fields["messageId"]
+        self.message_id = self._message_id(step.fields)
         self._record(step, attempt_id)
-        self._report(step.answered)
+        self.recorder.add_calls(step.answered, self.message_id)
+        self.recorder.report(step.answered)
         self.outcome.step_texts.append(self.texts[-1])
+        self.recorder.add_again()
         if step.answered.error is not None:
             raise ModelCallError(step.answered.error)
         return self._run_tools(step)
 
     def _call_a_model(self) -> _Step:
-        """Calls the first model that does not fail and has no processor fail; later steps begin with it."""
-        final = len(self.fallbacks) - 1
-        for index in range(self.first_fallback, final):
+        """Calls the first model that does not fail and has no processor fail.
+
+        Raises:
+            TripWire: if a processor aborts.
+            Exception: what failed with the last of them.
+        """
+        attempts = [
+            (index, fallback)
+            for index, fallback in enumerate(self.fallbacks)
+            for _ in range(1 + fallback.max_retries * self.profile.retries_run_processors)
+            if index >= self.first_fallback
+        ]
+        for number, (index, fallback) in enumerate(attempts, 1):
+            is_last = number == len(attempts)
+            if self.profile.goes_on_with_fallback:
+                self.first_fallback = index
             try:
-                step = self._attempt(self.fallbacks[index], is_last=False)
+                return self._attempt(fallback, is_last=is_last)
             except TripWire:
                 raise
-            except Exception:  # noqa: BLE001, S112 - whatever fails, the next model is tried
-                continue
-            self.first_fallback = index
-            return step
-        self.first_fallback = final
-        return self._attempt(self.fallbacks[final], is_last=True)
+            except Exception:
+                if is_last and not self.profile.retries_run_processors:
+                    raise
+        told = "Exhausted all fallback models and reached the maximum number of retries."
+        raise PackageError("Error", told)
 
     def _attempt(self, fallback: Fallback, *, is_last: bool) -> _Step:
-        store = self.store
+        """Runs the processors on the original system messages (rule mastra.systems-reset), and asks a model.
+
+        The options are the caller's own objects (rule mastra.options-live), and the tools one object for the
+        call (rule mastra.tools-live).
+        """
+        store, profile = self.store, self.profile
         self.list.replace_system(self.original_system)
         settings = fields(store, self.options["modelSettings"])
         own = settings.get("maxRetries")
         retries = fallback.max_retries if fallback.configured else or_else(own, fallback.max_retries)
+        anew = profile.settings_anew
         step: dict[str, Value] = {
-            "messageId": self.message_id,
+            "messageId": self.message_id if profile.sets_message_id else UNDEFINED,
             "model": fallback.model,
             "tools": self.tools,
             "toolChoice": self.options["toolChoice"]
             if self.options["toolChoice"] is not UNDEFINED
             else "auto",
-            "activeTools": self.options["activeTools"],
+            "activeTools": self.options["activeTools"] if profile.call_active_tools else UNDEFINED,
             "providerOptions": self.options["providerOptions"],
-            "modelSettings": store.object({**settings, "maxRetries": retries}),
+            "modelSettings": store.derive(
+                store.object({**settings, "maxRetries": retries}), self.options["modelSettings"]
+            )
+            if anew
+            else self.options["modelSettings"],
             "structuredOutput": UNDEFINED,
         }
-        number = len(elements(store, self.steps))
-        self._refresh_last_step(number)
+        self.recorder.refresh_last_step()
         current: Fields = dict(step)
         if self.processors.any_for_steps:
-            current = self._processed(step, number, retries)
-        tooling.check_active(store, current["tools"], current["activeTools"])
+            current = self._processed(step, retries)
+        if profile.hides_inactive_tools:
+            tooling.check_active(store, current["tools"], current["activeTools"])
         return self._asked(current, is_last=is_last)
 
-    def _refresh_last_step(self, number: int) -> None:
-        """The last step's content is read again before processors see it."""
+    def _processed(self, step: Mapping[str, Value], retries: Value) -> Fields:
         store = self.store
-        if not number:
-            return
-        content = step_content(self.list, number)
-        if elements(store, content):
-            reported = elements(store, self.steps)
-            again = self._step_cell(
-                content, get(store, reported[-1], "response"), get(store, reported[-1], "finishReason")
-            )
-            store.replace(self.steps, (*reported[:-1], again))
-
-    def _step_cell(self, content: Ref, response: Value, reason: Value) -> Ref:
-        return self.store.object({"content": content, "finishReason": reason, "response": response}, StepCell)
-
-    def _processed(self, step: Mapping[str, Value], number: int, retries: Value) -> Fields:
-        store = self.store
-        result = self.processors.run_step(step, number, self.steps)
+        result = self.processors.run_step(step, self.recorder.count, self.recorder.steps)
         current = {**step, **result}
+        if not self.profile.settings_anew:
+            return current
         for name in ("messageId", "model"):
             current[name] = or_else(result[name], step[name])
         settings = current["modelSettings"]
@@ -263,10 +310,16 @@ class MastraLoop:
     def _asked(self, current: Fields, *, is_last: bool) -> _Step:
         store = self.store
         shown = prompt(self.list)
-        offer = tooling.offered(store, current["tools"], current["toolChoice"], current["activeTools"])
+        offer = tooling.offered(
+            store,
+            current["tools"],
+            current["toolChoice"],
+            current["activeTools"],
+            none_hides=self.profile.no_choice_hides_tools,
+        )
         settings = current["modelSettings"]
         sent = {name: slot for name, slot in fields(store, settings).items() if name not in _NOT_SENT}
-        headers = get(store, settings, "headers")
+        headers = UNDEFINED if is_nullish(settings) else get(store, settings, "headers")
         options = store.object(
             {
                 "tools": offer.tools,
@@ -277,30 +330,36 @@ class MastraLoop:
                 "headers": self._headers(headers),
             }
         )
-        retries = get(store, settings, "maxRetries")
+        store.derive(options, settings, fields=frozenset(sent))
+        retries = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
         answered = self._answered(current["model"], options, retries, is_last=is_last)
+        own_id = self._message_id(current)
+        failed = self.recorder.add_pieces(answered, own_id)
         self._pass_on(answered)
         early = self._run_early(current, answered)
-        message = answered.message(store, current["messageId"], current["model"])
-        try:
-            if message is not None:
-                self.list.add(message, "response")
-        except Exception as error:
-            if not is_last:
-                self._carry_over(early)
-                raise
-            answered.error = error
+        failed = failed or self.recorder.add_message(answered, own_id, current["model"])
+        if failed is not None and not is_last:
+            self._carry_over(early)
+            raise failed
+        answered.error = answered.error or failed
         return _Step(current, answered, early)
 
+    def _message_id(self, current: Fields) -> Value:
+        return current["messageId"] if self.profile.sets_message_id else self.message_id
+
     def _headers(self, headers: Value) -> Value:
+        if not self.profile.lowers_headers:
+            return self.store.object(fields(self.store, headers)) if headers else UNDEFINED
         named = {name.lower(): value for name, value in fields(self.store, headers).items()}
         return self.store.object(named) if named else UNDEFINED
 
     def _answered(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
-        attempts = 1 + (int(retries) if isinstance(retries, int | float) else 0)
+        given = or_else(retries, self.profile.model_retries)
+        attempts = 1 + (int(given) if isinstance(given, int | float) else 0)
         for attempt in range(attempts):
             self.desk.hook = "model"
             self.clock.think()
+            self._snapshot("prompt", prompt=options)
             try:
                 parts = self.models.answered(model, options)
             except Exception as error:
@@ -309,7 +368,8 @@ class MastraLoop:
                 if not is_last:
                     raise
                 return Answered(error=error)
-            return answered(self.store, parts, streams=self.settings.streams)
+            once = self.settings.streams and self.profile.streams_call_once
+            return answered(self.store, parts, once=once)
         raise PackageError("Error", "Expected `retries` to be a number")
 
     # ---------------------------------------------------------------- recording the answer
@@ -318,10 +378,11 @@ class MastraLoop:
         """Enters what is told of the answer, or the error that stands for it."""
         answered = step.answered
         model = step.fields.get("executedModel")
-        if model is not None:
+        if model is not None and self.profile.names_models:
             self.list.name_model(model)
         if answered.error is not None:
-            self._record_error(answered.error, attempt_id)
+            if self.profile.records_errors:
+                self._record_error(answered.error, attempt_id)
             self._chunk("error")
 
     def _pass_on(self, answered: Answered) -> None:
@@ -330,12 +391,12 @@ class MastraLoop:
         self._chunk("step-start", *self._passed(answered))
 
     def _passed(self, answered: Answered) -> Iterator[str]:
-        """The chunks of an answer in a stream, which shows a call of an id once in a run."""
+        """The chunks of an answer in a stream."""
         calls = iter(answered.calls)
         for kind in answered.kinds:
             if kind == "tool-call":
                 call_id = get(self.store, next(calls), "toolCallId")
-                if call_id in self.shown_calls:
+                if call_id in self.shown_calls and self.profile.streams_call_once:
                     continue
                 self.shown_calls.add(call_id)
             yield kind
@@ -357,18 +418,6 @@ class MastraLoop:
         at = date(store, self.clock.now)
         message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
         self.list.add(store.object(message), "response", merge=False)
-
-    def _report(self, answered: Answered) -> None:
-        """Enters the step into the array that processors are given."""
-        number = len(elements(self.store, self.steps)) + 1
-        content = step_content(self.list, number)
-        messages = self._response_messages()
-        response = self.store.object({"messages": messages})
-        reason = UNDEFINED if answered.error is None else "error"
-        self.store.push(self.steps, [self._step_cell(content, response, reason)])
-
-    def _response_messages(self) -> Ref:
-        return self.store.array([message.cell(self.store) for message in response_messages(self.list)])
 
     # ---------------------------------------------------------------- tools
 
@@ -400,43 +449,42 @@ class MastraLoop:
         return store.object({"type": "tool-invocation", "toolInvocation": call})
 
     def _run_tools(self, step: _Step) -> bool:
-        """Runs the calls of an answer; whether another step follows."""
+        """Runs the calls of an answer, one step whatever their number (rule mastra.step-number).
+
+        The tools are those that processors returned, if any did (rule mastra.tools-returned). Tells whether
+        another step follows.
+        """
         current = step.fields
         # Where a processor took the tools away the model is told of none, but those of the call are run.
         tools, active = current["tools"] or self.tools, current["activeTools"]
+        if not self.profile.hides_inactive_tools:
+            active = UNDEFINED
         answers = [
             step.early.get(call) or tooling.run(self.desk, call, tools, active)
             for call in step.answered.calls
         ]
         self.outcome.finish_reason = "tool-calls" if answers else "stop"
-        for answer in answers:
-            if answer.error is not None:
-                self._answer(answer, {"state": "output-error", "errorText": answer.error}, "tool-error")
-        for answer in answers:
-            if answer.result is not UNDEFINED:
-                self._answer(answer, {"state": "result", "result": answer.result}, "tool-result")
+        if not self.profile.missing_tool_answers:
+            tooling.check_known(self.store, step.answered.calls, tools)
+        for kind in self.recorder.add_results(answers):
+            self._chunk(kind)
         pending = any(answer.result is UNDEFINED and answer.error is None for answer in answers)
         return bool(answers) and not pending
-
-    def _answer(self, answer: tooling.Answer, told: Mapping[str, Value], kind: str) -> None:
-        store = self.store
-        call = answer.call
-        named = {name: get(store, call, name) for name in ("toolCallId", "args")}
-        name = tool_name(get(store, call, "toolName"))
-        self.list.answer_call(store.object({**told, **named, "toolName": name}))
-        self._chunk(kind)
 
     # ---------------------------------------------------------------- the end
 
     def _finish(self) -> None:
         outcome = self.outcome
-        outcome.response_messages = self._response_messages()
-        outcome.last_text = self.texts[-1] if self.shown_calls else "".join(self.texts)
+        outcome.response_messages = self.recorder.response_messages()
+        last_only = self.shown_calls and self.profile.stream_text_is_last
+        outcome.last_text = self.texts[-1] if last_only else "".join(self.texts)
         self._chunk("finish")
-        # When all is over the package adds the agent's messages to their own list once more.
-        own = self.list.of("response")
-        if own:
-            self.list.add(self.store.array(own), "response")
+        self._add_again()
+
+    def _add_again(self) -> None:
+        """Adds the agent's messages to their own list again; the package only logs what fails there."""
+        with contextlib.suppress(Exception):
+            self.list.add(self.recorder.final_messages(), "response")
 
 
 def _is_array(store: Store, value: Slot) -> bool:

@@ -8,8 +8,8 @@ import attrs
 
 from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.compat.js import elements, fields, get, is_array, is_nullish
+from agentcore.compat.mastra.content import stamp
 from agentcore.compat.mastra.forms import assign
-from agentcore.compat.mastra.intake import stamp
 from agentcore.compat.mastra.keys import part_key, starts_with
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ def merges(store: Store, latest: Slot, incoming: Ref) -> bool:
 
 def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:
     """Puts the parts of a message into another: answers in the places of their calls, the others beside."""
-    store = target.store
+    store, profile = target.store, target.profile
+    if profile.merging_moves_date:
+        assign(store, latest, "createdAt", get(store, incoming, "createdAt"))
     content, added = get(store, latest, "content"), get(store, incoming, "content")
     metadata = get(store, added, "metadata")
-    if metadata:
+    if metadata and profile.merging_takes_all:
         both = {**fields(store, get(store, content, "metadata")), **fields(store, metadata)}
         assign(store, content, "metadata", store.object(both))
     _Merge(target, latest, incoming).run()
@@ -91,7 +93,8 @@ class _Merge:
         store = self.store
         call, answer = get(store, known, "toolInvocation"), get(store, part, "toolInvocation")
         state = get(store, answer, "state")
-        if state != "result" and state not in _FROM_CLIENT:
+        takes_all = self.target.profile.merging_takes_all
+        if state != "result" and not (takes_all and state in _FROM_CLIENT):
             return
         names = ("step", "result") if state == "result" else ("approval", "errorText", "rawInput")
         changed = {name: get(store, answer, name) for name in names}
@@ -100,7 +103,7 @@ class _Merge:
         invocation = store.derive(store.object(made), call, answer)
         assign(store, known, "toolInvocation", invocation)
         options = get(store, part, "providerMetadata")
-        if options:
+        if options and takes_all:
             both = {**fields(store, get(store, known, "providerMetadata")), **fields(store, options)}
             assign(store, known, "providerMetadata", store.object(both))
         if state == "result":
@@ -140,6 +143,8 @@ class _Merge:
             if not 0 <= at <= until or any(part_key(store, one) == key for one in own[at:until]):
                 continue
             count = self._put(part, key, at)
+            if not self.target.profile.merging_takes_all:
+                count = 1
             if count:
                 drift += count - 1
                 self.anchors = {
@@ -166,6 +171,8 @@ class _Merge:
 
     def _mark(self, own: tuple[Slot, ...]) -> Ref:
         store = self.store
+        if not self.target.profile.merging_takes_all:
+            return store.object({"type": "step-start"})
         marks = (part for part in reversed(own) if get(store, part, "type") == "step-start")
         model = get(store, mark, "model") if (mark := next(marks, None)) else UNDEFINED
         made = store.object({"type": "step-start", "model": model or UNDEFINED})

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cmp_to_key
 from typing import Final
 
-from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, fields, get, is_array, iterated, text
 from agentcore.compat.mastra import merging
 from agentcore.compat.mastra.clock import Clock, date, is_date, parsed, time_of
+from agentcore.compat.mastra.content import core_content, stamp
 from agentcore.compat.mastra.errors import MastraError
 from agentcore.compat.mastra.forms import Form, assign, form_of, has
-from agentcore.compat.mastra.intake import core_content, stamp, stored
+from agentcore.compat.mastra.intake import stored
 from agentcore.compat.mastra.keys import messages_equal, system_key
+from agentcore.compat.mastra.profiles import MastraProfile
 
 SOURCES: Final = ("memory", "input", "response", "context")
 
 
 class MessageList:
-    """A list of stored messages, kept in the order of their dates.
+    """A list of stored messages, kept in the order of their dates (rule mastra.ordered-by-date).
 
     The array of messages and that of the system messages are cells of the heap: processors are given them as
-    they are. Removing makes a new array, adding does not.
+    they are. Removing makes a new array, adding does not. What a method does is stored at once (rule
+    mastra.methods-stored).
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, profile: MastraProfile) -> None:
         self.store = store
         self.clock = clock
+        self.profile = profile
         self.messages = store.array(())
         self.system_messages = store.array(())
         self.tagged: dict[str, Ref] = {}
         self.sources: dict[str, dict[int, None]] = {name: {} for name in SOURCES}
-        self.latest = 0
+        self.latest: float = 0
 
     # ---------------------------------------------------------------- looking
 
@@ -54,7 +59,7 @@ class MessageList:
         return None
 
     def all_system(self) -> list[Slot]:
-        """The system messages, those with a tag last."""
+        """The system messages, those with a tag last (rule mastra.systems-order)."""
         arrays = (self.system_messages, *self.tagged.values())
         return [message for array in arrays for message in elements(self.store, array)]
 
@@ -97,11 +102,19 @@ class MessageList:
             self.latest = self.latest or time
             return given
         time = time or self.now()
-        if time <= self.latest:
-            self.latest += 1
-            return date(self.store, self.latest)
+        latest = self.latest if self.profile.follows_dates else max(self.latest, *self._dates(), 0)
+        if time <= latest:
+            self.latest = latest + 1
+            return date(self.store, int(self.latest))
         self.latest = time
-        return given if isinstance(given, Ref) else date(self.store, time)
+        if isinstance(given, Ref) and self.profile.keeps_late_dates:
+            return given
+        return date(self.store, self.now())
+
+    def _dates(self) -> Iterator[float]:
+        """The times of the messages."""
+        for message in self.all():
+            yield time_of(self.store, get(self.store, message, "createdAt"))
 
     def _read_date(self, start: Value) -> Ref | None:
         if isinstance(start, str):
@@ -117,7 +130,7 @@ class MessageList:
                 continue
             content = get(store, message, "content")
             for args in self._args_in(content, call_id):
-                if isinstance(args, Ref) and fields(store, args):
+                if isinstance(args, Ref) and (fields(store, args) or not self.profile.recovers_args):
                     return args
         return store.object({})
 
@@ -175,7 +188,7 @@ class MessageList:
             merging.merge(self, latest, made)  # type: ignore[arg-type]
             self._see(latest)
             self._put_into(latest, source)
-        elif changed and merge and self._merges(known, made, source):
+        elif changed and merge and self.profile.merges_by_id and self._merges(known, made, source):
             merging.merge(self, known, made)  # type: ignore[arg-type]
             self._see(known)
             self._put_into(known, source)
@@ -183,7 +196,8 @@ class MessageList:
             return
         else:
             if changed:
-                self._forget(known)
+                if self.profile.forgets_replaced:
+                    self._forget(known)
                 at = everything.index(known)
                 store.replace(self.messages, (*everything[:at], made, *everything[at + 1 :]))
             elif known is None:
@@ -211,8 +225,9 @@ class MessageList:
         if source not in SOURCES:
             raise PackageError("Error", f"Missing message source for message {text(self.store, message)}")
         if source == "response":
-            for name in ("memory", "input"):
-                self.sources[name].pop(address, None)
+            self.sources["input"].pop(address, None)
+            if self.profile.answers_leave_memory:
+                self.sources["memory"].pop(address, None)
         self.sources[str(source)][address] = None
 
     def take_as_response(self, message: Slot) -> None:
@@ -227,7 +242,8 @@ class MessageList:
             held.pop(message.address, None)  # type: ignore[union-attr]
 
     def _see(self, message: Slot) -> None:
-        self.latest = max(self.latest, time_of(self.store, get(self.store, message, "createdAt")))
+        if self.profile.follows_dates:
+            self.latest = max(self.latest, time_of(self.store, get(self.store, message, "createdAt")))
 
     def see_now(self, message: Slot) -> None:
         """Notes that a message was changed now."""
@@ -237,8 +253,9 @@ class MessageList:
     def _sort(self) -> None:
         messages = self.all()
         if len(messages) > 1:
-            ordered = sorted(messages, key=lambda one: time_of(self.store, get(self.store, one, "createdAt")))
-            self.store.replace(self.messages, tuple(ordered))
+            dated = [(time_of(self.store, get(self.store, one, "createdAt")), one) for one in messages]
+            ordered = sorted(dated, key=cmp_to_key(_by_time))
+            self.store.replace(self.messages, tuple(one for _, one in ordered))
 
     # ---------------------------------------------------------------- removing
 
@@ -266,7 +283,7 @@ class MessageList:
         held.clear()
 
     def _become(self, messages: Iterable[Slot]) -> None:
-        self.messages = self.store.array(messages)
+        self.messages = self.store.derive(self.store.array(messages), self.messages)
 
     # ---------------------------------------------------------------- system messages
 
@@ -317,18 +334,28 @@ class MessageList:
         return store.derive(store.object(made), message)
 
     def replace_system(self, messages: Value) -> None:
-        """Puts these in place of the system messages without a tag; what is no system message is left out.
+        """Puts these in place of the system messages without a tag (rule mastra.systems-returned).
+
+        What is no system message is left out.
 
         Raises:
             HeapTypeError: for what is no list of objects.
         """
         self.system_messages = self.store.array(())
+        if self.profile.replacing_clears_tags:
+            self.tagged.clear()
         for message in iterated(self.store, messages):
             if get(self.store, message, "role") == "system":
                 self.store.push(self.system_messages, [message])
 
     def clear_system(self, tag: Value = UNDEFINED) -> None:
-        """Takes out the system messages of a tag, or those without."""
+        """Takes out the system messages of a tag, or those without.
+
+        Raises:
+            HeapTypeError: if this version of the list has no such method.
+        """
+        if not self.profile.clears_systems:
+            raise HeapTypeError("clearSystemMessages is not a function")
         if tag:
             self.tagged.pop(str(tag), None)
         else:
@@ -388,3 +415,8 @@ class MessageList:
                 if isinstance(held, Ref) and get(store, held, "toolCallId") == call_id:
                     merging.answer(self, message, index, call)  # type: ignore[arg-type]
                     return
+
+
+def _by_time(one: tuple[float, Slot], two: tuple[float, Slot]) -> int:
+    """What is no time is neither before nor after anything."""
+    return (one[0] > two[0]) - (one[0] < two[0])

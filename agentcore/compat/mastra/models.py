@@ -9,10 +9,10 @@ import attrs
 from agentcore.compat.heap import Ref, Store, Value
 from agentcore.compat.js import PackageError, get, text
 from agentcore.compat.mastra.errors import MastraError
+from agentcore.compat.mastra.profiles import MastraProfile
 from agentcore.compat.mastra.settings import Model, Router
 from agentcore.compat.views import Desk, View
 
-SUPPORTED: Final = ("v2", "v3", "v4")
 _PROVIDER: Final = "scripted"
 
 
@@ -28,14 +28,15 @@ class Fallback:
 class Models:
     """The models that a run knows, by the objects that stand for them."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, profile: MastraProfile) -> None:
         self.desk = desk
+        self.profile = profile
         self.store: Store = desk.store
         self.known: dict[int, Model | Router] = {}
 
     def wrap(self, model: Model) -> Ref:
         """A new object for a model, as processors are given it."""
-        version = model.version if model.version in SUPPORTED else "v2"
+        version = model.version if model.version in self.profile.models else "v2"
         made = self.store.object(
             {"specificationVersion": version, "provider": _PROVIDER, "modelId": model.id}
         )
@@ -43,7 +44,7 @@ class Models:
         return made
 
     def returned(self, value: Any, processor_id: str, step: Value) -> Ref:
-        """The object for a model that a processor returned.
+        """The object for a model that a processor returned; an old one fails (rule mastra.old-model-refused).
 
         Raises:
             MastraError: for a model of a version that the loop cannot call.
@@ -55,12 +56,13 @@ class Models:
             return self._routed(value if isinstance(value, str) else value.name)
         if not isinstance(value, Model):
             raise PackageError("Error", "Invalid model configuration provided")
-        if value.version == "v1":
+        supported = self.profile.models
+        if value.version not in supported and (value.version == "v1" or not self.profile.adapts_models):
             raise MastraError(
                 "PROCESSOR_RETURNED_UNSUPPORTED_MODEL",
                 f"Processor {processor_id} returned an unsupported model version {value.version} in step "
                 f"{text(self.store, step)}. "
-                f"Only {', '.join(SUPPORTED)} models are supported in processInputStep.",
+                f"Only {', '.join(supported)} models are supported in processInputStep.",
             )
         return self.wrap(value)
 

@@ -1,13 +1,12 @@
-"""How a call of an agent ended, and who held what on the way."""
+"""How a call of an agent ended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Heap, Ref, Value
+from agentcore.compat.heap import UNDEFINED, Value
 from agentcore.compat.mastra.errors import CallerError
 
 
@@ -41,13 +40,3 @@ class Outcome:
     def text(self) -> str:
         """The text of all steps."""
         return "".join(told for told in self.step_texts if isinstance(told, str))
-
-
-@attrs.frozen
-class Snapshot:
-    """Who held what at a moment of the run: holders by name, and the heap as it was."""
-
-    moment: str
-    step: int
-    holders: Mapping[str, Ref]
-    heap: Heap

@@ -1,21 +1,23 @@
 """Running processors, and what becomes of what they return.
 
 There are two ways. The workflow hands each processor what the one before returned; the direct way reads the
-list again before each. Processors go the one way, prepareStep the other.
+list again before each. Processors go the one way, prepareStep the other. Either way a processor is given the
+list's own array (rule mastra.messages-live) and comes at every step (rule mastra.every-step).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
-from agentcore.compat.heap import UNDEFINED, Ref, Slot, Value
-from agentcore.compat.js import elements, fields, get, is_nullish, or_else, text
+from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Value
+from agentcore.compat.js import elements, fields, get, is_array, is_nullish, or_else, text
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.errors import MastraError, TripWire
 from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.models import Models
-from agentcore.compat.mastra.settings import Hook, Processor, Tool
+from agentcore.compat.mastra.profiles import Executor
+from agentcore.compat.mastra.settings import Hook, Processor, Settings, Tool
 from agentcore.compat.mastra.tools import built
 from agentcore.compat.views import ArrayView, View
 
@@ -37,22 +39,19 @@ _STEP_FIELDS: Final = (
 
 
 class Processors:
-    """The processors of a call, on its message list."""
+    """The processors of a call, on its message list: its own or the agent's (rule mastra.call-replaces)."""
 
-    def __init__(
-        self,
-        target: MessageList,
-        models: Models,
-        processors: Sequence[Processor],
-        prepare_step: Hook | None,
-        agent_id: str,
-    ) -> None:
+    def __init__(self, target: MessageList, models: Models, settings: Settings, agent_id: str) -> None:
+        given = settings.call_processors
+        self.profile = models.profile
+        self.executor = Executor.WORKFLOW if given is None else self.profile.call_processors
         self.desk = desk = models.desk
         self.store = desk.store
         self.target = target
         self.models = models
+        processors = settings.processors if given is None else given
         self.processors = [one for one in processors if one.process_input or one.process_input_step]
-        self.prepare_step = prepare_step
+        self.prepare_step = settings.prepare_step or settings.default_prepare_step
         self.workflow_id = f"{agent_id}-input-processor"
 
     @property
@@ -69,13 +68,48 @@ class Processors:
             TripWire: if one aborts.
             MastraError: for every other error, wrapped.
         """
-        if self.processors:
-            values: Fields = {
-                "messages": self.store.array(self.target.of("input")),
-                "systemMessages": self.target.system_messages,
-                "retryCount": 0,
-            }
-            self._as_workflow(values, lambda one: one.process_input, self._input)
+        if self.executor is Executor.DIRECT:
+            self._run_input_directly()
+        elif self.processors:
+            self._as_workflow(self._input_values(), lambda one: one.process_input, self._input)
+
+    def _input_values(self) -> Fields:
+        messages = self.store.array(self.target.of("input"))
+        return {"messages": messages, "systemMessages": self._systems(), "retryCount": 0}
+
+    def _systems(self) -> Ref:
+        """The system messages as processors are given them."""
+        target = self.target
+        live = self.profile.live_system_messages
+        return target.system_messages if live else self.store.array(target.all_system())
+
+    def _run_input_directly(self) -> None:
+        for processor in self.processors:
+            if processor.process_input is not None:
+                values = self._input_values()
+                ids, sources = self._ids(values["messages"]), self.target.source_by_id()
+                returned = self._called(processor.id, processor.process_input, values)
+                self._take_input(returned, processor.id, ids, sources)
+
+    def _take_input(
+        self, returned: Any, processor_id: str, ids: list[Value], sources: Mapping[object, str]
+    ) -> None:
+        """Takes what a processor that was run directly made of the input."""
+        if isinstance(returned, ListHandle):
+            self._check_list(returned, processor_id)
+        elif _is_list(returned) or not _is_falsy(returned):
+            method = "some" if ids else "filter"
+            if isinstance(returned, Mapping):
+                result = self._fields(returned)
+                given, systems = (result.get(name, UNDEFINED) for name in ("messages", "systemMessages"))
+                if not (is_array(self.store, given) and is_array(self.store, systems)):
+                    raise HeapTypeError(f"result.{method} is not a function")
+                self.target.replace_system(systems)
+            else:
+                given = self.desk.slot(returned)
+            listed = elements(self.store, given, method)
+            ordered = sorted(listed, key=lambda one: get(self.store, one, "role") != "system")
+            self._apply(self.store.array(ordered), ids, sources)
 
     def _input(self, processor: Processor, hook: Hook, values: Fields) -> Fields:
         target = self.target
@@ -87,7 +121,7 @@ class Processors:
         if isinstance(returned, ListHandle):
             if returned.target is not target:
                 self._refuse_list(processor.id, "the one passed in. Use the messageList argument instead.")
-            return {**values, "messages": target.messages, "systemMessages": target.system_messages}
+            return {**values, "messages": target.messages, "systemMessages": self._systems()}
         if _is_list(returned):
             given = self.desk.slot(returned)
             self._apply(given, ids, sources)
@@ -98,7 +132,10 @@ class Processors:
         if "messages" in result and "systemMessages" in result:
             self._apply(result["messages"], ids, sources)
             target.replace_system(result["systemMessages"])
-            return {**values, "messages": result["messages"], "systemMessages": target.system_messages}
+            systems = (
+                target.system_messages if self.profile.live_system_messages else result["systemMessages"]
+            )
+            return {**values, "messages": result["messages"], "systemMessages": systems}
         return values
 
     # ---------------------------------------------------------------- before each model call
@@ -106,23 +143,34 @@ class Processors:
     def run_step(self, step: Mapping[str, Value], number: Value, steps: Ref) -> Fields:
         """Runs the processors and prepareStep before a model call; gives the fields of the step then.
 
+        The steps are handed on as they are (rule mastra.steps-live), fields are assigned, not merged (rule
+        mastra.fields-assigned), and what one raises ends it all (rule mastra.error-stops).
+
         Raises:
             TripWire: if one aborts.
             Exception: what one raised; of a processor other than prepareStep wrapped.
         """
         result: Fields = {**step, "retryCount": 0}
-        if self.processors:
+        if self.processors and self.executor is Executor.WORKFLOW:
             values = {
                 "messages": self.target.messages,
                 "stepNumber": number,
-                "steps": steps,
-                "systemMessages": self.target.system_messages,
+                "steps": steps if self.profile.workflow_has_steps else UNDEFINED,
+                "systemMessages": self._systems(),
                 **result,
             }
             result |= self._as_workflow(values, lambda one: one.process_input_step, self._step)
-        if self.prepare_step is not None:
-            result |= self._prepared(self.prepare_step, result, number, steps)
+        for processor_id, hook in self._run_directly():
+            result |= self._prepared(processor_id, hook, result, number, steps)
         return result
+
+    def _run_directly(self) -> Iterator[tuple[str, Hook]]:
+        if self.executor is Executor.DIRECT:
+            for processor in self.processors:
+                if processor.process_input_step is not None:
+                    yield processor.id, processor.process_input_step
+        if self.prepare_step is not None:
+            yield PREPARE_STEP, self.prepare_step
 
     def _step(self, processor: Processor, hook: Hook, values: Fields) -> Fields:
         target = self.target
@@ -134,18 +182,20 @@ class Processors:
             "messages": messages,
             "stepNumber": number,
             "systemMessages": or_else(values["systemMessages"], UNDEFINED),
-            "steps": values["steps"],
+            "steps": self.store.array(()) if values["steps"] is UNDEFINED else values["steps"],
             **{name: values[name] for name in _STEP_FIELDS},
             "retryCount": or_else(values["retryCount"], 0),
         }
         result = self._checked(self._called(processor.id, hook, shown), processor.id, number)
         self._take(result, ids, sources)
         passed = {name: values[name] for name in ("stepNumber", "steps", *_STEP_FIELDS)}
-        named: Fields = {"systemMessages": target.system_messages}
-        named["messageId"] = or_else(result.get("messageId", UNDEFINED), values["messageId"])
+        passed["systemMessages"] = values["systemMessages"]
+        named: Fields = {"messageId": or_else(result.get("messageId", UNDEFINED), values["messageId"])}
+        if self.profile.live_system_messages:
+            named["systemMessages"] = target.system_messages
         return {**passed, "messages": messages, **result, **named}
 
-    def _prepared(self, hook: Hook, step: Fields, number: Value, steps: Ref) -> Fields:
+    def _prepared(self, processor_id: str, hook: Hook, step: Fields, number: Value, steps: Ref) -> Fields:
         target = self.target
         ids = self._ids(target.messages)
         sources = target.source_by_id()
@@ -153,11 +203,11 @@ class Processors:
             "messages": target.messages,
             "stepNumber": number,
             "steps": steps,
-            "systemMessages": target.system_messages,
+            "systemMessages": self._systems(),
             **{name: step[name] for name in _STEP_FIELDS},
             "retryCount": 0,
         }
-        result = self._checked(self._called(PREPARE_STEP, hook, shown), PREPARE_STEP, number)
+        result = self._checked(self._called(processor_id, hook, shown), processor_id, number)
         self._take(result, ids, sources)
         return {name: value for name, value in result.items() if name not in ("messages", "systemMessages")}
 
@@ -196,7 +246,7 @@ class Processors:
     # ---------------------------------------------------------------- what was returned
 
     def _checked(self, returned: Any, processor_id: str, number: Value) -> Fields:
-        """The fields of what a processor returned before a model call."""
+        """The fields of what a processor returned before a model call (rule mastra.no-result)."""
         if isinstance(returned, ListHandle):
             self._check_list(returned, processor_id)
             return {"messageList": returned}
@@ -218,6 +268,7 @@ class Processors:
         return {"model": self.models.returned(model, processor_id, number), **result} if model else result
 
     def _check_list(self, held: Any, processor_id: str) -> None:
+        """Only the list that was handed in may come back (rule mastra.list-returned)."""
         if not isinstance(held, ListHandle) or held.target is not self.target:
             why = (
                 "New external message list instances are not supported. Use the messageList argument instead."
@@ -254,7 +305,11 @@ class Processors:
             self.target.replace_system(result["systemMessages"])
 
     def _apply(self, messages: Value, ids: Iterable[Value], sources: Mapping[object, str]) -> None:
-        """Makes the list what was returned: by id, for good, in the order of their dates."""
+        """Makes the list what was returned: by id, for good (rule mastra.returned-stored).
+
+        The objects are taken as they are (rule mastra.returned-taken), and system messages among them are
+        added (rule mastra.systems-among-messages).
+        """
         store, target = self.store, self.target
         listed = elements(store, messages, "some")
         returned = [get(store, message, "id") for message in listed]
@@ -264,13 +319,13 @@ class Processors:
         known = {get(store, message, "id"): message for message in target.all()}
         for message in listed:
             own_id = get(store, message, "id")
-            if known.get(own_id) == message:
+            if self.profile.keeps_same_objects and known.get(own_id) == message:
                 continue
             target.remove([own_id])
             if get(store, message, "role") == "system":
                 target.add_system(self._system_text(message))
             else:
-                target.add(message, sources.get(own_id, "input"), merge=False)
+                target.add(message, sources.get(own_id, "input"), merge=self.profile.returned_may_merge)
 
     def _system_text(self, message: Slot) -> Value:
         store = self.store

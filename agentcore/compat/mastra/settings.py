@@ -33,7 +33,7 @@ class Router:
 
 @attrs.frozen(kw_only=True)
 class Tool:
-    """A tool: `execute` is given its input; returning UNDEFINED leaves the call without an answer."""
+    """A tool with a schema: `execute` is given its input; returning UNDEFINED leaves the call unanswered."""
 
     execute: Callable[[Any], Any]
     description: str = ""

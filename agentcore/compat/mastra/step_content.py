@@ -1,4 +1,7 @@
-"""What a step produced, read out of the agent's messages: the marks of steps in them say where it is."""
+"""What a step produced, read out of the agent's messages: the marks of steps in them say where it is.
+
+What is written into an answer shows here and in later prompts (rule mastra.answers-live).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def response_messages(target: MessageList) -> list[ModelMessage]:
 
 
 def step_content(target: MessageList, number: int) -> Ref:
-    """The content of a step, counted from 1."""
+    """The content of a step, counted from 1; that of a step 0 is empty."""
     store = target.store
     parts = [part for message in target.of("response") for part in ui_message(store, message).parts]
     starts = [index for index, part in enumerate(parts) if get(store, part, "type") == "step-start"]
@@ -29,7 +32,7 @@ def step_content(target: MessageList, number: int) -> Ref:
     inside: list[Slot] = []
     if number == 1:
         inside = parts[: bounds[1]]
-    elif number < len(bounds):
+    elif 1 < number < len(bounds):
         inside = parts[bounds[number - 1] + 1 : bounds[number]]
     return store.array(_content(target, inside))
 
@@ -37,7 +40,7 @@ def step_content(target: MessageList, number: int) -> Ref:
 def _content(target: MessageList, parts: list[Slot]) -> list[Slot]:
     store = target.store
     content: list[Slot] = []
-    for message in model_messages(store, [UiMessage("assistant", parts)]):
+    for message in model_messages(target, [UiMessage("assistant", parts)], calls_end=False):
         if isinstance(message.content, str):
             continue
         for part in message.content:

@@ -7,8 +7,19 @@ from typing import Final
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Function, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.js import elements, fields, get, in_object_order, is_nullish, iterated, joined, text
+from agentcore.compat.copying import deep_copy
+from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.compat.js import (
+    PackageError,
+    elements,
+    fields,
+    get,
+    in_object_order,
+    is_nullish,
+    iterated,
+    joined,
+    text,
+)
 from agentcore.compat.mastra.forms import has
 from agentcore.compat.mastra.settings import Tool
 from agentcore.compat.views import Desk
@@ -35,21 +46,27 @@ class Offer:
     choice: Value
 
 
-def offered(store: Store, tools: Value, choice: Value, active: Value) -> Offer:
-    """The tools and the tool choice of a model call."""
-    if choice == "none":
+def offered(store: Store, tools: Value, choice: Value, active: Value, *, none_hides: bool) -> Offer:
+    """The tools and the tool choice of a model call; `none_hides`: the choice `none` sends no tools.
+
+    Active tools choose among those that there are (rule mastra.active-tools-filter).
+    """
+    if choice == "none" and none_hides:
         return Offer(UNDEFINED, store.object({"type": "none"}))
     named = fields(store, tools) if tools else {}
     if not named:
         return Offer(UNDEFINED, UNDEFINED)
     shown = [
-        store.object(
-            {"type": "function", "name": name, "description": get(store, named[name], "description")}
-        )
+        _shown(store, name, named[name])
         for name in in_object_order(named)
         if isinstance(named[name], Ref) and (is_nullish(active) or includes(store, active, name))
     ]
-    return Offer(store.array(shown), _choice(store, choice))
+    return Offer(store.derive(store.array(shown), tools, active), _choice(store, choice))
+
+
+def _shown(store: Store, name: str, tool: Slot) -> Ref:
+    told = store.object({"type": "function", "name": name, "description": get(store, tool, "description")})
+    return store.derive(told, tool, fields=frozenset({"description"}))
 
 
 def _choice(store: Store, choice: Value) -> Ref:
@@ -57,7 +74,7 @@ def _choice(store: Store, choice: Value) -> Ref:
         return store.object({"type": "auto"})
     if isinstance(choice, str):
         return store.object({"type": choice})
-    return store.object({"type": "tool", "toolName": get(store, choice, "toolName")})
+    return store.derive(store.object({"type": "tool", "toolName": get(store, choice, "toolName")}), choice)
 
 
 def includes(store: Store, active: Value, name: str) -> bool:
@@ -95,7 +112,7 @@ def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
 
 
 def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
-    """Runs a call: {toolCallId, toolName, args}."""
+    """Runs a call: {toolCallId, toolName, args}; the tool is given a copy (rule mastra.tool-input-own)."""
     store = desk.store
     name = text(store, get(store, call, "toolName"))
     key, tool = _found(store, tools, name)
@@ -109,6 +126,32 @@ def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
         return Answer(call, result=_output(desk, execute, get(store, call, "args")))
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
         return Answer(call, error=str(error))
+
+
+def failure(store: Store, message: str) -> Ref:
+    """The error object that stands for the result of a tool that failed."""
+    cause = store.object({"name": "Error", "message": message}, ErrorCell)
+    told: dict[str, Value] = {
+        "name": "Error",
+        "id": "TOOL_EXECUTION_FAILED",
+        "domain": "TOOL",
+        "category": "USER",
+        "message": message,
+        "cause": cause,
+    }
+    return store.object(told, ErrorCell)
+
+
+def check_known(store: Store, calls: Iterable[Slot], tools: Value) -> None:
+    """Checks that there is a tool for each call.
+
+    Raises:
+        PackageError: for the first call for which there is none.
+    """
+    for call in calls:
+        name = text(store, get(store, call, "toolName"))
+        if not _found(store, tools, name)[1]:
+            raise PackageError("Error", f"Tool {name} not found")
 
 
 def _found(store: Store, tools: Value, name: str) -> tuple[str | None, Value]:
@@ -133,8 +176,10 @@ def _output(desk: Desk, execute: Value, args: Value) -> Value:
     if not isinstance(execute, Function) or execute.call is None:
         raise HeapTypeError("tool.execute is not a function")
     store = desk.store
-    given = {name: slot for name, slot in fields(store, args).items() if name not in _NOT_INPUT}
+    # Checking the input against the tool's schema makes it anew, at every depth.
+    given = {name: deep_copy(store, slot) for name, slot in fields(store, args).items()}
+    own = store.object({name: value for name, value in given.items() if name not in _NOT_INPUT})
     desk.hook = execute.name
-    output = execute.call(desk.view(store.derive(store.object(given), args), (execute.name, "input")))
+    output = execute.call(desk.view(store.derive(own, args), (execute.name, "input")))
     slot: Value = store.load(output)
     return slot

@@ -1,8 +1,8 @@
 """What an agent of the Strands family is made of and asked under a profile: plain Python, one form for all.
 
 Messages and blocks have the SDKs' data form in every profile; contexts, results and events have fields by
-the names that they have in TypeScript. Handlers, hooks, tools and the model get views and may return plain
-values, views, or both mixed.
+the names that they have in TypeScript, but for `system`, the system prompt of a context. Handlers, hooks,
+tools and the model get views and may return plain values, views, or both mixed.
 """
 
 from __future__ import annotations

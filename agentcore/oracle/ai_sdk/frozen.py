@@ -24,9 +24,10 @@ from agentcore.content import (
 )
 from agentcore.effects import NeedModel, RunResult, StepStartEvent, ToolSpec
 from agentcore.errors import ImmutableWriteError
-from agentcore.hooks import PrepareStepArguments, StepRecord
+from agentcore.hooks import StepRecord
 from agentcore.messages import Message, SystemMessage
 from agentcore.oracle.ai_sdk.ops import Ops
+from agentcore.preparing import StepPreparation
 from agentcore.prompt import SystemPrompt
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, json_path, thaw
 from agentcore.wire import message_to_wire
@@ -230,7 +231,7 @@ class Frames:
         """The message that hooks were shown as this very value."""
         return self._messages.get(id(value))
 
-    def prepare_step(self, arguments: PrepareStepArguments) -> Mapping[str, Any]:
+    def prepare_step(self, arguments: StepPreparation) -> Mapping[str, Any]:
         """The argument of `prepareStep`."""
         fields = {
             "model": model_frame(arguments.model),

@@ -156,15 +156,15 @@ class _Recording:
         return HookResult()
 
     def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
-        arguments = wanted.arguments
+        step = wanted.step
         shown = {
-            "stepNumber": arguments.step_number,
-            "steps": len(arguments.steps),
-            "messages": self.shown.messages(arguments.messages),
+            "stepNumber": step.step_number,
+            "steps": len(step.steps),
+            "messages": self.shown.messages(step.messages),
         }
         self.steps.append({"step": len(self.steps), "prepareStep": shown, "tools": []})
         try:
-            result = self._hook("prepareStep", self.frames.prepare_step, arguments)
+            result = self._hook("prepareStep", self.frames.prepare_step, step)
             return HookResult(None if result is None else self._override(result))
         except _HOOK_ERRORS as error:
             return HookFailed(error)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
 from agentcore.oracle.choices import Choices
 from agentcore.oracle.mastra.making import TOOLS, Expected, Maker
 from agentcore.oracle.mastra.turns import Turns
@@ -23,15 +24,14 @@ _STEPS: Final = (2, 1, 3, 2, 3, 4)
 
 def random_program(choices: Choices, program_id: str, profile: str) -> Json:
     """A program for a profile of the family."""
-    del profile
-    return _Generator(choices).program(program_id)
+    return _Generator(choices, PROFILES[profile]).program(program_id)
 
 
 class _Generator:
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, profile: MastraProfile) -> None:
         self.choices = choices
         self.make = Maker(choices)
-        self.turns = Turns(choices, self.make)
+        self.turns = Turns(choices, self.make, clears=profile.clears_systems)
 
     def program(self, program_id: str) -> Json:
         choices = self.choices

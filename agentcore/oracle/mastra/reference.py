@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, DateCell, Function, Ref, Store, Value, iso_text
+from agentcore.compat.heap import UNDEFINED, DateCell, ErrorCell, Function, Ref, Store, Value, iso_text
 from agentcore.compat.js import in_object_order
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
-from agentcore.compat.mastra.clock import date, is_date, parsed
+from agentcore.compat.mastra.clock import date, is_date, parsed, time_of
 from agentcore.compat.mastra.errors import CallerError
 from agentcore.compat.mastra.loop import MastraLoop
 from agentcore.compat.mastra.message_list import MessageList
@@ -23,7 +24,7 @@ from agentcore.compat.views import Desk, View
 from agentcore.oracle.ai_sdk.ops import ThrownError
 from agentcore.oracle.mastra.ops import Ops
 
-__all__ = ["PROFILE_NAMES", "trace"]
+__all__ = ["PROFILE_NAMES", "trace", "trace_under"]
 
 PROFILE_NAMES: Final = tuple(PROFILES)
 """The profiles that programs can be traced under."""
@@ -37,7 +38,12 @@ _DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-
 
 def trace(program: Mapping[str, Any], profile: str) -> dict[str, Any]:
     """The trace of a program under a profile."""
-    return Recording(PROFILES[profile], program).run()
+    return trace_under(PROFILES[profile], program)
+
+
+def trace_under(profile: MastraProfile, program: Mapping[str, Any]) -> dict[str, Any]:
+    """The trace of a program under a profile of one's own."""
+    return Recording(profile, program).run()
 
 
 class Recording:
@@ -134,9 +140,10 @@ class Recording:
         return self.desk.view(date(self.store, parsed(time) if isinstance(time, str) else time))
 
     def time_of(self, value: Any) -> int | None:
-        """The time of a date or ISO text."""
+        """The time of a date or ISO text; None for what is no time."""
         if isinstance(value, View) and is_date(self.store, value.ref):
-            return value["time"]  # type: ignore[no-any-return, index]
+            time = time_of(self.store, value.ref)
+            return int(time) if math.isfinite(time) else None
         try:
             return parsed(value) if isinstance(value, str) else None
         except ValueError:
@@ -173,7 +180,7 @@ class Recording:
 
     def external_list(self) -> ListHandle:
         """A message list of nobody's."""
-        other = MessageList(self.store, self.loop.clock)
+        other = MessageList(self.store, self.loop.clock, self.loop.profile)
         other.add("external", "input")
         return ListHandle(self.desk, other)
 
@@ -248,7 +255,7 @@ class Recording:
         streams = self.loop.settings.streams
         made: dict[str, Any] = {
             "id": self.program["id"],
-            "version": self.loop.profile.version,
+            "version": self.loop.profile.package.rpartition("@")[2],
             "path": "stream" if streams else "generate",
             "events": self.events,
             "received": self.received,
@@ -366,7 +373,11 @@ def _printed(
     inside = (*above, slot.address)
     if isinstance(cell, tuple):
         return [_printed(store, item, inside, hide=hide) for item in cell]
-    return {name: _printed(store, item, inside, name, hide=hide) for name, item in cell.items()}
+    shown = {name: _printed(store, item, inside, name, hide=hide) for name, item in cell.items()}
+    # A clone has lost the class of the package, and with it the fields that its errors have.
+    if isinstance(cell, ErrorCell):
+        shown["class"] = "MastraError" if "domain" in cell else cell["name"]
+    return shown
 
 
 def _scalar(value: Any, key: str, *, hide: bool) -> Any:
@@ -379,7 +390,7 @@ def _scalar(value: Any, key: str, *, hide: bool) -> Any:
 def _shown_date(time: Any) -> str:
     """Dates of the year 2000 are the program's own; every other one is the clock's."""
     told = iso_text(time)
-    return told if told.startswith("2000-") else "<date>"
+    return told if told is not None and told.startswith("2000-") else "<date>"
 
 
 def _numbered(made: dict[str, Any], program: Mapping[str, Any]) -> dict[str, Any]:

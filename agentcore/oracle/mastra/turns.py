@@ -26,10 +26,14 @@ _INSIDE: Final[Mapping[str, Sequence[tuple[str | int, ...]]]] = {
 
 
 class Turns:
-    """Makes the op lists of one program. `stashed` has what can be done to what was kept under a name."""
+    """Makes the op lists of one program. `stashed` has what can be done to what was kept under a name.
 
-    def __init__(self, choices: Choices, make: Maker) -> None:
+    `clears`: the list has a method that takes system messages out.
+    """
+
+    def __init__(self, choices: Choices, make: Maker, *, clears: bool = True) -> None:
         self.choices = choices
+        self.methods = ("replace", *(("clear",) if clears else ()), "input", "response", "all")
         self.make = make
         self.results = Results(choices, make)
         self.stashed: dict[str, Op] = {}
@@ -249,7 +253,7 @@ class Turns:
 
     def _other_method(self, _: Expected) -> Json:
         choices = self.choices
-        match choices.sample(("replace", "clear", "input", "response", "all")):
+        match choices.sample(self.methods):
             case "replace":
                 systems = [{"role": "system", "content": self.make.mark()}]
                 return {"call": "replaceAllSystemMessages", "args": [systems]}

@@ -22,7 +22,8 @@ def abort(args: Any) -> Any:
 
 
 def external(args: Any) -> ListHandle:
-    return ListHandle(args.desk, MessageList(args.desk.store, args.message_list.target.clock))
+    target = args.message_list.target
+    return ListHandle(args.desk, MessageList(target.store, target.clock, target.profile))
 
 
 def test_an_abort_ends_the_call_with_what_there_is() -> None:
@@ -220,3 +221,15 @@ def test_a_stream_runs_its_tools_before_the_message_is_in_the_list_and_generate_
 
     ran = [Stage(TWO_STEPS, prepare_step=undated, streams=streams).looked for streams in (True, False)]
     assert ran == [[{"a": 1}], []]
+
+
+def test_a_message_without_a_date_that_was_put_in_past_the_list_fails_the_next_adding() -> None:
+    def put(args: Any) -> None:
+        args["messages"][0] = {"role": "user", "content": "x"}
+
+    error = Stage(prepare_step=put).outcome.error
+    assert error is not None
+    assert error.message == "Cannot read properties of undefined (reading 'getTime')"
+    # An answer without parts is not added; that the agent's messages cannot be added again nobody is told.
+    outcome = Stage([[CALL], []], prepare_step=at_step(1, put)).outcome
+    assert (outcome.error, outcome.finish_reason) == (None, "stop")

@@ -10,6 +10,7 @@ from agentcore.compat.heap import HeapTypeError, Store
 from agentcore.compat.js import get
 from agentcore.compat.mastra.clock import Clock, date, time_of
 from agentcore.compat.mastra.message_list import MessageList
+from agentcore.compat.mastra.profiles import MASTRA_1_71
 from compat.mastra.stage import Stage, processor, stored, text
 
 OPTIONS = {"x": {"k": 1}}
@@ -24,7 +25,7 @@ RESULT = {
 
 def listed(*messages: Any, source: str = "input") -> MessageList:
     store = Store()
-    made = MessageList(store, Clock())
+    made = MessageList(store, Clock(), MASTRA_1_71)
     for message in messages:
         made.add(store.load([message]), source)
     return made

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.mastra.stage import THREE_STEPS, Stage, at_step, processor
+import attrs
+
+from agentcore.compat.mastra.loop import MastraLoop
+from agentcore.compat.mastra.settings import Tool
+from compat.mastra.stage import THREE_STEPS, TWO_STEPS, Stage, at_step, processor
 
 
 def change(hook: Any, **options: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -62,3 +66,33 @@ def test_active_tools_that_are_no_list_fail_the_call() -> None:
     stage = Stage(prepare_step=lambda _: {"activeTools": None})
     assert stage.outcome.error is not None
     assert stage.outcome.error.message == "Cannot read properties of null (reading 'flatMap')"
+
+
+def test_what_a_tool_writes_into_its_input_is_lost_at_every_depth() -> None:
+    def look(given: Any) -> Any:
+        given["a"]["b"] = 2
+        given["c"] = 3
+        return 1
+
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {"a": {"b": 1}}}
+    stage = Stage(([call], []), tools={"look": Tool(execute=look)})
+    assert stage.asked[1]["prompt"][1]["content"][0]["input"] == {"a": {"b": 1}}
+
+
+def test_a_watched_run_has_a_picture_of_each_prompt_and_of_the_end() -> None:
+    stage = Stage(TWO_STEPS)
+    assert stage.loop.snapshots == []
+    loop = MastraLoop(stage.loop.profile, attrs.evolve(stage.loop.settings, messages=["watched"]))
+    loop.store.watching = True
+    stage.loop, stage.asked = loop, []
+    loop.run()
+    assert [(one.moment, one.step) for one in loop.snapshots] == [("prompt", 0), ("prompt", 1), ("end", 1)]
+    first, _, last = loop.snapshots
+    assert first.plain("caller") == {"messages": ["watched"], "context": []}
+    [asked_first] = first.plain("prompt")["prompt"]
+    assert (asked_first["role"], asked_first["content"][0]["text"]) == ("user", "watched")
+    assert (len(first.plain("conversation")), len(last.plain("conversation"))) == (1, 2)
+    assert [len(one.plain("steps")) for one in loop.snapshots] == [0, 1, 2]
+    assert set(loop.holders) <= set(first.holders)
+    assert list(first.plain("options")["tools"]) == ["look"]
+    assert last.plain("system") == []

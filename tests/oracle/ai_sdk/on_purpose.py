@@ -275,6 +275,18 @@ def nothing_is_null(program: Json) -> bool:
     )
 
 
+def system_messages_added(program: Json) -> bool:
+    """A step hook returns messages with a new system message among them."""
+    returned = (op["return"].get("messages") for op in _hook_ops(program) if "return" in op)
+    return any(_has_system_message(messages) for messages in returned)
+
+
+def _has_system_message(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.get("role") == "system" or any(map(_has_system_message, value.values()))
+    return isinstance(value, list) and any(map(_has_system_message, value))
+
+
 _MESSAGE_KEYS: Final = frozenset({"role", "content", "providerOptions"})
 
 
@@ -291,6 +303,7 @@ EXCLUDED: Final[Mapping[Difference, Callable[[Json], bool]]] = {
     Difference.NOTHING_IS_NULL: nothing_is_null,
     Difference.SAME_ID_CALLS_KEPT: same_id_calls_kept,
     Difference.STEPS_ARE_VALUES: steps_are_values,
+    Difference.SYSTEM_MESSAGES_ADDED: system_messages_added,
     Difference.TOOL_CHOICE_ENFORCED: tool_choice_enforced,
     Difference.UNKNOWN_FIELDS_REFUSED: unknown_fields_refused,
 }

@@ -258,6 +258,11 @@ SHOWN: list[tuple[Difference, str, Json]] = [
         "steps_are_values",
         program(hooks={"prepareStep": [[{"keep": ["steps"], "as": "k"}], [append(seen("$k"))]]}),
     ),
+    (
+        Difference.SYSTEM_MESSAGES_ADDED,
+        "system_messages_added",
+        program(hooks=at_step(1, "prepareStep", append({"role": "system", "content": "be brief"}))),
+    ),
     (Difference.NOTHING_IS_NULL, "nothing_is_null", program(tools={"look": {"needsApproval": False}})),
     (
         Difference.UNKNOWN_FIELDS_REFUSED,

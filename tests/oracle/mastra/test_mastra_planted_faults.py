@@ -23,12 +23,6 @@ Json = dict[str, Any]
 PROFILE: Final = "mastra@1.71.0"
 _PROGRAMS: Final = 2_000
 
-_APPENDED: Final = {"processors": [{"id": "p1"}, {"id": "p2", "where": "ctor", "steps": {}}]}
-_OPTIONS: Final = {
-    "prepareStep": {"*": [{"op": "set", "on": "providerOptions", "at": [""], "value": 0}]},
-    "providerOptions": {},
-}
-
 # For each fault a seed near one that shows it, which is among the first 2,000; the observation in which the
 # smallest program shows it first; and that program, its id apart.
 _IN_LOOP: Final[dict[str, tuple[int, str, Json]]] = {
@@ -45,7 +39,11 @@ _IN_LOOP: Final[dict[str, tuple[int, str, Json]]] = {
         "$.received[0].processor",
         {"processors": [{"id": "p1", "steps": {}}], "prepareStep": {}},
     ),
-    "processors of the call appended": (34, "$.received[0]", _APPENDED),
+    "processors of the call appended": (
+        34,
+        "$.received[0]",
+        {"processors": [{"id": "p1"}, {"id": "p2", "where": "ctor", "steps": {}}]},
+    ),
     "array copied for processors": (0, "$.received[0].got", {"prepareStep": {}}),
     "list read again before each processor": (
         0,
@@ -57,7 +55,14 @@ _IN_LOOP: Final[dict[str, tuple[int, str, Json]]] = {
             ]
         },
     ),
-    "options copied for the call": (6, "$.callerChanged", _OPTIONS),
+    "options copied for the call": (
+        6,
+        "$.callerChanged",
+        {
+            "prepareStep": {"*": [{"op": "set", "on": "providerOptions", "at": [""], "value": 0}]},
+            "providerOptions": {},
+        },
+    ),
 }
 _ON_PACKAGE: Final[dict[str, tuple[int, str, Json]]] = {
     "processors get clones of messages": (
@@ -74,8 +79,6 @@ _ON_PACKAGE: Final[dict[str, tuple[int, str, Json]]] = {
             }
         },
     ),
-    "the call's options are cloned": (6, "$.callerChanged", _OPTIONS),
-    "processors of the call are appended": (34, "$.received[0]", _APPENDED),
 }
 
 

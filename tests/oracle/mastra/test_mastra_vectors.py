@@ -14,22 +14,25 @@ from agentcore.oracle.mastra.features import features
 from agentcore.oracle.vectors import Vector, load, replay
 from agentcore.schema import schema
 
-FOLDER: Final = Path(__file__).parents[3] / "spec" / "vectors" / "mastra-1.71.0"
-PROFILE: Final = "mastra@1.71.0"
-VECTORS: Final = tuple(load(FOLDER))
+FOLDER: Final = Path(__file__).parents[3] / "spec" / "vectors"
+PROFILES: Final = ("mastra@1.71.0", "mastra@1.0.4")
+VECTORS: Final = tuple(vector for profile in PROFILES for vector in load(FOLDER / profile.replace("@", "-")))
 # What only a type checker, a second call, a memory, a span, or a class that is not exported shows.
 _NOT_OF_PROGRAMS: Final = frozenset({24, 27, 33, 35, 36, 52, 53, 54, 58, 85, 92, 109, 112, 113})
 _CLAIM: Final = re.compile(r"M([1-9]\d*)|aliasing/[a-zA-Z0-9]+([._-][a-zA-Z_-]+)?")
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=[vector.name for vector in VECTORS])
+IDS: Final = [f"{vector.profile}-{vector.name}" for vector in VECTORS]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=IDS)
 def test_the_reference_gives_the_trace_that_mastra_gave(vector: Vector) -> None:
-    assert dict(replay(vector)) == {PROFILE: None}
+    assert dict(replay(vector)) == {vector.profile: None}
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=[vector.name for vector in VECTORS])
+@pytest.mark.parametrize("vector", VECTORS, ids=IDS)
 def test_a_vector_of_mastra_has_a_title_and_cites_claims(vector: Vector) -> None:
-    assert vector.profile == PROFILE
+    assert vector.file.parent.name == vector.profile.replace("@", "-")
     assert vector.title
     assert vector.claims
     assert all(_CLAIM.fullmatch(claim) for claim in vector.claims), vector.claims
@@ -38,14 +41,15 @@ def test_a_vector_of_mastra_has_a_title_and_cites_claims(vector: Vector) -> None
 def test_the_traces_of_vectors_are_what_their_schema_says_and_of_the_package() -> None:
     validator = jsonschema_rs.validator_for(schema("mastra-trace"))
     for vector in VECTORS:
-        assert validator.is_valid(vector.traces[PROFILE])
-        assert vector.traces[PROFILE]["version"] == "1.71.0"
-        assert "opErrors" not in vector.traces[PROFILE]
+        trace = vector.traces[vector.profile]
+        assert validator.is_valid(trace)
+        assert f"mastra@{trace['version']}" == vector.profile
+        assert "opErrors" not in trace
 
 
 def test_no_two_vectors_of_mastra_are_the_same_program() -> None:
-    programs = {json.dumps(vector.program, sort_keys=True) for vector in VECTORS}
-    assert len(programs) == len(VECTORS) > 200
+    programs = {(vector.profile, json.dumps(vector.program, sort_keys=True)) for vector in VECTORS}
+    assert len(programs) == len(VECTORS) > 400
 
 
 def test_every_claim_that_a_program_can_show_has_a_vector() -> None:

@@ -1,0 +1,87 @@
+"""The processors of a run, called one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from agentcore.driver.parts import Parts, awaited
+from agentcore.effects import HookFailed, HookResult, NeedPrepareStep, NeedProcessInput, Processed, Tripped
+from agentcore.hooks import ProcessorEdit
+from agentcore.models.base import LanguageModel
+from agentcore.observe import Observer
+from agentcore.processors import Tripwire, ended
+
+__all__ = ["Processors"]
+
+# Of `process_input`, as of what else comes before step 0.
+_BEFORE_STEPS: Final = -1
+_Ended = HookResult | HookFailed | Processed | Tripped
+
+
+class _Preparation(Protocol):
+    """What the processors are folded over: a run's input, or a step, each with arguments of its own."""
+
+    @property
+    def edits(self) -> tuple[ProcessorEdit, ...]: ...
+    def arguments(self, processor_id: str, invocation_state: dict[str, Any] | None, /) -> Any: ...
+    def edit(self, arguments: Any, result: object) -> ProcessorEdit | None: ...
+    def after(self, edit: ProcessorEdit | None) -> _Preparation: ...
+
+
+class Processors:
+    """The processors of one run. `models` are those that the processors of the last step returned, by id."""
+
+    def __init__(self, parts: Parts, observer: Observer, invocation_state: dict[str, Any]) -> None:
+        self._parts = parts
+        self._observer = observer
+        self._invocation_state = invocation_state
+        self.models: dict[str, LanguageModel] = {}
+
+    async def process_input(self, wanted: NeedProcessInput) -> _Ended:
+        """What comes of calling `process_input` of each."""
+        return await self._each("process_input", wanted.call)
+
+    async def prepare_step(self, wanted: NeedPrepareStep) -> _Ended:
+        """What comes of calling `process_input_step` of each."""
+        self.models.clear()
+        if not self._parts.processors:
+            return HookResult()
+        step = wanted.step.of_call(self._parts.settings, self._parts.response_format)
+        return await self._each("process_input_step", step)
+
+    async def _each(self, way: str, so_far: _Preparation) -> _Ended:
+        for processor_id, call in self._calls(way):
+            arguments = so_far.arguments(processor_id, self._invocation_state)
+            try:
+                so_far = so_far.after(await self._edit(way, call, so_far, arguments))
+            except Exception as error:  # noqa: BLE001 - whatever a processor raises ends the run
+                end = ended(arguments, error)
+                return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)
+            finally:  # also where it was cancelled
+                arguments.message_list.close()
+        return Processed(so_far.edits) if so_far.edits else HookResult()
+
+    def _calls(self, way: str) -> Iterator[tuple[str, Any]]:
+        for processor in self._parts.processors:
+            call = getattr(processor, way)
+            if call is not None:
+                yield processor.id, call
+
+    async def _edit(self, way: str, call: Any, so_far: _Preparation, arguments: Any) -> ProcessorEdit | None:
+        number = _BEFORE_STEPS if arguments.step_number is None else arguments.step_number
+        with (
+            self._observer.spans.processor(way, arguments) as span,
+            self._observer.hook(arguments.processor_id, number),
+        ):
+            result = await awaited(call(arguments))
+            edit = so_far.edit(arguments, result)
+            span.returned(result, edit, arguments.message_list.close().mutations)
+            self._note_model(result)
+            return edit
+
+    def _note_model(self, result: object) -> None:
+        """Keep a model that was returned itself; the run knows it by its id."""
+        model = result.get("model") if isinstance(result, Mapping) else None
+        if model is not None and not isinstance(model, str):
+            self.models[model.model_id] = model
