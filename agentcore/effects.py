@@ -142,7 +142,10 @@ class Settings:
 
     def tool(self, name: str) -> ToolSpec | None:
         """The tool of that name."""
-        return next((tool for tool in self.tools or () if tool.name == name), None)
+        for tool in self.tools or ():
+            if tool.name == name:
+                return tool
+        return None
 
 
 # ---------------------------------------------------------------- what a run needs

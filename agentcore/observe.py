@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, Literal, Protocol
 
@@ -221,35 +221,13 @@ class Observer:
         chunks = [_hook_timing("on_chunk", step, seconds) for step, seconds in self._chunks.items()]
         return Timings([*self._entries, *chunks])
 
-    @contextmanager
-    def timed(self, kind: Kind, name: str, step_number: int) -> Iterator[None]:
+    def timed(self, kind: Kind, name: str, step_number: int) -> AbstractContextManager[None]:
         """Take the time of what happens inside, whatever comes of it."""
-        begun = time.perf_counter()
-        failed = True
-        try:
-            yield
-            failed = False
-        except (InterruptSignal, TripwireError):  # an end, and no failure
-            failed = False
-            raise
-        finally:
-            self._entries.append(
-                Timing(
-                    kind=kind,
-                    name=name,
-                    step_number=step_number,
-                    seconds=time.perf_counter() - begun,
-                    failed=failed,
-                )
-            )
+        return _Timed(self._entries, kind, name, step_number)
 
-    @contextmanager
-    def hook(self, name: str, step_number: int) -> Iterator[None]:
+    def hook(self, name: str, step_number: int) -> AbstractContextManager[None]:
         """Take the time of a hook, and log a warning if it is too long: every step waits for its hooks."""
-        begun = time.perf_counter()
-        with self.timed("hook", name, step_number):
-            yield
-        self._warn(name, step_number, time.perf_counter() - begun)
+        return _Timed(self._entries, "hook", name, step_number, self._warn)
 
     @contextmanager
     def handler(self, stage: str, phase: str, name: str, step_number: int | None) -> Iterator[HandlerSpan]:
@@ -274,6 +252,40 @@ class Observer:
         if took > self._slow_hook_seconds:
             limit = 1000 * self._slow_hook_seconds
             _LOG.warning(_SLOW, name, 1000 * took, step_number, limit)
+
+
+class _Timed:
+    # A class, because one made of a generator costs as much as a short hook.
+    __slots__ = ("_begun", "_entries", "_kind", "_name", "_step_number", "_warn")
+
+    def __init__(
+        self,
+        entries: list[Timing],
+        kind: Kind,
+        name: str,
+        step_number: int,
+        warn: Callable[[str, int, float], None] | None = None,
+    ) -> None:
+        self._entries = entries
+        self._kind: Kind = kind
+        self._name = name
+        self._step_number = step_number
+        self._warn = warn
+
+    def __enter__(self) -> None:
+        self._begun = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        took = time.perf_counter() - self._begun
+        # Those two are an end, and no failure.
+        failed = kind is not None and not issubclass(kind, (InterruptSignal, TripwireError))
+        self._entries.append(
+            Timing(
+                kind=self._kind, name=self._name, step_number=self._step_number, seconds=took, failed=failed
+            )
+        )
+        if self._warn is not None and kind is None:
+            self._warn(self._name, self._step_number, took)
 
 
 def _hook_timing(name: str, step_number: int, seconds: float) -> Timing:

@@ -91,7 +91,8 @@ def alias_graph(
         for address, node in nodes.items():
             colour = _SHARED if node.shared else _OWN
             _box(axes, place[node.name], node.label, colour, rim=address in rim)
-        axes.legend(handles=_legend(rim=bool(rim)), loc="lower center", ncols=4, frameon=False)
+        below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 4, "frameon": False}
+        axes.legend(handles=_legend(rim=bool(rim)), **below)
         axes.set_title(f"{snapshot.moment}, step {snapshot.step}", loc="left")
         return _drawn(figure)
 

@@ -76,6 +76,7 @@ class Driver:
         self._emit_event: Emit | None = None
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
+        self._definitions = {tool.name: tool.definition for tool in parts.tools}
         self._processors = Processors(parts, observer, invocation_state)
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
@@ -243,7 +244,7 @@ class Driver:
         tools = wanted.tools
         return ModelRequest(
             prompt=wanted.prompt,
-            tools=None if tools is None else [self._tools[tool.name].definition for tool in tools],
+            tools=None if tools is None else [self._definitions[tool.name] for tool in tools],
             tool_choice=wanted.tool_choice,
             settings=cast("JsonObject", merge_settings(self._parts.settings, wanted.model_settings)),
             provider_options=wanted.provider_options,

@@ -51,6 +51,24 @@ class ModelCall:
 
     async def answer(self) -> ModelResponse:
         """The model's answer. Raises what the last attempt raised, or ChunkHookError."""
+        try:
+            return await self._attempt()
+        except ModelError as error:
+            if not self._may_help(error):
+                raise
+            return await self._again(error)
+
+    async def _again(self, first: ModelError) -> ModelResponse:
+        """The answer of a later attempt; the first, which has failed, counts as one."""
+        failed: ModelError | None = first
+
+        async def attempt() -> ModelResponse:
+            nonlocal failed
+            if failed is None:
+                return await self._attempt()
+            error, failed = failed, None
+            raise error
+
         attempts = tenacity.AsyncRetrying(
             sleep=anyio.sleep,
             stop=tenacity.stop_after_attempt(self._max_retries + 1),
@@ -59,7 +77,7 @@ class ModelCall:
             before_sleep=self._before_sleep,
             reraise=True,
         )
-        return await attempts(self._attempt)
+        return await attempts(attempt)
 
     async def _attempt(self) -> ModelResponse:
         spans, model, stream = self._observer.spans, self._model, self._tell is not None

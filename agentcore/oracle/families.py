@@ -139,6 +139,7 @@ _PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
         *(f"ai-sdk-{version}/{path}" for version in (6, 7) for path in ("stream", "generate")),
     ),
     "mastra": ("mastra@1.71.0", "mastra@1.0.4"),
+    "strands": ("strands-ts@1.5.0", "strands-ts@1.19.0", "strands-py@1.62.0"),
 }
 
 PROFILE_NAMES: Final = tuple(name for names in _PROFILES.values() for name in names)

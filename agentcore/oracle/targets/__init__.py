@@ -42,6 +42,14 @@ class Target:
 
 
 _AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
+_STRANDS_TS: Final = (
+    "lines.mjs",
+    "strands_ts.mjs",
+    *(f"strands_ts_{part}.mjs" for part in ("events", "handlers", "holders", "places", "scripted")),
+)
+_STRANDS_PY: Final = tuple(
+    f"strands_py/{module}.py" for module in ("holders", "live", "places", "run", "scripted")
+)
 _MASTRA: Final = (
     *("lines.mjs", "ops.mjs", "mastra.mjs"),
     *("mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
@@ -51,6 +59,25 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
     {
         "ai-sdk@6.0.134": Target(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6", files=_AI_SDK),
         "ai-sdk@7.0.173": Target(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7", files=_AI_SDK),
+        "strands-ts@1.5.0": Target(
+            profile="strands-ts@1.5.0",
+            package="@strands-agents/sdk@1.5.0",
+            folder="strands_ts_1_5",
+            files=_STRANDS_TS,
+        ),
+        "strands-ts@1.19.0": Target(
+            profile="strands-ts@1.19.0",
+            package="@strands-agents/sdk@1.19.0",
+            folder="strands_ts_1_19",
+            files=_STRANDS_TS,
+        ),
+        "strands-py@1.62.0": Target(
+            profile="strands-py@1.62.0",
+            package="strands-agents==1.62.0",
+            folder="strands_py",
+            files=_STRANDS_PY,
+            installer="pip",
+        ),
         "mastra@1.71.0": Target(
             profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71", files=_MASTRA
         ),

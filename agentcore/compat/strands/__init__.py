@@ -1,0 +1,114 @@
+"""Agents under the reference behaviour of Strands Agents, and who wrote what, when, and how far it spread.
+
+from agentcore.compat import strands
+
+ran = strands.run("strands-ts@1.5.0", strands.Settings(...))
+ran.pollution
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from agentcore.compat.heap import UNDEFINED
+from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.snapshots import Snapshot
+from agentcore.compat.strands.loop import StrandsLoop
+from agentcore.compat.strands.profiles import PROFILES, StrandsProfile
+from agentcore.compat.strands.settings import (
+    Hook,
+    InvalidOutputError,
+    Middleware,
+    Model,
+    Said,
+    Settings,
+    StructuredOutput,
+    Tool,
+)
+from agentcore.compat.views import View
+
+__all__ = [
+    "PROFILES",
+    "Finding",
+    "Hook",
+    "InvalidOutputError",
+    "Middleware",
+    "Model",
+    "Said",
+    "Settings",
+    "Snapshot",
+    "StrandsProfile",
+    "StrandsRun",
+    "StructuredOutput",
+    "Tool",
+    "Verdict",
+    "View",
+    "run",
+]
+
+
+@attrs.frozen(kw_only=True)
+class StrandsRun:
+    """An agent under a profile, after its last invocation, and every in-place write of all of them.
+
+    `results` has for each input the result (`stopReason`, `lastMessage` and more) or the error. `history`,
+    `system` and `model_state` are the agent's, `caller` is what the caller gave it (`messages`, `system`,
+    `inputs`, `options`, `invocationState`), all as plain JSON with every write in them. `snapshots` are the
+    moments of the run: before each model call (`prompt`), and at the `end`.
+    """
+
+    profile: StrandsProfile
+    results: tuple[Mapping[str, Any] | Exception, ...]
+    history: list[Any]
+    system: Any
+    model_state: Mapping[str, Any]
+    caller: Mapping[str, Any]
+    pollution: tuple[Finding, ...]
+    snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
+
+    @property
+    def prompts(self) -> tuple[dict[str, Any], ...]:
+        """What the provider was given at each call, as plain JSON."""
+        moments = (snapshot for snapshot in self.snapshots if snapshot.moment == "prompt")
+        return tuple(snapshot.plain("prompt") for snapshot in moments)
+
+
+def run(profile: StrandsProfile | str, settings: Settings) -> StrandsRun:
+    """Invokes an agent under a profile: a name such as "strands-py@1.62.0", or one of your own.
+
+    Handlers, hooks, tools and the model get views, which they use as dicts and lists. What the emulated
+    package raises is among the results.
+
+    Raises:
+        KeyError: if there is no profile of that name.
+    """
+    chosen = PROFILES[profile] if isinstance(profile, str) else profile
+    loop = StrandsLoop(chosen, settings)
+    loop.store.watching = True
+    loop.run()
+    return _ended(chosen, loop)
+
+
+def _ended(profile: StrandsProfile, loop: StrandsLoop) -> StrandsRun:
+    plain, agent, caller = loop.store.plain, loop.agent, loop.agent.caller
+    given = {
+        "messages": plain(caller.messages),
+        "system": plain(caller.system),
+        "inputs": [plain(one) for one in caller.inputs],
+        "options": plain(caller.options),
+        "invocationState": plain(caller.state),
+    }
+    results = (one.error or plain(UNDEFINED if one.result is None else one.result) for one in loop.outcomes)
+    return StrandsRun(
+        profile=profile,
+        results=tuple(results),
+        history=plain(agent.history),
+        system=plain(agent.system),
+        model_state=plain(agent.model_state),
+        caller=given,
+        pollution=findings(loop),
+        snapshots=tuple(loop.snapshots),
+    )

@@ -1,0 +1,1 @@
+"""Programs of the middleware format, and what becomes of them: the stages of Strands Agents."""

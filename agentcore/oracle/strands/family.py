@@ -1,0 +1,47 @@
+"""The middleware format as a family: two versions of the SDK in TypeScript, and the one in Python."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any, Final
+
+from agentcore.oracle.choices import Choices
+from agentcore.oracle.families import Family
+from agentcore.oracle.strands.comparison import COMPARISON
+from agentcore.oracle.strands.program import check, to_line
+from agentcore.oracle.strands.programs import Traits, random_program
+from agentcore.oracle.strands.reference import trace
+from agentcore.oracle.strands.shrinking import SHRINKING
+
+__all__ = ["FAMILY", "TRAITS"]
+
+TRAITS: Final = MappingProxyType(
+    {
+        "strands-ts@1.5.0": Traits(typescript=True, state_on_context=True),
+        "strands-ts@1.19.0": Traits(typescript=True),
+        "strands-py@1.62.0": Traits(typescript=False),
+    }
+)
+"""The profiles, and what of the format each of them has."""
+
+
+def _program(choices: Choices, program_id: str, profile: str) -> dict[str, Any]:
+    return random_program(choices, program_id, TRAITS[profile])
+
+
+def _refusal(program_id: Any, name: str, message: str) -> dict[str, Any]:
+    return {"id": program_id, "impl": "agentcore", "driverError": f"{name}: {message}"}
+
+
+FAMILY: Final = Family(
+    name="strands",
+    profiles=tuple(TRAITS),
+    check=check,
+    to_line=to_line,
+    trace=trace,
+    program=_program,
+    comparison=COMPARISON,
+    shrinking=SHRINKING,
+    refusal=_refusal,
+    trace_fields=("impl",),
+)

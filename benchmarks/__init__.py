@@ -1,0 +1,1 @@
+"""What agentcore costs, measured beside other loops (see README.md)."""

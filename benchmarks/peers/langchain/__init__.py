@@ -1,0 +1,1 @@
+"""A peer with packages of its own."""

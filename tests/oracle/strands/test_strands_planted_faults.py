@@ -1,0 +1,201 @@
+"""Faults planted at single boundaries of Strands: the check comes upon each, and makes it small.
+
+The profiles' faults are a process of this Python; those in the driver's text run on the real package.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+
+from agentcore.oracle import targets
+from agentcore.oracle.check import Agreement, Disagreement, check
+from agentcore.oracle.driver import Driver
+from agentcore.oracle.strands.family import FAMILY
+from faults.js_faults import copied_driver
+from faults.strands_faults import IN_DRIVER, IN_PROFILE
+from oracle.drivers import TESTS
+
+Json = dict[str, Any]
+
+
+@attrs.frozen
+class Found:
+    """A seed at which the check comes upon a fault, the smallest program that shows it, and where first.
+
+    Seeds with small programs are chosen, so that the tests are quick.
+    """
+
+    seed: int
+    observation: str
+    smallest: Json
+
+
+def _use(name: str, use_id: str, value: Any) -> Json:
+    return {"toolUse": {"name": name, "toolUseId": use_id, "input": value}}
+
+
+_IDENTITY: Final[Json] = {"middleware": [{"stage": "model", "ops": [{"op": "identity"}]}]}
+_TWICE: Final[Json] = {
+    "script": [{"modelState": {"m": ""}}],
+    "middleware": [{"stage": "model", "ops": [{"op": "next"}, {"op": "next"}]}],
+}
+
+_INPUT: Final[Json] = {
+    "script": [[_use("look", "u1", {})]],
+    "tools": {"look": {"mutateInput": [{"op": "set", "path": ["input", ""], "value": ""}]}},
+}
+
+_FOUND_IN_PROFILE: Final = {
+    "messages copied one level too shallow": Found(
+        374, "$.identity", {"script": [[_use("save", "u1", {})]], **_IDENTITY}
+    ),
+    "messages in Python copied one level": Found(1942, "$.identity", _IDENTITY),
+    "guarded content copied": Found(
+        374,
+        "$.identity",
+        {"system": [{"guardContent": {"text": {"text": "", "qualifiers": []}}}], **_IDENTITY},
+    ),
+    "tools' descriptions live": Found(374, "$.identity", {"tools": {"save": {}}, **_IDENTITY}),
+    "tool input live": Found(493, "$.calls[1].messages", _INPUT),
+    "tool input copied in Python": Found(
+        1084, "$.calls[1].messages", {**_INPUT, "script": [[_use("look", "u2", {})]]}
+    ),
+    "model state copied before the chain": Found(
+        1666,
+        "$.calls[0].modelState",
+        {"middleware": [{"stage": "model", "ops": [{"op": "setModelState", "key": "", "value": ""}]}]},
+    ),
+    "the caller's array of arguments copied": Found(346, "$.aliases", {"input": [{"text": ""}]}),
+    "attempts go on from each other": Found(678, "$.calls[1].modelState", _TWICE),
+    "attempts start anew in Python": Found(107, "$.calls[1].modelState", _TWICE),
+    "answers kept at once": Found(
+        1387,
+        "$.observations",
+        {
+            "script": [[_use("save", "u1", 0)]],
+            "hooks": [{"on": "afterTool", "ops": [{"op": "observeAgent"}]}],
+        },
+    ),
+    "a tool handler's error is a result": Found(
+        1275,
+        "$.log",
+        {
+            "script": [[_use("look", "u1", 0)]],
+            "middleware": [{"stage": "tool", "ops": [{"op": "delete", "path": [""]}]}],
+        },
+    ),
+    "ids of results kept": Found(
+        1049,
+        "$.calls[1].messages",
+        {
+            "script": [[_use("look", "u1", "")]],
+            "middleware": [
+                {"stage": "tool", "ops": [{"op": "set", "path": ["toolUse", "toolUseId"], "value": ""}]}
+            ],
+        },
+    ),
+}
+
+
+_FOUND_IN_DRIVER: Final = {
+    "messages copied one level too shallow": Found(
+        374, "$.identity", {"script": [[_use("save", "u1", {})]], **_IDENTITY}
+    ),
+    "model state written back on error": Found(
+        191, "$.modelState", {"script": [{"modelState": {"r": ""}, "throwAfter": ""}]}
+    ),
+    "a tool gets the input that is in the history": Found(493, "$.calls[1].messages", _INPUT),
+    "the caller's system prompt copied": Found(
+        161,
+        "$.caller",
+        {
+            "system": [{"guardContent": {"text": {"text": "", "qualifiers": ["x"]}}}],
+            "middleware": [
+                {
+                    "stage": "model",
+                    "ops": [
+                        {
+                            "op": "set",
+                            "path": ["system", 0, "guardContent", "text", "qualifiers", 0],
+                            "value": "",
+                        }
+                    ],
+                }
+            ],
+        },
+    ),
+    "the invocation state copied for the model stage": Found(
+        29,
+        "$.results[0].invocationState",
+        {"middleware": [{"stage": "model", "ops": [{"op": "setInvocationState", "key": "", "value": 0}]}]},
+    ),
+}
+
+
+def _assert_found(found: Found, of: str, make_driver: partial[Driver]) -> None:
+    programs = FAMILY.programs(range(found.seed, found.seed + 1), of)
+    result = check(lambda program: FAMILY.trace(program, of), make_driver, programs, family=FAMILY, window=1)
+    assert isinstance(result, Disagreement)
+    assert {key: value for key, value in result.program.items() if key != "id"} == found.smallest
+    assert result.difference.observation == found.observation
+
+
+# --- in the profile -----------------------------------------------------------------------------------------
+
+
+def _profile_driver(fault: str) -> partial[Driver]:
+    env = {**os.environ, "PYTHONPATH": str(TESTS)}
+    command = [sys.executable, "-m", "faults.strands_driver", fault]
+    return partial(Driver, command, env=env, trace_fields=FAMILY.trace_fields)
+
+
+@pytest.mark.parametrize("fault", _FOUND_IN_PROFILE)
+def test_a_fault_in_a_profile_is_found_and_made_small(fault: str) -> None:
+    _assert_found(_FOUND_IN_PROFILE[fault], IN_PROFILE[fault].of, _profile_driver(fault))
+
+
+# --- in the driver of the real package ----------------------------------------------------------------------
+
+
+def _installed(name: str) -> tuple[str, ...]:
+    """The command of a target."""
+    try:
+        return targets.command(name)
+    except targets.TargetError as error:
+        # On a developer's machine without Node the rest of the tests are worth running; CI has it.
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("fault", _FOUND_IN_DRIVER)
+def test_a_fault_in_the_driver_is_found_and_made_small(fault: str, tmp_path: Path) -> None:
+    planted = IN_DRIVER[fault]
+    node, driver = _installed(planted.path)
+    command = [node, str(copied_driver(Path(driver), tmp_path, planted))]
+    make_driver = partial(Driver, command, trace_fields=FAMILY.trace_fields)
+    _assert_found(_FOUND_IN_DRIVER[fault], planted.path, make_driver)
+
+
+@pytest.mark.parametrize("profile", FAMILY.profiles)
+def test_the_real_package_agrees_where_nothing_is_planted(profile: str) -> None:
+    command = _installed(profile)
+    result = check(
+        lambda program: FAMILY.trace(program, profile),
+        partial(Driver, command, trace_fields=FAMILY.trace_fields),
+        FAMILY.programs(range(60), profile),
+        family=FAMILY,
+    )
+    assert isinstance(result, Agreement)
+
+
+def test_every_planted_fault_is_tested() -> None:
+    assert {*_FOUND_IN_PROFILE} == {*IN_PROFILE}
+    assert {*_FOUND_IN_DRIVER} == {*IN_DRIVER}
