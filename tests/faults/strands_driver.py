@@ -1,21 +1,29 @@
-"""A driver of programs under a profile of Strands with one fault: `python -m faults.strands_driver NAME`."""
+"""Programs under a profile of Strands with one fault, answered as a driver does."""
 
 from __future__ import annotations
 
 import json
-import sys
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
 
+from agentcore.oracle.driver import Answer, Driver, Outcome
 from agentcore.oracle.strands.family import FAMILY
-from agentcore.oracle.strands.reference import Recording
+from agentcore.oracle.strands.reference import trace_under
 from faults.strands_faults import IN_PROFILE
 
 
-def serve(fault: str) -> None:
-    profile = IN_PROFILE[fault].profile()
-    for line in sys.stdin.buffer:
-        sys.stdout.write(json.dumps(Recording(profile, FAMILY.parse(line)).trace()) + "\n")
-        sys.stdout.flush()
+class FaultyDriver(Driver):
+    """A driver without a process: most of the time of a test that starts Python goes into starting it."""
 
+    def __init__(self, fault: str) -> None:
+        super().__init__(())
+        self.profile = IN_PROFILE[fault].profile()
+        self.lines: deque[str] = deque()
 
-if __name__ == "__main__":
-    serve(sys.argv[1])
+    def submit(self, program: Mapping[str, Any]) -> None:
+        self.lines.append(FAMILY.to_line(dict(program)))
+
+    def receive(self) -> Outcome:
+        program = FAMILY.parse(self.lines.popleft())
+        return Answer(json.loads(json.dumps(trace_under(self.profile, program))))

@@ -16,8 +16,10 @@ from agentcore.compat.mastra.forms import Form, assign, form_of, has
 from agentcore.compat.mastra.intake import stored
 from agentcore.compat.mastra.keys import messages_equal, system_key
 from agentcore.compat.mastra.profiles import MastraProfile
+from agentcore.compat.mastra.remembering import remember
 
 SOURCES: Final = ("memory", "input", "response", "context")
+_BEYOND_MEMORY: Final = SOURCES[1:]
 
 
 class MessageList:
@@ -178,34 +180,47 @@ class MessageList:
                 self.add_system(message)
             return
         made = stored(self, message, source if isinstance(source, str) else text(store, source))
-        if source == "memory" and any(messages_equal(store, known, made) for known in self.all()):
-            return
         known = self.by_id(get(store, made, "id")) if get(store, made, "id") else None
         changed = known is not None and not messages_equal(store, known, made)
+        if source != "memory" or not self._is_remembered(made, known):
+            self._place(made, known if changed else None, source, merge=merge, is_new=known is None)
+
+    def _is_remembered(self, made: Ref, known: Ref | None) -> bool:
+        """Whether nothing is left to do with a remembered message: it is there, or is now."""
+        if known is not None and self.profile.remembering_merges and self._remember(made, known):
+            return True
+        return any(messages_equal(self.store, one, made) for one in self.all())
+
+    def _place(self, made: Ref, changed: Ref | None, source: Value, *, merge: bool, is_new: bool) -> None:
+        """Merges a message, or puts it in the place of the one of its id that it is a change of."""
         everything = self.all()
         latest = everything[-1] if everything else None
         if merge and self._merges(latest, made, source):
             merging.merge(self, latest, made)  # type: ignore[arg-type]
             self._see(latest)
             self._put_into(latest, source)
-        elif changed and merge and self.profile.merges_by_id and self._merges(known, made, source):
-            merging.merge(self, known, made)  # type: ignore[arg-type]
-            self._see(known)
-            self._put_into(known, source)
+        elif changed and merge and self.profile.merges_by_id and self._merges(changed, made, source):
+            merging.merge(self, changed, made)
+            self._see(changed)
+            self._put_into(changed, source)
             self._sort()
             return
         else:
             if changed:
                 if self.profile.forgets_replaced:
-                    self._forget(known)
-                at = everything.index(known)
-                store.replace(self.messages, (*everything[:at], made, *everything[at + 1 :]))
-            elif known is None:
-                store.push(self.messages, [made])
+                    self._forget(changed)
+                self._replace(changed, made)
+            elif is_new:
+                self.store.push(self.messages, [made])
             self._put_into(made, source)
         for one in self.all():
             self._see(one)
         self._sort()
+
+    def _replace(self, known: Ref, made: Ref) -> None:
+        everything = self.all()
+        at = everything.index(known)
+        self.store.replace(self.messages, (*everything[:at], made, *everything[at + 1 :]))
 
     def _check(self, message: Slot) -> None:
         store = self.store
@@ -219,6 +234,21 @@ class MessageList:
 
     def _merges(self, latest: Slot, made: Ref, source: Value) -> bool:
         return bool(latest) and merging.merges(self.store, latest, made) and source != "memory"
+
+    def _remember(self, made: Ref, known: Ref) -> bool:
+        """Puts a remembered message in the place of one that is more than remembered; whether it is."""
+        held = (name for name in _BEYOND_MEMORY if known.address in self.sources[name])
+        source = next(held, None)
+        if source is None:
+            return False
+        remember(self, made, known, source)
+        self._forget(known)
+        self._replace(known, made)
+        for name in ("memory", source):
+            self._put_into(made, name)
+        self._see(made)
+        self._sort()
+        return True
 
     def _put_into(self, message: Slot, source: Value) -> None:
         address = message.address  # type: ignore[union-attr]

@@ -65,6 +65,8 @@ class MastraProfile:
     """An assistant's message may be merged into the one of its id, which need not be the last."""
     forgets_replaced: bool
     """A message that was replaced has no source any more."""
+    remembering_merges: bool
+    """A remembered message takes over what the list has of its id; otherwise it replaces that."""
     answers_leave_memory: bool
     """A remembered message that an answer is merged into counts as the agent's alone."""
 
@@ -157,6 +159,7 @@ MASTRA_1_71: Final = MastraProfile(
     merging_takes_all=True,
     merges_by_id=True,
     forgets_replaced=True,
+    remembering_merges=True,
     answers_leave_memory=True,
     replacing_clears_tags=False,
     clears_systems=True,
@@ -205,6 +208,7 @@ MASTRA_1_0: Final = MastraProfile(
     merging_takes_all=False,
     merges_by_id=False,
     forgets_replaced=False,
+    remembering_merges=False,
     answers_leave_memory=False,
     replacing_clears_tags=True,
     clears_systems=False,

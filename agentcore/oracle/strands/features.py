@@ -28,7 +28,7 @@ _OPS: Final = (
     *("setInvocationState", "observe", "observeModelState", "observeAgent", "identity", "retry", "cancel"),
 )
 _FIELDS: Final = {
-    "context": ("messages", "system", "toolSpecs", "toolUse", "args", "invocationState"),
+    "context": ("messages", "system", "toolSpecs", "toolChoice", "toolUse", "args", "invocationState"),
     "result": ("message", "stopReason", "toolResult", "lastMessage"),
     "agent": ("messages", "system", "toolSpecs"),
     "event": ("message", "toolUse", "toolResult", "invocationState"),

@@ -24,6 +24,7 @@ _EVERY_HOOK: Final = (
 _STREAMED: Final = ("modelDelta", "contentBlock")
 _REPLACED: Final = {"beforeTool": ("toolUse",), "afterTool": ("toolResult",)}
 _STATE_KEYS: Final = ("h", "a", "t")
+_FORCED: Final = {"tool": {"name": "strands_structured_output"}}
 
 
 @attrs.frozen(kw_only=True)
@@ -58,9 +59,10 @@ class Plan:
         ]
         own = [use for use in uses if use["name"] in program.get("tools", {})]
         messages = [*agent["messages"], *_messages(inputs[0])]
+        forced = {"toolChoice": _FORCED} if program.get("structuredOutput") else {}
         return cls(
             typescript=typescript,
-            models=[{**agent, "messages": messages, **state}] if messages else [{**agent, **state}],
+            models=[{**agent, **({"messages": messages} if messages else {}), **forced, **state}],
             said=said,
             tools=[{"toolUse": use, **state} for use in own],
             results=[{"toolResult": _result(program, use)} for use in own],

@@ -406,3 +406,16 @@ def test_a_stream_passes_every_call_whatever_its_id() -> None:
     stage = Stage([[CALL, {**CALL, "input": {"a": 2}}], [CALL], [text("ok")]], streams=True)
     assert [given["a"] for given in stage.looked] == [1, 2, 1]
     assert stage.outcome.chunks.count("tool-call") == 2  # those that follow each other count as one
+
+
+def test_a_remembered_message_replaces_the_lists_own_of_its_id() -> None:
+    def remember(args: Any) -> None:
+        args.message_list.add([stored("c", "new", createdAt="2000-01-01T00:00:00Z")], "memory")
+
+    given: dict[str, Any] = {
+        "messages": ["hi"],
+        "context": [stored("c", "old", createdAt="2000-01-01T00:00:00Z")],
+    }
+    assert Stage(prepare_step=remember, **given).stored[0] == ("memory", "user: new")
+    now = AnyStage(prepare_step=remember, **given)
+    assert now.stored[0] == ("memory", "user: old")

@@ -216,3 +216,24 @@ def test_clearing_the_input_leaves_the_answers_and_the_other_way_round() -> None
     assert response_gone.prompts[1] == ["user: hi"]
     all_gone = change(lambda args: args.message_list.clear_all(), 1)
     assert all_gone.prompts[1] == []
+
+
+def test_a_remembered_call_takes_the_answer_that_the_input_has() -> None:
+    def call(**fields: Any) -> dict[str, Any]:
+        invocation = {"toolCallId": "h", "toolName": "look", "args": {}, **fields}
+        part = {"type": "tool-invocation", "toolInvocation": invocation}
+        message = stored("a", "", "assistant", createdAt="2000-01-01T00:00:00Z")
+        return {**message, "content": {"format": 2, "parts": [part]}}
+
+    def remember(args: Any) -> None:
+        args.message_list.add([call(state="call")], "memory")
+
+    answered = call(state="result", result=1)
+    stage = Stage(messages=[answered, "hi"], prepare_step=remember)
+    assert stage.stored[0] == ("memory", "assistant: look!")
+    done = call(state="result", result=2)
+    stage = Stage(
+        messages=[answered, "hi"], prepare_step=lambda args: args.message_list.add([done], "memory")
+    )
+    [part] = stage.loop.store.plain(stage.loop.list.all()[0])["content"]["parts"]
+    assert part["toolInvocation"]["result"] == 2
