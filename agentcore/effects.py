@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 from attrs import field
+from immutabledict import immutabledict
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.errors import InvalidJsonError
@@ -134,6 +135,12 @@ class Settings:
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     max_steps: int = field(default=DEFAULT_MAX_STEPS)
     process_input: bool = False
+    _by_name: Mapping[str, ToolSpec] = field(init=False, eq=False, repr=False)
+
+    @_by_name.default
+    def _named(self) -> Mapping[str, ToolSpec]:
+        # Of tools that share a name, the first.
+        return immutabledict({tool.name: tool for tool in reversed(self.tools or ())})
 
     @max_steps.validator
     def _is_positive(self, _: attrs.Attribute[Any], value: int) -> None:
@@ -142,10 +149,7 @@ class Settings:
 
     def tool(self, name: str) -> ToolSpec | None:
         """The tool of that name."""
-        for tool in self.tools or ():
-            if tool.name == name:
-                return tool
-        return None
+        return self._by_name.get(name)
 
 
 # ---------------------------------------------------------------- what a run needs
