@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
+from agentcore.differences import Difference
 from agentcore.errors import (
     ConflictingResultError,
     ForeignMessageListError,
@@ -87,6 +88,7 @@ _VALUES = {
 }
 
 
+@states(Difference.NONE_IS_ABSENT)
 @pytest.mark.parametrize("result", [None, {}, dict.fromkeys(["messages", "model"]), StepOverride()])
 def test_nothing_and_fields_of_none_change_nothing(result: Any) -> None:
     step = a_step()
@@ -104,6 +106,7 @@ def test_model_settings_merge_key_by_key_at_one_depth() -> None:
     assert list(both or ()) == ["a", "b", "c"]
 
 
+@states(Difference.OPTIONS_MERGED)
 def test_the_edits_come_to_one_override() -> None:
     step = through(
         a_step(),

@@ -11,6 +11,7 @@ import pytest
 from agent.kit import USER, add, call, echo, run_by, scripted, text, went_wrong
 from agent.plan import COVERED, PLAN, of_plan
 from agentcore.agent import Agent, AgentError, AgentResult
+from agentcore.differences import Difference
 from agentcore.errors import (
     ConflictingResultError,
     ForeignMessageListError,
@@ -270,6 +271,7 @@ async def test_each_processor_is_handed_what_the_one_before_left_and_prepare_ste
     assert thaw(request.settings) == {"temperature": 0, "top_p": 1}
 
 
+@states(Difference.PROCESSED_FOR_THE_STEP)
 @BOTH
 @EVERYWHERE
 @of_plan("ProcessorRunner", "list mutations tracked")
@@ -428,6 +430,7 @@ async def test_an_error_stops_the_chain_and_drops_what_was_done_to_the_list(
     assert [list(record.prompt)[-1].role for record in result.steps] == ["user", "user"]
 
 
+@states(Difference.PROCESSORS_GET_VALUES)
 @EVERYWHERE
 async def test_a_write_into_what_is_handed_is_refused_with_what_to_return(place: str) -> None:
     def write(step: StepArguments) -> None:

@@ -11,11 +11,15 @@ from trio.testing import MockClock
 
 from agent.kit import add, call, run_by, scripted, text
 from agentcore.agent import Agent, AgentError
+from agentcore.differences import Difference
 from agentcore.driver.models import LONGEST_WAIT
 from agentcore.events import ModelRetry
+from agentcore.messages import UserMessage
 from agentcore.models import ModelError, ModelRequest, PartDone, ScriptedModel
 from agentcore.models.base import ModelEvent
+from agentcore.processors import StepArguments
 from agentcore.tools import tool
+from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])
 pytestmark = pytest.mark.anyio
@@ -56,6 +60,23 @@ async def test_a_call_that_may_succeed_later_is_made_again(path: str, waits: lis
     assert len(model.calls) == 5
     assert [0.5 <= waits[0] <= 1.0, 1.0 <= waits[1] <= 1.5, 0.5 <= waits[2] <= 1.0] == [True] * 3
     assert model.calls[0] == model.calls[1] == model.calls[2]
+
+
+@states(Difference.PROCESSED_ONCE)
+@BOTH
+async def test_a_call_that_is_made_again_asks_what_was_made_once_for_the_step(
+    path: str, waits: list[float]
+) -> None:
+    processed: list[int] = []
+
+    def remind(step: StepArguments) -> Any:
+        processed.append(step.step_number)
+        return [*step.messages, UserMessage("be brief")]
+
+    model = scripted(busy(), busy(), text())
+    await run_by(path, Agent(model, input_processors=[remind]), "q")
+    assert (processed, len(waits)) == ([0], 2)
+    assert [len(request.prompt) for request in model.calls] == [2, 2, 2]
 
 
 @BOTH
