@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -84,6 +85,15 @@ def test_a_package_is_installed_once_beside_its_driver(tools: FakeTools, cache: 
     assert (place / "node_modules").is_dir()
     assert command(NAME) == (node, driver)
     assert tools.runs.read_text("utf-8") == f"{place} ci --no-audit --no-fund\n"
+
+
+def test_two_that_need_a_package_at_once_have_it_installed_once(tools: FakeTools, cache: Path) -> None:
+    tools.add("npm", f'echo "$PWD $*" >> {tools.runs}\nsleep 0.2\nmkdir node_modules')
+    with ThreadPoolExecutor() as pool:
+        found = {*pool.map(command, [NAME, NAME])}
+    assert len(found) == 1
+    assert len(tools.runs.read_text("utf-8").splitlines()) == 1
+    assert len([*cache.glob("*/complete")]) == 1
 
 
 def test_an_install_that_fails_is_an_error_with_what_npm_said_and_is_tried_again(

@@ -41,12 +41,14 @@ _FIELDS: Final[Mapping[str, tuple[str, str, Json]]] = {
 }
 _CHOICE: Final = "model toolChoice"
 _RESULT: Final = "result of any stage"
+_ORDER: Final = ("model", "tool", "stream", "result")
 
 
 def contexts(profile: str) -> Mapping[str, str]:
     """For each field of a context whether it is the agent's or the caller's own, the same in both phases."""
     words = {row: _mode(profile, *shown) for row, shown in _FIELDS.items()}
-    return words | {_CHOICE: _choice(profile), _RESULT: _result(profile)}
+    words |= {_CHOICE: _choice(profile), _RESULT: _result(profile)}
+    return {row: words[row] for row in sorted(words, key=lambda row: _ORDER.index(row.split()[0]))}
 
 
 def _run(profile: str, program: Json) -> Json:

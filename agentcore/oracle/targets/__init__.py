@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
@@ -156,13 +158,23 @@ def _installed(target: Target, install: Callable[[Path], None]) -> Path:
         digest = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()[:16]
         root = _cache() / f"{target.folder}-{digest}"
         place = root / target.folder
-        if not (root / "complete").exists():
-            for name in names:
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source / name, root / name)
-            install(place)
-            (root / "complete").touch()
+        with _alone(root):
+            if not (root / "complete").exists():
+                for name in names:
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(source / name, root / name)
+                install(place)
+                (root / "complete").touch()
     return place
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Waits until no other process is installing here: one begins by clearing what another has made."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _cache() -> Path:

@@ -8,6 +8,7 @@ import jsonschema_rs
 import pytest
 
 from agentcore.oracle.program import BadProgram, parse_program
+from agentcore.oracle.strands.family import FAMILY
 from agentcore.oracle.strands.program import check, handlers_of, phase_of, stage_of, to_line
 
 Json = dict[str, Any]
@@ -247,6 +248,11 @@ def test_what_is_no_program_is_refused_with_its_path_and_what_to_do(
 def test_a_program_without_an_id_is_refused() -> None:
     with pytest.raises(BadProgram, match="has no field id; add it"):
         parse({})
+
+
+def test_what_has_no_trace_is_answered_with_the_reason_in_a_word_and_a_text() -> None:
+    answer = FAMILY.refusal("a", "BadProgram", "no JSON")
+    assert answer == {"id": "a", "impl": "agentcore", "driverError": "BadProgram: no JSON"}
 
 
 def test_the_schema_is_a_valid_schema_with_no_reference_astray() -> None:
