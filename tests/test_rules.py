@@ -35,6 +35,7 @@ TESTS = (
     "agent.test_agent_model_state",
     "agent.test_agent_stages",
     "agent.test_agent_interrupts",
+    "agent.test_agent_retries",
     "oracle.ai_sdk.test_immutable",
 )
 PACKAGE = Path(agentcore.__file__).parent
