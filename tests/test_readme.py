@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -30,13 +31,29 @@ def test_python_of_the_readme_prints_what_its_last_comment_says(
     assert capsys.readouterr().out == comment.removeprefix("# ") + "\n"
 
 
-def test_the_output_that_the_readme_shortens_is_the_demos() -> None:
-    demo = iter(CliRunner().invoke(main, ["demo"]).output.splitlines())
-    (shown,) = blocks("text")
-    wanted = [line for line in shown.splitlines() if line != "..."]
-    # Each line is looked for after the one before.
-    assert wanted
-    assert [line for line in wanted if line not in (printed.rstrip() for printed in demo)] == []
+def shortened(block: str, output: str) -> bool:
+    """Whether each line of a block, but for those left out, is in the output after the one before."""
+    printed = (line.rstrip() for line in output.splitlines())
+    wanted = [line for line in block.splitlines() if line != "..."]
+    return bool(wanted) and all(line in printed for line in wanted)
+
+
+def test_the_output_of_the_demo_is_that_of_the_readme() -> None:
+    demo, _ = blocks("text")
+    assert shortened(demo, CliRunner().invoke(main, ["demo"]).output)
+
+
+def test_the_disagreement_of_the_readme_is_the_one_that_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, found = blocks("text")
+    (command,) = (each for each in agentcore_commands() if "--seed" in each)
+    split = command.index("--")
+    driver = [sys.executable, "-c", "from agentcore.cli import main; main()", *command[split + 2 :]]
+    result = CliRunner().invoke(main, [*command[:split], "--", *driver])
+    assert result.exit_code == 1
+    assert shortened(found, result.output)
 
 
 def agentcore_commands() -> list[list[str]]:
