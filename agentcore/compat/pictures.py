@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -91,8 +92,8 @@ def alias_graph(
         for address, node in nodes.items():
             colour = _SHARED if node.shared else _OWN
             _box(axes, place[node.name], node.label, colour, rim=address in rim)
-        below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": 4, "frameon": False}
-        axes.legend(handles=_legend(rim=bool(rim)), **below)
+        kinds = {"holder": _HOLDER, "held by several": _SHARED, "held by one": _OWN}
+        _explain(axes, [Patch(color=colour, label=kind) for kind, colour in kinds.items()] + _rims(rim))
         axes.set_title(f"{snapshot.moment}, step {snapshot.step}", loc="left")
         return _drawn(figure)
 
@@ -104,12 +105,12 @@ def _box(axes: Axes, place: Iterable[float], label: str, colour: str, *, rim: bo
     axes.text(x, y, label, ha="center", va="center", bbox=box)
 
 
-def _legend(*, rim: bool) -> list[Patch]:
-    kinds = [Patch(color=_HOLDER, label="holder"), Patch(color=_SHARED, label="held by several")]
-    kinds.append(Patch(color=_OWN, label="held by one"))
-    if rim:
-        kinds.append(Patch(facecolor="white", edgecolor=_WRITTEN, label="written"))
-    return kinds
+def _rims(written: Iterable[int]) -> list[Patch]:
+    return [Patch(facecolor="white", edgecolor=_WRITTEN, label="written")] if written else []
+
+
+def _explain(axes: Axes, kinds: Sequence[Patch]) -> None:
+    axes.legend(handles=kinds, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, frameon=False)
 
 
 def _reached(
@@ -173,7 +174,7 @@ def _short(text: str, width: int = _WIDTH) -> str:
 def timeline(prompts: Sequence[Sequence[Mapping[str, Any]]], title: str = "") -> Picture:
     """What the model was shown: a column a step, a line a message (plain JSON, as `CompatRun.prompts`).
 
-    A message that differs from the one in the same place of the step before is orange, one more is green.
+    Compared with the step before, a message in the place of another is orange, one more is green.
     """
     rows = [max(_height(prompt, row) for prompt in prompts) for row in range(max(map(len, prompts)))]
     with rc_context(_STYLE):
@@ -181,20 +182,25 @@ def timeline(prompts: Sequence[Sequence[Mapping[str, Any]]], title: str = "") ->
         axes.set_xlim(-0.5, len(prompts) - 0.5)
         axes.set_ylim(sum(rows) + 0.5, -2)
         for step, prompt in enumerate(prompts):
-            before = prompts[step - 1] if step else prompt
+            colours = _colours(prompts[step - 1] if step else prompt, prompt)
             axes.text(step, -1, f"step {step}", ha="center", va="center", weight="bold")
             for row, message in enumerate(prompt):
                 middle = sum(rows[:row]) + rows[row] / 2
-                label = "\n".join(_lines(message))
-                _box(axes, (step, middle), label, _colour(message, before[row : row + 1]))
+                _box(axes, (step, middle), "\n".join(_lines(message)), colours[row])
+        kinds = {"as in the step before": _OWN, "in the place of another": _SHARED, "new": _NEW}
+        _explain(axes, [Patch(color=colour, label=kind) for kind, colour in kinds.items()])
         axes.set_title(title, loc="left")
         return _drawn(figure)
 
 
-def _colour(message: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> str:
-    if not before:
-        return _NEW
-    return _OWN if before[0] == message else _SHARED
+def _colours(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[str]:
+    colours = [_OWN] * len(now)
+    matcher = SequenceMatcher(a=list(map(repr, before)), b=list(map(repr, now)), autojunk=False)
+    for kind, gone, end, first, last in matcher.get_opcodes():
+        if kind != "equal":
+            for row in range(first, last):
+                colours[row] = _SHARED if row - first < end - gone else _NEW
+    return colours
 
 
 def _height(prompt: Sequence[Mapping[str, Any]], row: int) -> float:
