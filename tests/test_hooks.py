@@ -194,3 +194,9 @@ def test_lasting_messages_are_checked_as_messages_are() -> None:
     with pytest.raises(InvalidOverrideError) as caught:
         StepOverride.from_result({"lasting_messages": [UserMessage("u"), "x"]})
     assert caught.value.path == "$.lasting_messages[1]"
+
+
+def test_an_override_that_is_made_directly_names_its_model_by_a_text() -> None:
+    name: Any = 7
+    with pytest.raises(InvalidOverrideError, match=r"\$\.model: use the model's id, a text"):
+        StepOverride(model=name)
