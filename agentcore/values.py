@@ -154,8 +154,10 @@ def _quickly_frozen(value: Any, room: int) -> Any:
             [child if type(child) in _ATOMS else _quickly_frozen(child, room - 1) for child in value]
         )
         return value if kind is tuple and all(map(is_, done, value)) else done
-    if not _TEXT.issuperset(map(type, value)):
+    if not _TEXT.issuperset(map(type, value.keys())):
         raise _UnusualError
+    if kind is immutabledict and _ATOMS.issuperset(map(type, value.values())):
+        return value
     members = {
         key: child if type(child) in _ATOMS else _quickly_frozen(child, room - 1)
         for key, child in value.items()
