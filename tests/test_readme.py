@@ -39,7 +39,7 @@ def shortened(block: str, output: str) -> bool:
 
 
 def test_the_output_of_the_demo_is_that_of_the_readme() -> None:
-    demo, _ = blocks("text")
+    demo, *_ = blocks("text")
     assert shortened(demo, CliRunner().invoke(main, ["demo"]).output)
 
 
@@ -47,13 +47,21 @@ def test_the_disagreement_of_the_readme_is_the_one_that_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    _, found = blocks("text")
+    _, found, _ = blocks("text")
     (command,) = (each for each in agentcore_commands() if "--seed" in each)
     split = command.index("--")
     driver = [sys.executable, "-c", "from agentcore.cli import main; main()", *command[split + 2 :]]
     result = CliRunner().invoke(main, [*command[:split], "--", *driver])
     assert result.exit_code == 1
     assert shortened(found, result.output)
+
+
+def test_the_notebooks_of_the_readme_are_those_that_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    *_, listed = blocks("text")
+    assert CliRunner().invoke(main, ["notebooks", "--copy-only"]).output == listed
 
 
 def agentcore_commands() -> list[list[str]]:

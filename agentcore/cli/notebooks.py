@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -32,8 +33,10 @@ def notebooks(context: click.Context, *, folder: Path, copy_only: bool) -> None:
 
     Exits with 2 where JupyterLab is not installed, else as JupyterLab does.
     """
-    _copy(folder)
-    say(console(), f"The notebooks are in {folder}.")
+    out = console()
+    for title in _copied(folder):
+        say(out, title)
+    say(out, f"The notebooks are in {folder}.")
     if copy_only:
         return
     if find_spec("jupyterlab") is None:
@@ -44,9 +47,14 @@ def notebooks(context: click.Context, *, folder: Path, copy_only: bool) -> None:
     context.exit(done.returncode)
 
 
-def _copy(folder: Path) -> None:
+def _copied(folder: Path) -> list[str]:
+    """The titles of the notebooks, which are copied to the folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    titles = []
     with as_file(files("agentcore") / "notebooks") as source:
         for file in sorted(source.glob("*.ipynb")):
             if not (folder / file.name).exists():
                 shutil.copyfile(file, folder / file.name)
+            first = json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"]
+            titles.append("".join(first).partition("\n")[0].removeprefix("# "))
+    return titles
