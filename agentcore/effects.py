@@ -326,6 +326,10 @@ class HookResult:
     value: object = None
 
 
+NO_RESULT: Final = HookResult()
+"""Nothing was returned. A run keeps every outcome, so the same value stands for all that are nothing."""
+
+
 @sealed
 @attrs.frozen
 class HookFailed:

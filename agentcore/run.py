@@ -37,6 +37,7 @@ from agentcore.content import (
     collect_approvals,
 )
 from agentcore.effects import (
+    NO_RESULT,
     Answered,
     ApprovalsNeeded,
     Asked,
@@ -186,7 +187,7 @@ def _as_value(run: Run, outcome: Outcome) -> Outcome:
                 edit = None
     except AgentCoreError as error:
         return HookFailed(error)
-    return HookResult() if edit is None else Processed((edit,))
+    return NO_RESULT if edit is None else Processed((edit,))
 
 
 def _moved(run: Run, after: _Next, history: Vector[Run], outcomes: Vector[Logged]) -> Run:

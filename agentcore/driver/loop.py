@@ -15,6 +15,7 @@ from agentcore.driver.processors import Processors
 from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.tools import ToolCalls, context_of
 from agentcore.effects import (
+    NO_RESULT,
     ApprovalsNeeded,
     Asked,
     Cancelled,
@@ -134,7 +135,8 @@ class Driver:
     async def _hook(self, name: str, step_number: int, hook: Callable[[_T], object], argument: _T) -> Outcome:
         try:
             with self._observer.hook(name, step_number):
-                return HookResult(await awaited(hook(argument)))
+                value = await awaited(hook(argument))
+                return NO_RESULT if value is None else HookResult(value)
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
             return HookFailed(error)
 
@@ -152,7 +154,7 @@ class Driver:
 
     async def _step_start(self, wanted: NeedStepStart) -> Outcome:
         hook = self._parts.on_step_start
-        outcome: Outcome = HookResult()
+        outcome: Outcome = NO_RESULT
         if hook is not None:
             outcome = await self._hook("on_step_start", self._step_number, hook, wanted.event)
         if isinstance(outcome, HookResult):
@@ -167,7 +169,7 @@ class Driver:
                 return saved
         await self._emit(StepFinished(wanted.record))
         if self._parts.on_step_finish is None:
-            return HookResult()
+            return NO_RESULT
         return await self._hook("on_step_finish", number, self._parts.on_step_finish, wanted.record)
 
     async def _stop(self, wanted: NeedStop) -> Outcome:
@@ -175,11 +177,11 @@ class Driver:
             outcome = await self._hook("stop_when", self._step_number - 1, _truth(condition), wanted.steps)
             if isinstance(outcome, HookFailed) or (isinstance(outcome, HookResult) and outcome.value):
                 return outcome
-        return HookResult()
+        return NO_RESULT
 
     async def _finish(self, wanted: NeedFinish) -> Outcome:
         if self._parts.on_finish is None:
-            return HookResult()
+            return NO_RESULT
         return await self._hook("on_finish", self._step_number - 1, self._parts.on_finish, wanted.result)
 
     # ------------------------------------------------------------ the model

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from agentcore.driver.parts import Parts, awaited
-from agentcore.effects import HookFailed, HookResult, NeedPrepareStep, NeedProcessInput, Processed, Tripped
+from agentcore.effects import (
+    NO_RESULT,
+    HookFailed,
+    HookResult,
+    NeedPrepareStep,
+    NeedProcessInput,
+    Processed,
+    Tripped,
+)
 from agentcore.hooks import ProcessorEdit
 from agentcore.models.base import LanguageModel
 from agentcore.observe import Observer
@@ -46,7 +54,7 @@ class Processors:
         """What comes of calling `process_input_step` of each."""
         self.models.clear()
         if not self._parts.processors:
-            return HookResult()
+            return NO_RESULT
         step = wanted.step.of_call(self._parts.settings, self._parts.response_format)
         return await self._each("process_input_step", step)
 
@@ -60,7 +68,7 @@ class Processors:
                 return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)
             finally:  # also where it was cancelled
                 arguments.message_list.close()
-        return Processed(so_far.edits) if so_far.edits else HookResult()
+        return Processed(so_far.edits) if so_far.edits else NO_RESULT
 
     def _calls(self, way: str) -> Iterator[tuple[str, Any]]:
         for processor in self._parts.processors:
