@@ -110,7 +110,7 @@ class Chains:
         Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new to
         be folded. Without ids, those that were there keep theirs, and `by` numbers the others.
         """
-        lasting = sharing(checked_messages(messages), self.step_input)
+        lasting = sharing(checked_messages(messages, known=self.step_input), self.step_input)
         if ids is None:
             ids = kept_ids(lasting, [(self.step_input, self.ids)], by)
         folded = self.folded_of(lasting)

@@ -75,12 +75,24 @@ def _system(value: SystemForm | Iterable[SystemForm] | None) -> SystemPrompt | N
     return _refused(system_prompt, value, "$.system")
 
 
+class Checked(NamedTuple):
+    """Messages that are known to be messages: what takes them need not look at each."""
+
+    messages: Vector[Message]
+
+
+def _listed(value: Any, path: str) -> Vector[Message] | None:
+    if value is None:
+        return None
+    return value.messages if type(value) is Checked else _refused(message_forms, value, path)
+
+
 def _messages(value: Iterable[MessageForm] | None) -> Vector[Message] | None:
-    return None if value is None else _refused(message_forms, value, "$.messages")
+    return _listed(value, "$.messages")
 
 
 def _lasting(value: Iterable[MessageForm] | None) -> Vector[Message] | None:
-    return None if value is None else _refused(message_forms, value, "$.lasting_messages")
+    return _listed(value, "$.lasting_messages")
 
 
 def _refused(read: Callable[[Any, str], _T], value: object, path: str) -> _T:
@@ -245,6 +257,12 @@ class StepOverride:
         return tuple(name for name in _FIELDS if getattr(self, name) is not None)
 
 
+def evolved(override: StepOverride, **changes: Any) -> StepOverride:
+    """The override with other fields; messages that it has are not looked at again."""
+    held = {name: Checked(value) for name in _LISTS if (value := getattr(override, name))}
+    return attrs.evolve(override, **held | changes)
+
+
 def _model_id(value: object) -> str:
     """The id of a model, or the id that it is already."""
     if isinstance(value, str):
@@ -259,6 +277,7 @@ def _model_id(value: object) -> str:
     raise UnsupportedModelError("$.model", reason)  # processor.model-kind
 
 
+_LISTS: Final = ("messages", "lasting_messages")
 _FIELDS: Final = tuple(attribute.name for attribute in attrs.fields(StepOverride))
 OVERRIDE_NAMES: Final = {
     **{name: name for name in _FIELDS},

@@ -23,11 +23,13 @@ from agentcore.forms import MESSAGES
 from agentcore.hooks import (
     NO_OVERRIDE,
     OVERRIDE_NAMES,
+    Checked,
     Frozen,
     ProcessorEdit,
     StepOverride,
     StepRecord,
     context,
+    evolved,
     json_object,
     merge_provider_options,
     merge_settings,
@@ -37,7 +39,7 @@ from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage
 from agentcore.processors import InputArguments, StepArguments
 from agentcore.prompt import SystemPrompt, system_messages
-from agentcore.values import JsonObject, JsonValue, Vector, json_path, sealed, strict_key, vector
+from agentcore.values import JsonObject, JsonValue, Vector, following, json_path, sealed, strict_key, vector
 
 __all__ = ["CallPreparation", "StepPreparation", "is_identified", "merged", "with_lasting"]
 
@@ -313,7 +315,8 @@ class _Result:
             self._check_own("$", result)
             return {"message_list": result}
         if isinstance(result, StepOverride):
-            result = {name: getattr(result, name) for name in result.fields}
+            fields = {name: getattr(result, name) for name in result.fields}
+            return fields | {name: Checked(fields[name]) for name in _LISTS[1:] if name in fields}
         if isinstance(result, Mapping):
             self._check_names(result)
             return dict(result)
@@ -338,7 +341,10 @@ class _Result:
 
     def _override(self, fields: dict[str, Any]) -> StepOverride:
         self._take_list(fields)
-        raw = {name: _listed(fields, name) for name in _LISTS[1:]}
+        for name in _LISTS[1:]:
+            if fields.get(name) is not None:
+                fields[name] = self._listed(fields[name])
+        raw = {name: fields.get(name) for name in _LISTS[1:]}
         given_system = any(fields.get(name) is not None for name in _SYSTEM)
         if given_system and self._changes.system_messages is not None:  # processor.said-once
             reason = "system messages were added to the list as well; return all of them, or add them there"
@@ -370,14 +376,28 @@ class _Result:
 
     def _with_messages(self, override: StepOverride, raw: Mapping[str, Any]) -> StepOverride:
         """The override, its messages sharing structure with what the processor was handed."""
-        arguments = self._arguments
-        shown = (arguments.messages, getattr(arguments, "lasting_messages", arguments.messages))
         changes: Any = {
-            name: _shared(_again(messages, raw[name], shown), shown)
+            name: Checked(_shared(_again(messages, raw[name], self._shown), self._shown))
             for name in _LISTS[1:]
             if (messages := getattr(override, name)) is not None
         }
         return attrs.evolve(override, **changes) if changes else override
+
+    def _listed(self, value: object) -> object:
+        """Messages as they were returned, to be gone through more than once; none twice that were shown."""
+        if isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Sequence)):
+            return list(value)
+        if type(value) is type(self._arguments.messages):
+            grown = cast("Vector[Any]", value)
+            news = (following(grown, shown) for shown in self._shown)
+            if any(new is not None and MESSAGES.issuperset(map(type, new)) for new in news):
+                return Checked(grown)
+        return value
+
+    @property
+    def _shown(self) -> tuple[Vector[Message], Vector[Message]]:
+        messages = self._arguments.messages
+        return messages, getattr(self._arguments, "lasting_messages", messages)
 
     def _with_system(self, override: StepOverride) -> StepOverride:
         """The override with all system messages that there are after it, if there are others than before."""
@@ -389,22 +409,14 @@ class _Result:
             return override
         before = override.system if listed is None else listed  # processor.system-replaced
         system = system_messages(arguments.system_messages if before is None else before).extend(added)
-        return attrs.evolve(override, messages=messages, system=system)
-
-
-def _listed(fields: dict[str, Any], name: str) -> Any:
-    """The messages as they were returned, to be gone through more than once."""
-    value = fields.get(name)
-    if isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Sequence)):
-        value = fields[name] = list(value)
-    return value
+        return evolved(override, messages=messages and Checked(messages), system=system)
 
 
 def _again(
     messages: Vector[Message], raw: Iterable[object], shown: Iterable[Vector[Message]]
 ) -> Vector[Message]:
     """The messages; one that was returned as the JSON of one that was shown is that very one."""
-    if MESSAGES.issuperset(map(type, raw)):
+    if type(raw) is Checked or MESSAGES.issuperset(map(type, raw)):
         return messages
     places: dict[Message, deque[Message]] = {}
     for one in {id(each): each for known in shown for each in known}.values():
@@ -430,7 +442,10 @@ def _without_new_system(
     messages: Vector[Message] | None, shown: Vector[Message]
 ) -> tuple[Vector[Message] | None, Vector[SystemMessage]]:
     """The messages without system messages that were not shown, and these (rule processor.system-added)."""
-    if messages is None or SystemMessage not in map(type, messages):
+    if messages is None:
+        return None, _NONE
+    new = following(messages, shown)
+    if SystemMessage not in map(type, messages if new is None else new):
         return messages, _NONE
     standing = Counter(id(message) for message in shown if isinstance(message, SystemMessage))
     kept: list[Message] = []

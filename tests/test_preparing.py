@@ -473,3 +473,12 @@ def test_the_values_that_processors_are_folded_over_are_as_they_were() -> None:
     through(step, using(lambda listed: listed.add(X), {"model": "n"}), returning({"lasting_messages": [Y]}))
     through(call, using(lambda listed: listed.remove_by_ids(listed.ids), {"system": "t"}))
     assert (step, call) == (a_step(USER, ANSWER), a_call())
+
+
+def test_what_goes_on_from_what_was_shown_is_looked_at_where_it_is_new() -> None:
+    step = a_step()
+    with pytest.raises(InvalidOverrideError, match=r"\$\.messages\[1\]"):
+        step.edit(step.arguments("p"), {"messages": step.messages.append(7)})  # type: ignore[arg-type]
+    edit = step.edit(step.arguments("p"), {"messages": step.messages.append(ADDED)})
+    assert edit is not None
+    assert (edit.override.messages, list(edit.override.system or ())[-1:]) == (step.messages, [ADDED])
