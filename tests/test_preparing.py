@@ -481,4 +481,4 @@ def test_what_goes_on_from_what_was_shown_is_looked_at_where_it_is_new() -> None
         step.edit(step.arguments("p"), {"messages": step.messages.append(7)})  # type: ignore[arg-type]
     edit = step.edit(step.arguments("p"), {"messages": step.messages.append(ADDED)})
     assert edit is not None
-    assert (edit.override.messages, list(edit.override.system or ())[-1:]) == (step.messages, [ADDED])
+    assert (edit.override.messages, edit.override.system) == (step.messages, vector([SYSTEM, ADDED]))
