@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Self
 
-__all__ = ["Requirement"]
+__all__ = ["Requirement", "SourcedRequirement"]
 
 
 class Requirement(Enum):
@@ -19,3 +20,17 @@ class Requirement(Enum):
     def text(self) -> str:
         """What the specification says under the name."""
         return self.statement
+
+
+class SourcedRequirement(Requirement):
+    """A requirement with its source: a measured claim, a package, or the core."""
+
+    source: str
+
+    def __new__(cls, name: str, statement: str, source: str) -> Self:
+        """Take name, statement and source from the member's definition."""
+        requirement = object.__new__(cls)
+        requirement._value_ = name
+        requirement.statement = statement
+        requirement.source = source
+        return requirement

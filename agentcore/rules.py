@@ -8,26 +8,14 @@ anything of the kind.
 
 from __future__ import annotations
 
-from typing import Self
-
 from agentcore.differences import Difference
-from agentcore.requirement import Requirement
+from agentcore.requirement import Requirement, SourcedRequirement
 
 __all__ = ["Difference", "Requirement", "Rule"]
 
 
-class Rule(Requirement):
+class Rule(SourcedRequirement):
     """What the core does, one statement a rule."""
-
-    source: str
-
-    def __new__(cls, name: str, statement: str, source: str) -> Self:
-        """Take name, statement and source from the member's definition."""
-        rule = object.__new__(cls)
-        rule._value_ = name
-        rule.statement = statement
-        rule.source = source
-        return rule
 
     CONTENT_SOURCES_DROPPED = (
         "content.sources-dropped",

@@ -24,7 +24,7 @@ import attrs
 
 import agentcore
 from agentcore import compat
-from agentcore.rules import Requirement
+from agentcore.requirement import Requirement, SourcedRequirement
 
 SPEC: Final = Path(__file__).parent.parent.parent / "spec"
 _IDENTITY: Final = ("name", "package")
@@ -60,7 +60,8 @@ def _modules(package: Any, last: str) -> Iterator[Any]:
 def rules() -> Mapping[str, Requirement]:
     """Every member of every enum of requirements."""
     assert [*_modules(agentcore, "rules")]
-    return {rule.value: rule for kind in Requirement.__subclasses__() for rule in kind}
+    kinds = (*Requirement.__subclasses__(), *SourcedRequirement.__subclasses__())
+    return {rule.value: rule for kind in kinds for rule in kind}
 
 
 @cache

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
-
-from agentcore.rules import Requirement
+from agentcore.requirement import SourcedRequirement
 
 
-class AiSdkRule(Requirement):
+class AiSdkRule(SourcedRequirement):
     """One statement a rule; the source is a measured claim about ai@6.0.134 that holds for 7.0.173 too."""
-
-    source: str
-
-    def __new__(cls, name: str, statement: str, source: str) -> Self:
-        """Take name, statement and source from the member's definition."""
-        rule = object.__new__(cls)
-        rule._value_ = name
-        rule.statement = statement
-        rule.source = source
-        return rule
 
     ELEMENTS_LIVE = (
         "ai-sdk.elements-live",
