@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +15,7 @@ from typing import Final, Literal
 
 import attrs
 import platformdirs
+from filelock import FileLock
 
 from agentcore.errors import AgentCoreError
 
@@ -158,7 +157,9 @@ def _installed(target: Target, install: Callable[[Path], None]) -> Path:
         digest = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()[:16]
         root = _cache() / f"{target.folder}-{digest}"
         place = root / target.folder
-        with _alone(root):
+        root.mkdir(parents=True, exist_ok=True)
+        # One process at a time, because an installation begins by clearing what another has made.
+        with FileLock(root / "lock"):
             if not (root / "complete").exists():
                 for name in names:
                     (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -166,15 +167,6 @@ def _installed(target: Target, install: Callable[[Path], None]) -> Path:
                 install(place)
                 (root / "complete").touch()
     return place
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Waits until no other process is installing here: one begins by clearing what another has made."""
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _cache() -> Path:
