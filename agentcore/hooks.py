@@ -242,7 +242,7 @@ class StepOverride:
         changes = {name: value for name in _FIELDS if (value := getattr(later, name)) is not None}
         if later.lasting_messages is not None:
             changes["messages"] = later.messages
-        return attrs.evolve(
+        return evolved(
             self,
             **changes
             | {
@@ -258,9 +258,10 @@ class StepOverride:
 
 
 def evolved(override: StepOverride, **changes: Any) -> StepOverride:
-    """The override with other fields; messages that it has are not looked at again."""
-    held = {name: Checked(value) for name in _LISTS if (value := getattr(override, name))}
-    return attrs.evolve(override, **held | changes)
+    """The override with other fields, whose messages are vectors of messages; none is looked at again."""
+    listed = {name: changes.get(name, getattr(override, name)) for name in _LISTS}
+    known = {name: Checked(value) for name, value in listed.items() if value is not None}
+    return attrs.evolve(override, **changes | known)
 
 
 def _model_id(value: object) -> str:

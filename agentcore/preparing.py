@@ -344,13 +344,12 @@ class _Result:
         for name in _LISTS[1:]:
             if fields.get(name) is not None:
                 fields[name] = self._listed(fields[name])
-        raw = {name: fields.get(name) for name in _LISTS[1:]}
         given_system = any(fields.get(name) is not None for name in _SYSTEM)
         if given_system and self._changes.system_messages is not None:  # processor.said-once
             reason = "system messages were added to the list as well; return all of them, or add them there"
             raise ConflictingResultError("$.system_messages", reason)
         override = StepOverride.from_result(fields)
-        return self._with_system(self._with_messages(override, raw))
+        return self._with_system(self._with_messages(override, fields))
 
     def _take_list(self, fields: dict[str, Any]) -> None:
         """Put what the list has come to in the place of the list, wherever the result has it."""
@@ -361,27 +360,28 @@ class _Result:
             raise InvalidOverrideError("$.message_list", "return the message list itself, or leave it out")
         for name in {*uses, "message_list"}:
             fields.pop(name, None)
-        changed = self._changes.messages is not None
+        messages = self._changes.messages
         lasts = "lasting_messages" in uses
-        if fields.get("messages") is not None and (uses - {"lasting_messages"} or (changed and not lasts)):
+        twice = bool(uses - {"lasting_messages"}) or (messages is not None and not lasts)
+        if twice and fields.get("messages") is not None:
             reason = "the message list was changed or returned as well; do one of the two"
             raise ConflictingResultError("$.messages", reason)  # processor.said-once
         if lasts:
-            fields["lasting_messages"] = _first(self._changes.messages, self._arguments.messages)
+            fields["lasting_messages"] = Checked(_first(messages, self._arguments.messages))
             self._lasting_ids = self._changes.ids
-        elif changed:
-            fields["messages"] = self._changes.messages
+        elif messages is not None:
+            fields["messages"] = Checked(messages)
             self._ids = self._changes.ids
             self._is_returned = False
 
     def _with_messages(self, override: StepOverride, raw: Mapping[str, Any]) -> StepOverride:
         """The override, its messages sharing structure with what the processor was handed."""
         changes: Any = {
-            name: Checked(_shared(_again(messages, raw[name], self._shown), self._shown))
+            name: _shared(_again(messages, raw[name], self._shown), self._shown)
             for name in _LISTS[1:]
             if (messages := getattr(override, name)) is not None
         }
-        return attrs.evolve(override, **changes) if changes else override
+        return evolved(override, **changes) if changes else override
 
     def _listed(self, value: object) -> object:
         """Messages as they were returned, to be gone through more than once; none twice that were shown."""
@@ -409,7 +409,7 @@ class _Result:
             return override
         before = override.system if listed is None else listed  # processor.system-replaced
         system = system_messages(arguments.system_messages if before is None else before).extend(added)
-        return evolved(override, messages=messages and Checked(messages), system=system)
+        return evolved(override, messages=messages, system=system)
 
 
 def _again(

@@ -471,3 +471,13 @@ def test_a_run_can_be_stored_and_goes_on_as_the_one_it_was() -> None:
         assert loaded.chains.folded == run.chains.folded
         run, again = give(run, outcome), give(loaded, outcome)
         assert again == run
+
+
+def test_the_text_of_a_run_does_not_grow_with_its_steps() -> None:
+    settings = Settings(model="m", tools=[TOOL], max_steps=100)
+    runs = [
+        drive([*([call(f"c{step}")] for step in range(steps)), [GeneratedText("end")]], settings=settings)[0]
+        for steps in (20, 40)
+    ]
+    assert [len(run.steps) for run in runs] == [21, 41]
+    assert len(repr(runs[1])) < 1.1 * len(repr(runs[0]))
