@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, TypeAlias
 
@@ -27,6 +28,7 @@ class Missing:
 
 
 MISSING: Final = Missing()
+_INDEX: Final = re.compile(r"\[\d+\]")
 
 
 def ids_may_differ(trace: Trace) -> Trace:
@@ -52,6 +54,11 @@ class Difference:
     observation: str
     expected_observation: Any
     actual_observation: Any
+
+    @property
+    def kind(self) -> str:
+        """The observation whatever its place in a list: `$.steps[].prompt`."""
+        return _INDEX.sub("[]", self.observation)
 
 
 def differences(
