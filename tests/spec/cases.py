@@ -173,7 +173,7 @@ The profile is that of another framework, as a rule; that framework's own may ha
 Programs of [processors](../program-format-processors.md) and of
 [middleware](../program-format-middleware.md) have no profile `immutable`: there, the right outcome is that
 of a program of the [first format](../program-format.md), or of an `Agent`, that does the same. **A profile
-of one's own** has a [copy depth](../compat.md#copy-depth) that no emulated framework has. **A guard** is
+of one's own** has a [copy depth](../compat.md#copy-depth) that no other of its family has. **A guard** is
 around a few lines of Python that do what the report tells, and says which places were written.
 
 Where a hook writes in place, the core refuses the write; so most cases have two examples. The first is the
