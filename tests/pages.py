@@ -1,7 +1,7 @@
 """What the specification has from code; `python tests/pages.py` writes it, a test holds it.
 
-The index of requirements and the pages of profiles are made whole. In the chapters, an item that begins with
-the name of a requirement is given the requirement's statement.
+The index of requirements, the pages of profiles and the index of cases are made whole. In the chapters, an
+item that begins with the name of a requirement is given the requirement's statement.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.rules import Requirement
+from spec import cases
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.tables import Table
 
@@ -157,6 +158,7 @@ def _code(value: Any) -> str:
 
 _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     Path("rules.md"): rules_page,
+    Path("cases/README.md"): cases.index,
     **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
 }
 

@@ -1,7 +1,7 @@
 """Examples of the specification: programs in its prose, with what is to be seen in their traces.
 
-An example begins with a line `**Example** (names of requirements): a sentence`, and has the fenced blocks
-that follow it:
+An example begins with a line `**Example** (names of requirements): a sentence`, without the names if it shows
+no requirement, and has the fenced blocks that follow it:
 
 - `json program`: a program without `id` and `path`, which the profile names;
 - `json trace` and one or more profiles: an object of paths into the trace, and what is there;
