@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 import attrs
 import hypothesis
@@ -216,48 +216,45 @@ class _AsValues:
         mirror = Mirror()
         argument = _step_input(self._check.argument(mirror, view))
         before = copy.deepcopy(argument["messages"])
-        if self.fault is not None:
-            return None
-        try:
-            returned = self._called(argument)
-        except Exception as error:  # noqa: BLE001 - whatever a hook raises is its fault
-            self._check.cause = error
-            self._at_fault("raised", "$", argument, [f"{type(error).__name__}: {error}"])
-            return None
-        if self._watched and self.fault is None and self._check.idempotent:
-            self._apply_again(argument, returned)
-        override = {} if returned is None else returned
-        messages = copy.deepcopy([*override["messages"]]) if "messages" in override else before
-        others = {key: mirror.live(value) for key, value in override.items() if key != "messages"}
-        return {**others, "messages": messages}
+        returned = self._called(argument)
+        if self._watched and self._check.idempotent:
+            self._apply_again(argument, _messages(returned))
+        messages = _messages(returned)
+        others = {key: mirror.live(value) for key, value in (returned or {}).items() if key != "messages"}
+        return {**others, "messages": before if messages is None else copy.deepcopy(messages)}
 
     def _called(self, argument: Json) -> Any:
         check = self._check
-        if not self._watched:
-            return check.called(argument)
-        with guard(check.given(argument)) as report:
-            returned = check.called(argument)
+        # Once is enough: the first profile's loop has the same messages as the others.
+        watched = check.given(argument) if self._watched else None
+        with guard(watched) as report:
+            returned = self._tried(argument)
         unexpected = [change for change in report.changes if not check.expects(change.paths)]
         check.polluted |= len(unexpected) < len(report.changes)
         if unexpected:
-            self._at_fault("in place", unexpected[0].path, argument, list(map(str, unexpected)))
-        elif not _is_override(returned):
-            self._at_fault("returned", "$", argument, [f"{returned!r}"[:200]])
-        return returned if _is_override(returned) else None
+            self._stop("in place", unexpected[0].path, argument, list(map(str, unexpected)))
+        if not _is_override(returned):
+            self._stop("returned", "$", argument, [f"{returned!r}"[:_LONGEST]])
+        return returned
 
-    def _apply_again(self, argument: Json, returned: Any) -> None:
-        if returned is None or "messages" not in returned:
+    def _tried(self, argument: Json) -> Any:
+        try:
+            return self._check.called(argument)
+        except Exception as error:  # noqa: BLE001 - whatever a hook raises is its fault
+            self._check.cause = error
+            self._stop("raised", "$", argument, [f"{type(error).__name__}: {error}"])
+
+    def _apply_again(self, argument: Json, made: list[Any] | None) -> None:
+        if made is None:
             return
-        made = copy.deepcopy([*returned["messages"]])
-        again = self._check.called({**argument, "messages": copy.deepcopy(made)})
-        if again is None or "messages" not in again:
-            return
-        found = differences({"made": made}, {"made": [*again["messages"]]}, _AGAIN)
+        made = copy.deepcopy(made)
+        again = _messages(self._tried({**argument, "messages": copy.deepcopy(made)}))
+        found = None if again is None else differences({"made": made}, {"made": again}, _AGAIN)
         if found is not None:
             at = attrs.evolve(found, path=found.path.replace("$.made", "$", 1))
-            self._at_fault("not idempotent", at.path, argument, [_text(at)])
+            self._stop("not idempotent", at.path, argument, [_text(at)])
 
-    def _at_fault(self, kind: Any, path: str, argument: Json, details: list[str]) -> None:
+    def _stop(self, kind: Any, path: str, argument: Json, details: list[str]) -> NoReturn:
         self.fault = HookFault(
             kind=kind,
             path=path,
@@ -266,6 +263,11 @@ class _AsValues:
             conversation=self._conversation,
             details=tuple(details),
         )
+        raise _AtFaultError
+
+
+class _AtFaultError(Exception):
+    """Ends a run whose hook is at fault; the loop takes it for the hook's own."""
 
 
 def _step_input(argument: Json) -> Json:
@@ -279,7 +281,12 @@ def _step_input(argument: Json) -> Json:
 def _is_override(returned: Any) -> bool:
     if returned is None:
         return True
-    return isinstance(returned, Mapping) and isinstance(returned.get("messages", []), list | tuple)
+    return isinstance(returned, dict) and isinstance(returned.get("messages"), list | tuple | None)
+
+
+def _messages(override: Json | None) -> list[Any] | None:
+    messages = None if override is None else override.get("messages")
+    return None if messages is None else [*messages]
 
 
 def _settings(conversation: Json, prepare_step: Hook) -> Settings:
