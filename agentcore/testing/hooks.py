@@ -98,7 +98,12 @@ def _smallest(check: _Check, texts: Sequence[str], examples: int) -> HookFault |
         return first[-1] == first[0]
 
     settings = hypothesis.settings(
-        max_examples=examples, deadline=None, database=None, suppress_health_check=[*hypothesis.HealthCheck]
+        max_examples=examples,
+        deadline=None,
+        # What was the smallest for one fault is not for the next.
+        database=None,
+        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        suppress_health_check=[*hypothesis.HealthCheck],
     )
     try:
         found = hypothesis.find(conversations(texts), at_fault, settings=settings)

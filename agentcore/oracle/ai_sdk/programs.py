@@ -88,7 +88,8 @@ class _Generator:
         return program
 
     def conversation(self) -> Json:
-        messages, script = self.messages(), self.script()
+        # A model that says nothing at the end is no simpler to read, though it takes fewer choices.
+        messages, script = self.messages(), self.script(silent=0)
         calls = [part for step in script for part in step if part["type"] == "tool-call"]
         asked = [part for each in messages for part in each["content"] if "toolCallId" in part]
         tools = {name: self.make.payload() for name in _TOOLS} if calls or asked else {}
@@ -207,11 +208,11 @@ class _Generator:
 
     # --- the script and the tools ---
 
-    def script(self) -> list[list[Json]]:
+    def script(self, silent: float = 6) -> list[list[Json]]:
         choices = self.choices
         steps = choices.sample((1, 2, 2, 3, 3, 3, 4, 4, 5, 6))
         script = [self.calling_step() for _ in range(steps - 1)]
-        last: list[Json] = [] if choices.chance(6) else [self.generated("text")]
+        last: list[Json] = [] if silent and choices.chance(silent) else [self.generated("text")]
         return [*script, self.spiced(last)]
 
     def calling_step(self) -> list[Json]:

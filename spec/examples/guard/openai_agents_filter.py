@@ -30,7 +30,7 @@ def is_output(item: Any) -> bool:
 
 
 def cut(data: CallModelData[Any]) -> ModelInputData:
-    """Writes to the parts of an output: the list and its items are new at each call, the parts are the run's."""
+    """Writes to the parts of an output: list and items are new at each call, the parts are the run's."""
     for item in filter(is_output, data.model_data.input):
         item["output"][0]["text"] = item["output"][0]["text"][:4] + "..."
     return data.model_data
@@ -65,14 +65,18 @@ class Scripted(Model):
     def __init__(self) -> None:
         self.calls = 0
 
-    async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:
+    async def get_response(
+        self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any
+    ) -> ModelResponse:
         self.calls += 1
         if self.calls == 1:
             call = ResponseFunctionToolCall(call_id="c1", name="look", arguments="{}", type="function_call")
             return ModelResponse(output=[call], usage=Usage(), response_id=None)
         text = f"read {[item['output'][0]['text'] for item in input if is_output(item)]}"
         part = ResponseOutputText(text=text, type="output_text", annotations=[])
-        said = ResponseOutputMessage(id="m", content=[part], role="assistant", status="completed", type="message")
+        said = ResponseOutputMessage(
+            id="m", content=[part], role="assistant", status="completed", type="message"
+        )
         return ModelResponse(output=[said], usage=Usage(), response_id=None)
 
     def stream_response(self, *args: Any, **kwargs: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import ProcessHistory
@@ -35,7 +36,7 @@ def shorten(messages: list[ModelMessage]) -> list[ModelMessage]:
 def shorten_mended(messages: list[ModelMessage]) -> list[ModelMessage]:
     """Makes new parts and new messages."""
 
-    def part_for(part):
+    def part_for(part: Any) -> Any:
         return replace(part, content=part.content[:5] + "...") if isinstance(part, ToolReturnPart) else part
 
     return [replace(message, parts=[part_for(part) for part in message.parts]) for message in messages]
@@ -55,7 +56,9 @@ def guarded(hook: Processor) -> Processor:
 
 def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     """A model that says what it read."""
-    results = [part.content for message in messages for part in message.parts if part.part_kind == "tool-return"]
+    results = [
+        part.content for message in messages for part in message.parts if part.part_kind == "tool-return"
+    ]
     return ModelResponse(parts=[TextPart(f"read {results}")])
 
 
