@@ -117,7 +117,7 @@ def _proxied(value: Any) -> Contents:
 
 
 _CONTAINERS: Final[dict[type, Callable[[Any], Contents]]] = {
-    dict: lambda value: Contents(entries=dict.copy(value)),
+    dict: lambda value: Contents(entries=dict(dict.items(value))),
     OrderedDict: lambda value: Contents(entries=dict(OrderedDict.items(value))),
     list: lambda value: Contents(items=list.copy(value)),
     tuple: lambda value: Contents(items=[*tuple.__iter__(value)]),
@@ -152,6 +152,8 @@ _OPAQUE: Final = (
 )
 # What is closed or entered is a resource, not data: files, locks, sessions, clients.
 _RESOURCE: Final = ("close", "aclose", "__enter__", "__aenter__")
+# What is read otherwise, and what attrs keeps.
+_MADE: Final = ("__dict__", "_attrs_cached_hash")
 _WORD: Final = object.__basicsize__ // 2
 
 
@@ -216,7 +218,8 @@ def _is_resource(base: type) -> bool:
 
 
 def _is_dictionary(found: object) -> bool:
-    return type(found) is types.GetSetDescriptorType
+    # The second in classes made in C.
+    return type(found) in (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
 def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
@@ -227,8 +230,8 @@ def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
         if base in _CONTAINERS or base in _BASES:
             continue
         for name, member in vars(base).items():
-            kept = private and name.startswith("_")
-            if type(member) is types.MemberDescriptorType and not kept and name != "_attrs_cached_hash":
+            made = (private and name.startswith("_")) or name in _MADE
+            if type(member) is types.MemberDescriptorType and not made:
                 found.setdefault(name, member)
     return tuple(found.items())
 

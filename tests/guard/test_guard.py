@@ -315,6 +315,11 @@ def test_deep_values_are_looked_into_to_their_ground_and_shown_to_a_depth() -> N
     assert not report
 
 
+def test_an_object_that_is_held_twice_is_shown_at_both_places() -> None:
+    part = {"text": "a"}
+    assert one(lambda given: given.append([part, part]), []).after == (immutabledict(part),) * 2
+
+
 def test_a_cycle_is_shown_once() -> None:
     message: Json = {"role": "user"}
     message["self"] = message
@@ -324,7 +329,7 @@ def test_a_cycle_is_shown_once() -> None:
 
 
 def test_long_lists_are_compared_place_by_place() -> None:
-    given = list(range(3_000))
+    given = list(range(3_001))
     report = changed(lambda numbers: numbers.reverse(), given)
     assert len(report.changes) == 3_000
     assert {change.kind for change in report.changes} == {"replaced"}

@@ -10,7 +10,7 @@ examples readable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -19,7 +19,7 @@ from agentcore.oracle.ai_sdk.expected import approved, content, prompt, response
 from agentcore.oracle.ai_sdk.writes import BASE64, Maker
 from agentcore.oracle.choices import Choices, RandomChoices
 
-__all__ = ["program_of_seed", "random_program", "random_programs"]
+__all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]
 
 Json = dict[str, Any]
 _TOOLS: Final = ("look", "save")
@@ -40,6 +40,14 @@ def random_program(choices: Choices, *, id: str, path: str | None = None) -> Jso
     return _Generator(choices).program(id, path or choices.sample(("stream", "generate")))
 
 
+def random_conversation(choices: Choices, texts: Sequence[str] = ()) -> Json:
+    """Messages that a run may be given, the answers of its model, and what its tools return, by name.
+
+    Some of its texts begin with one of those given.
+    """
+    return _Generator(choices, texts).conversation()
+
+
 @attrs.define
 class _Expected:
     """What the run is expected to have made so far, roughly: where writes are aimed."""
@@ -50,9 +58,9 @@ class _Expected:
 
 
 class _Generator:
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, texts: Sequence[str] = ()) -> None:
         self.choices = choices
-        self.make = Maker(choices)
+        self.make = Maker(choices, texts)
         self.calls = 0
         self.hooks: dict[str, list[Any]] = {}
 
@@ -79,9 +87,26 @@ class _Generator:
             program["hooks"] = self.hooks
         return program
 
+    def conversation(self) -> Json:
+        # A model that says nothing at the end is no simpler to read, though it takes fewer choices.
+        messages, script = self.messages(), self.script(silent=0)
+        calls = [part for step in script for part in step if part["type"] == "tool-call"]
+        asked = [part for each in messages for part in each["content"] if "toolCallId" in part]
+        tools = {name: self.make.payload() for name in _TOOLS} if calls or asked else {}
+        return {"messages": messages, "script": script, "tools": tools}
+
     # --- the history ---
 
     def history(self) -> list[Any]:
+        choices = self.choices
+        messages = self.messages()
+        if choices.chance(0.7):
+            messages.append(choices.sample(({"role": "odd", "content": "x"}, {"role": "user"}, 7, None)))
+        elif choices.chance(0.3):
+            messages.clear()
+        return messages
+
+    def messages(self) -> list[Any]:
         choices = self.choices
         messages: list[Any] = []
         if choices.chance(4):
@@ -93,10 +118,6 @@ class _Generator:
             messages += self.approvals()
         elif choices.chance(5):
             messages += self.answer()
-        if choices.chance(0.7):
-            messages.append(choices.sample(({"role": "odd", "content": "x"}, {"role": "user"}, 7, None)))
-        elif choices.chance(0.3):
-            messages.clear()
         return messages
 
     def user(self) -> Json:
@@ -187,11 +208,11 @@ class _Generator:
 
     # --- the script and the tools ---
 
-    def script(self) -> list[list[Json]]:
+    def script(self, silent: float = 6) -> list[list[Json]]:
         choices = self.choices
         steps = choices.sample((1, 2, 2, 3, 3, 3, 4, 4, 5, 6))
         script = [self.calling_step() for _ in range(steps - 1)]
-        last: list[Json] = [] if choices.chance(6) else [self.generated("text")]
+        last: list[Json] = [] if silent and choices.chance(silent) else [self.generated("text")]
         return [*script, self.spiced(last)]
 
     def calling_step(self) -> list[Json]:
