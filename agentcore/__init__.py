@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from agentcore.processors import InputArguments, Processor, StepArguments, Tripwire
     from agentcore.tools import Tool, ToolContext, tool
     from agentcore.values import JsonObject, JsonValue, Vector, freeze, thaw, vector
-    from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire
+    from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire, messages_to_json
 
 __all__ = [
     "Agent",
@@ -109,6 +109,7 @@ __all__ = [
     "message_from_wire",
     "message_to_wire",
     "messages_from_wire",
+    "messages_to_json",
     "thaw",
     "tool",
     "vector",
@@ -169,6 +170,7 @@ _WHERE: Final = {
     "message_from_wire": "agentcore.wire",
     "message_to_wire": "agentcore.wire",
     "messages_from_wire": "agentcore.wire",
+    "messages_to_json": "agentcore.wire",
     "thaw": "agentcore.values",
     "tool": "agentcore.tools",
     "vector": "agentcore.values",

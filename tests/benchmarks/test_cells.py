@@ -10,7 +10,7 @@ import pytest
 from agentcore.guard import Report
 from agentcore.oracle.families import family_of
 from benchmarks.asking import Asking, NoValueError
-from benchmarks.bodies import Bodies, whole
+from benchmarks.bodies import body, whole
 from benchmarks.cells import CASES, FULL, HERE, QUICK, Cell, Json, Sizes, cells, expected, request
 from benchmarks.guards import GuardClock
 from benchmarks.loops import LOOPS, OURS
@@ -199,11 +199,10 @@ def test_programs_of_four_steps_are_always_the_same() -> None:
 
 
 def test_bodies_of_kept_bytes_are_those_of_nothing_kept() -> None:
-    prompt, bodies = last_prompt(4, 3), Bodies()
+    prompt = last_prompt(4, 3)
     longer = [*prompt, prompt[0]]
     for messages in (prompt, longer, prompt):
-        assert bodies.body(messages) == whole(messages)
-    assert bodies.pieces(prompt)[0] is bodies.pieces(longer)[-1]
+        assert body(messages) == whole(messages)
 
 
 @pytest.mark.parametrize("case", ["guard", "guard, deepcopy"])
