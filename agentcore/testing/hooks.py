@@ -13,8 +13,10 @@ from hypothesis.errors import NoSuchExample
 
 from agentcore.compat import PROFILES, CompatRun, Hooks, Model, Settings, Tool, run
 from agentcore.guard import guard
+from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.families import Comparison
+from agentcore.oracle.shrink import shrink
 from agentcore.oracle.strategies import conversations
 from agentcore.testing.faults import HookFault, HookFaultError, NothingPollutedError
 from agentcore.testing.mirrors import Mirror
@@ -100,16 +102,27 @@ def _smallest(check: _Check, texts: Sequence[str], examples: int) -> HookFault |
     settings = hypothesis.settings(
         max_examples=examples,
         deadline=None,
-        # What was the smallest for one fault is not for the next.
         database=None,
-        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+        # The oracle's own shrinking knows what is simpler to read.
+        phases=[hypothesis.Phase.generate],
         suppress_health_check=[*hypothesis.HealthCheck],
     )
     try:
         found = hypothesis.find(conversations(texts), at_fault, settings=settings)
     except NoSuchExample:
         return None
-    return check.told(found)
+    smallest = shrink(_as_program(found), lambda program: at_fault(_as_conversation(program)), FAMILY)
+    return check.told(_as_conversation(smallest))
+
+
+def _as_program(conversation: Json) -> Json:
+    tools = {name: {"output": output} for name, output in conversation["tools"].items()}
+    return {"id": "smallest", "path": "stream", **conversation, "tools": tools}
+
+
+def _as_conversation(program: Json) -> Json:
+    tools = {name: tool.get("output") for name, tool in program.get("tools", {}).items()}
+    return {"messages": program["messages"], "script": program["script"], "tools": tools}
 
 
 # ---------------------------------------------------------------- one conversation

@@ -13,17 +13,23 @@ from agentcore.values import thaw
 Json = dict[str, Any]
 ONE: Final = "ai-sdk-6/generate"
 SEVEN: Final = "ai-sdk-7/generate"
-ASKED: Final = {"role": "user", "content": "#1"}
+ASKED: Final = {"role": "user", "content": ""}
 REMINDER: Final = {"role": "user", "content": "remember"}
-DONE: Final[Json] = {"messages": [ASKED], "script": [[{"type": "text", "text": "#2"}]], "tools": {}}
+DONE: Final[Json] = {"messages": [ASKED], "script": [], "tools": {}}
 
 
 def fault_of(hook: Callable[[Any], Any], **options: Any) -> HookFault:
     with pytest.raises(HookFaultError) as caught:
-        check_hook(hook, **{"profiles": (), "examples": 30, **options})
+        check_hook(hook, **{"profiles": (), "examples": 50, **options})
     assert caught.value.hook == hook.__name__
     assert caught.value.path == caught.value.fault.path
     return caught.value.fault
+
+
+def one_call(fault: HookFault) -> Json:
+    """The conversation with its calls by type: which id and input they have is no matter of size."""
+    shown: Json = thaw(fault.conversation)
+    return {**shown, "script": [[part["type"] for part in answer] for answer in shown["script"]]}
 
 
 # ---------------------------------------------------------------- writes in place
@@ -53,10 +59,10 @@ def test_a_write_is_shown_by_one_message_and_told_with_how_far_it_spreads() -> N
     assert thaw(fault.conversation) == DONE
     assert str(HookFaultError("shout", fault)).startswith(
         "shout writes in place, at step 0:\n"
-        "  $[0].content: '#1' -> 'HEY'\n"
+        "  $[0].content: '' -> 'HEY'\n"
         "  so that\n"
-        "  ai-sdk-6/generate: $.caller[0].content is 'HEY', not '#1'\n"
-        "  ai-sdk-7/generate: $.caller[0].content is 'HEY', not '#1'\n"
+        "  ai-sdk-6/generate: $.caller[0].content is 'HEY', not ''\n"
+        "  ai-sdk-7/generate: $.caller[0].content is 'HEY', not ''\n"
         "return new messages and leave the given ones as they are\n"
     )
 
@@ -68,14 +74,7 @@ def test_the_mended_hook_passes_under_every_profile() -> None:
 def test_a_write_to_a_tool_result_is_shown_by_one_call() -> None:
     fault = fault_of(shorten)
     assert (fault.kind, fault.path, fault.step) == ("in place", "$[2].content[0].output.value", 1)
-    assert thaw(fault.conversation) == {
-        "messages": [ASKED],
-        "script": [
-            [{"type": "tool-call", "toolCallId": "c0", "toolName": "look", "input": {"a": 0}}],
-            [{"type": "text", "text": "#2"}],
-        ],
-        "tools": {"look": {"a": 0}, "save": {"a": 0}},
-    }
+    assert one_call(fault) == {"messages": [ASKED], "script": [["tool-call"]], "tools": {}}
 
 
 def test_a_write_to_the_options_of_a_step_has_their_paths() -> None:
@@ -95,7 +94,8 @@ def test_a_hook_that_looks_for_a_text_is_given_it() -> None:
 
     check_hook(redact, profiles=(), examples=10)
     fault = fault_of(redact, texts=["secret"])
-    assert thaw(fault.conversation)["messages"] == [{"role": "user", "content": "secret #1"}]
+    (message,) = thaw(fault.conversation)["messages"]
+    assert message["content"].startswith("secret #")
 
 
 # ---------------------------------------------------------------- applied again
@@ -128,7 +128,7 @@ def test_what_a_profile_carries_on_is_another_effect() -> None:
     fault = fault_of(remind_once, profiles=(ONE, SEVEN))
     assert (fault.kind, fault.profile, fault.step) == ("differs", SEVEN, None)
     assert fault.details == ("$.prompts[1][1].role is 'user', not 'assistant'",)
-    assert [len(thaw(fault.conversation)[each]) for each in ("messages", "script")] == [1, 2]
+    assert one_call(fault) == {"messages": [ASKED], "script": [["tool-call"]], "tools": {}}
     assert ", under ai-sdk-7/generate:\n" in str(fault)
 
 
@@ -165,9 +165,7 @@ def test_a_hook_that_raises_is_told_with_what_it_raised() -> None:
     assert (fault.kind, fault.step) == ("raised", 0)
     assert fault.details == ("AttributeError: 'list' object has no attribute 'upper'",)
     assert isinstance(caught.value.__cause__, AttributeError)
-    assert thaw(fault.conversation)["messages"] == [
-        {"role": "user", "content": [{"type": "text", "text": "#1"}]}
-    ]
+    assert thaw(fault.conversation) == {**DONE, "messages": [{"role": "user", "content": []}]}
 
 
 def test_a_result_that_is_none_is_told() -> None:

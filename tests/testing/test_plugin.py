@@ -74,10 +74,10 @@ def test_faulty_hooks_fail_and_mended_ones_pass(pytester: pytest.Pytester) -> No
     result.stdout.fnmatch_lines(
         [
             "*HookFaultError: shout writes in place, at step 0:",
-            "E*$[[]0[]].content: '#1' -> 'HEY'",
-            "E*ai-sdk-6/generate: $.caller[[]0[]].content is 'HEY', not '#1'",
+            "E*$[[]0[]].content: '' -> 'HEY'",
+            "E*ai-sdk-6/generate: $.caller[[]0[]].content is 'HEY', not ''",
             "E*the smallest conversation that shows it:",
-            'E*"content": "#1"',
+            'E*"content": ""',
             "E*NothingPollutedError: mended was expected to write in place, and did not in 5 *",
         ]
     )
