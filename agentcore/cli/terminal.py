@@ -26,6 +26,6 @@ _PRINTED: Final = 2000
 
 
 def printable(text: str) -> str:
-    """What a program or a driver said, as one line that a terminal shows and does not obey; not all if long."""
+    """What a program or a driver said, as one line that a terminal shows and does not obey; cut if long."""
     shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
     return shown if len(shown) <= _PRINTED else f"{shown[:_PRINTED]}..."
