@@ -88,6 +88,15 @@ class Session:
 
     def hear(self, kind: str | None = None) -> Json:
         """The next answer; `kind` is the definition of the schema that it has to fit. Raises BrokenError."""
+        value = self.hear_object()
+        problem = _answers().problem(value, kind)
+        if problem is not None:
+            path, reason = problem
+            raise BrokenError(f"an answer that is not what the schema allows: ${path} {reason}")
+        return value
+
+    def hear_object(self) -> Json:
+        """The JSON object of the next line, whatever it holds. Raises BrokenError."""
         assert self._process is not None  # noqa: S101 - something was said
         line = self._process.line(time.monotonic() + self._time_limit, _MAX_LINE)
         if line is None:
@@ -95,15 +104,15 @@ class Session:
         if isinstance(line, Crashed | Malformed):
             raise self._failed(line)
         self.heard = line
-        return _answer(line, kind)
+        return _object(line)
 
     def ask(self, line: bytes, kind: str | None = None) -> Json:
         """The answer to a line."""
         self.say(line)
         return self.hear(kind)
 
-    def end(self, *, by_stop: bool) -> tuple[int, bytes]:
-        """Tells the process to end, or ends its input: its exit code and what more it wrote."""
+    def end(self, *, by_stop: bool) -> tuple[int | None, bytes]:
+        """Tells it to end, or ends its input: its exit code, None if it does not end, and what it wrote."""
         assert self._process is not None  # noqa: S101 - something was said
         deadline = time.monotonic() + self._time_limit
         if by_stop:
@@ -112,8 +121,6 @@ class Session:
             self._process.close_input(deadline)
         ended = self._process.ended(deadline)
         self.close()
-        if ended is None:
-            raise BrokenError(f"it, or what it started, still runs after {self._time_limit:g} s")
         return ended
 
     def _silence(self, process: Process) -> BrokenError:
@@ -140,16 +147,14 @@ def _said(stderr: str) -> str:
     return f"; the end of its standard error: {stderr[-_STDERR:].strip()}" if stderr.strip() else ""
 
 
-def _answer(line: bytes, kind: str | None) -> Json:
+def _object(line: bytes) -> Json:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
         todo = (
             "print nothing to standard output but answers, each on one line; use standard error for the rest"
         )
-        raise BrokenError("a line that is not JSON", todo) from None
-    problem = _answers().problem(value, kind)
-    if problem is not None:
-        path, reason = problem
-        raise BrokenError(f"an answer that is not what the schema allows: ${path} {reason}")
-    return dict(value)
+        raise BrokenError("a line that is not a JSON object", todo)
+    return value

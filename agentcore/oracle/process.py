@@ -87,15 +87,14 @@ class Process:
         self._streams[0].close()
         self._unsent.clear()
 
-    def ended(self, deadline: float) -> tuple[int, bytes] | None:
-        """Its exit code and what it wrote that was not read; None if it still runs when the time is over."""
+    def ended(self, deadline: float) -> tuple[int | None, bytes]:
+        """Its exit code, None if it still runs when the time is over, and what it wrote that was not read."""
         while not self._ended and (left := deadline - time.monotonic()) > 0:
             self.pump(left)
             del self._unread[_CHUNK:]
-        if not self._ended or not self._let_end(deadline - time.monotonic()):
-            return None
+        over = self._ended and self._let_end(deadline - time.monotonic())
         self._stop()
-        return int(self._popen.returncode), bytes(self._unread)
+        return (self._popen.returncode if over else None), bytes(self._unread)
 
     def said(self) -> str:
         """The end of what the process wrote to standard error."""

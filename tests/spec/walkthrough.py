@@ -69,7 +69,7 @@ def _run(text: str, folder: Path, environment: dict[str, str]) -> Iterator[Misma
     for part in text.removeprefix("$ ").split("\n$ "):
         command, _, wanted = part.partition("\n")
         done = subprocess.run(
-            ["sh", "-c", command],
+            ["/bin/sh", "-c", command],
             cwd=folder,
             env=environment,
             capture_output=True,
@@ -83,7 +83,7 @@ def _run(text: str, folder: Path, environment: dict[str, str]) -> Iterator[Misma
 
 
 def _patch(file: Path, diff: str) -> None:
-    """Takes out the lines with `-`, each of which is there once; those with `+` come where the last one was."""
+    """Takes out the lines with `-`, each of which is there once; those with `+` come in their place."""
     lines = file.read_text("utf-8").splitlines()
     at = 0
     for line in diff.splitlines():
