@@ -176,6 +176,7 @@ def _still_reads(session: Session) -> None:
 
 
 def _start(session: Session) -> str | None:
+    """Rule driver.start."""
     session.fresh()
     session.say(START)
     answer = session.hear_object()
@@ -190,6 +191,7 @@ def _start(session: Session) -> str | None:
 
 
 def _version(session: Session) -> None:
+    """Rule driver.version."""
     session.fresh()
     asked = START.replace(b"%d" % VERSION, b"999")
     answer = session.ask(asked, "started")
@@ -199,6 +201,7 @@ def _version(session: Session) -> None:
 
 
 def _only_answers(session: Session) -> None:
+    """Rule driver.only-answers."""
     session.started()
     _run(session, 0, _saying(session, "hi"))
     _, rest = session.end(by_stop=True)
@@ -208,6 +211,7 @@ def _only_answers(session: Session) -> None:
 
 
 def _unknown_fields(session: Session) -> None:
+    """Rule driver.unknown-fields."""
     session.fresh()
     session.introduction = session.ask(START.replace(b"}", b',"later":[1]}'), "started")
     session.say(ran(0, _saying(session, "hi")).replace(b'{"cmd"', b'{"later":{},"cmd"', 1))
@@ -220,6 +224,7 @@ _SEQS: Final[tuple[Any, ...]] = (
 
 
 def _seq(session: Session) -> None:
+    """Rule driver.seq."""
     for seq in _SEQS:
         _run(session, seq, _saying(session, "hi"))
 
@@ -228,6 +233,7 @@ _AT_ONCE: Final = 30
 
 
 def _in_order(session: Session) -> None:
+    """Rule driver.in-order."""
     lines = b"".join(ran(number, _saying(session, f"#{number}")) for number in range(_AT_ONCE))
     session.say(lines)
     for number in range(_AT_ONCE):
@@ -238,6 +244,7 @@ _NO_PROGRAMS: Final[tuple[Any, ...]] = (7, None, "text", [])
 
 
 def _bad_program(session: Session) -> None:
+    """Rule driver.bad-program."""
     for value in _NO_PROGRAMS:
         _error(_run(session, "bad", value), "BadProgram")
     _still_reads(session)
@@ -250,6 +257,7 @@ _NO_REQUESTS: Final = (
 
 
 def _bad_request(session: Session) -> None:
+    """Rule driver.bad-request."""
     for line in _NO_REQUESTS:
         session.say(line + b"\n")
         _error(_due(session, None), "BadRequest")
@@ -257,6 +265,7 @@ def _bad_request(session: Session) -> None:
 
 
 def _blank_lines(session: Session) -> None:
+    """Rule driver.blank-lines."""
     session.say(b"\n  \n\t\r\n" + ran("after", _saying(session, "hi")) + b"\n")
     _due(session, "after")
     _still_reads(session)
@@ -270,6 +279,7 @@ _TEXTS: Final = (
 
 
 def _any_text(session: Session) -> None:
+    """Rule driver.any-text."""
     for text in _TEXTS:
         # Some implementations drop messages of nothing but blanks.
         said = f"<{text}>"
@@ -301,6 +311,7 @@ _NUMBERS: Final = (9007199254740991, -9007199254740991, 1.0, 0.1, 1e21, 1e300, 5
 
 
 def _any_number(session: Session) -> None:
+    """Rule driver.any-number."""
     for number in _NUMBERS:
         _run(session, [number], _saying(session, "hi"))
 
@@ -309,6 +320,7 @@ _LEVELS: Final = 100
 
 
 def _deep(session: Session) -> None:
+    """Rule driver.deep."""
     seq: Any = "innermost"
     for level in range(_LEVELS):
         seq = [seq] if level % 2 else {"in": seq}
@@ -316,12 +328,14 @@ def _deep(session: Session) -> None:
 
 
 def _long_lines(session: Session) -> None:
+    """Rule driver.long-lines."""
     text = "long " * 200_000
     _holds(_run(session, text[:1000], _saying(session, text)), text)
     _still_reads(session)
 
 
 def _trace(session: Session) -> str | None:
+    """Rule driver.trace."""
     programs = _programs(session)
     family = _family(session)
     if family is None:
@@ -342,6 +356,7 @@ def _trace(session: Session) -> str | None:
 
 
 def _deterministic(session: Session) -> str | None:
+    """Rule driver.deterministic."""
     programs = [_saying(session, "hi"), *_programs(session)]
     session.started()
     first = [_text(session, program) for program in programs]
@@ -364,11 +379,13 @@ def _text(session: Session, program: Json) -> str:
 
 
 def _stop(session: Session) -> None:
+    """Rule driver.stop."""
     session.started()
     _ended(session, by_stop=True)
 
 
 def _end_of_input(session: Session) -> None:
+    """Rule driver.end-of-input."""
     session.started()
     _ended(session, by_stop=False)
 

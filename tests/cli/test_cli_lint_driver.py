@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from agentcore.cli.terminal import printable
 from cli.commands import driver, run
-from oracle.drivers import SKELETONS, skeleton
+from liars import toy
+from oracle.drivers import SKELETONS, skeleton, small
 
 
 def test_a_driver_that_keeps_every_rule_is_told_so_and_the_exit_code_is_0() -> None:
@@ -59,8 +62,7 @@ def test_a_driver_that_cannot_be_started_is_told_and_the_exit_code_is_2() -> Non
 @pytest.mark.parametrize("language", SKELETONS)
 def test_a_skeleton_is_written_as_it_is_short_and_needs_nothing_of_this_package(language: str) -> None:
     result = run("skeleton", language)
-    with open(skeleton(language)[1], encoding="utf-8") as file:
-        assert result.stdout == file.read()
+    assert result.stdout == Path(skeleton(language)[1]).read_text("utf-8")
     assert result.stdout.count("\n") < 150
     assert "import agentcore" not in result.stdout
     assert "from agentcore" not in result.stdout
@@ -84,3 +86,35 @@ def test_a_trace_is_given_in_the_protocol_and_the_rest_of_the_input_is_left() ->
 def test_a_text_is_printable_and_bounded() -> None:
     assert printable("a\nb\u2028\x9b é") == r"a\nb\u2028\x9b é"
     assert printable("x" * 3000) == "x" * 2000 + "..."
+
+
+# ---------------------------------------------------------------- ask
+
+
+def asked(tmp_path: Path, text: str, kind: str) -> Result:
+    file = tmp_path / "programs.json"
+    file.write_text(text, "utf-8")
+    command = driver("liars.liar", kind, "--protocol")
+    return run("ask", "--time-limit", "5", str(file), "--", *command)
+
+
+def test_programs_of_a_file_are_run_on_a_driver(tmp_path: Path) -> None:
+    lines = "".join(f"{json.dumps(small(name))}\n\n" for name in "ab")
+    result = asked(tmp_path, lines, "truthful")
+    assert result.exit_code == 0
+    assert [*map(json.loads, result.stdout.splitlines())] == [toy.trace(small(name)) for name in "ab"]
+
+
+def test_a_program_without_a_trace_is_told_and_the_exit_code_is_2(tmp_path: Path) -> None:
+    result = asked(tmp_path, json.dumps(small()), "supports_nothing")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "a: unsupported: reason: no hooks here\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("junk", "line 1: $: is not JSON"), ("\n7", "line 2 is no JSON object")]
+)
+def test_a_file_that_holds_no_programs_is_told(text: str, says: str, tmp_path: Path) -> None:
+    result = asked(tmp_path, text, "truthful")
+    assert result.exit_code == 2
+    assert says in result.stderr

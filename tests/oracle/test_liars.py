@@ -1,4 +1,4 @@
-"""Liars in the driver protocol: what `Driver` makes of each, and that none holds it up or leaves anything behind.
+"""Liars in the driver protocol: what `Driver` makes of each; none holds it up, or leaves anything behind.
 
 The same as filters are in `test_driver.py`; what `lint` says of them is in `test_lint.py`.
 """
