@@ -103,6 +103,7 @@ class Family:
     a program of the format. `to_line` is its line of ASCII, with the top-level fields in a fixed order.
     `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
+    `features(program)` says what the program has of `feature_names`, which name what programs may contain.
     """
 
     name: str
@@ -113,6 +114,8 @@ class Family:
     program: Callable[[Choices, str, str], Json]
     comparison: Comparison
     shrinking: Shrinking
+    feature_names: tuple[str, ...]
+    features: Callable[[Json], Collection[str]]
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
 

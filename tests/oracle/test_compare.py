@@ -93,6 +93,14 @@ def test_unknown_fields_count_too() -> None:
     assert found(TRACE, changed("final", "a key", to=1)).path == '$.final["a key"]'
 
 
+def test_differences_of_the_same_observation_are_of_one_kind() -> None:
+    first = found(TRACE, changed("steps", 0, "prompt", 0, "content", to="other"))
+    second = found(TRACE, changed("steps", 0, "prompt", to=[]))
+    assert first.observation == second.observation == "$.steps[0].prompt"
+    assert first.kind == second.kind == "$.steps[].prompt"
+    assert found(TRACE, changed("caller", to=[])).kind == "$.caller"
+
+
 def test_the_diff_shows_the_observation() -> None:
     text = render(found(TRACE, changed("steps", 0, "prompt", 0, "content", 0, "text", to="bye")))
     assert text.splitlines()[0] == "first difference: $.steps[0].prompt[0].content[0].text"

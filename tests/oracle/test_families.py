@@ -58,6 +58,15 @@ def test_a_family_is_listed_with_the_name_and_the_profiles_that_it_has(name: str
     assert all(family_of(profile) is family for profile in family.profiles)
 
 
+@pytest.mark.parametrize("profile", PROFILE_NAMES)
+def test_what_random_programs_contain_has_a_name_in_the_family(profile: str) -> None:
+    family = family_of(profile)
+    reached = {name for program in family.programs(range(40), profile) for name in family.features(program)}
+    assert len(reached) > 10
+    assert reached <= {*family.feature_names}
+    assert len({*family.feature_names}) == len(family.feature_names)
+
+
 def test_no_two_families_have_a_profile_of_the_same_name() -> None:
     assert len({*PROFILE_NAMES}) == len(PROFILE_NAMES)
     assert len(FAMILIES) == len({*FAMILIES})

@@ -82,6 +82,8 @@ FAMILY: Final = Family(
         measure=lambda program: (len(program["numbers"]),),
         edits=(_only_last,),
     ),
+    feature_names=("numbers", "no numbers"),
+    features=lambda program: {"numbers" if program["numbers"] else "no numbers"},
     refusal=refusal,
     trace_fields=("sums", "end"),
 )

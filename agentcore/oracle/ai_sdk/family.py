@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
+from agentcore.oracle.ai_sdk.features import FEATURES, features
 from agentcore.oracle.ai_sdk.program import check, path_of, to_line
 from agentcore.oracle.ai_sdk.programs import random_program
 from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
@@ -28,4 +29,6 @@ FAMILY: Final = Family(
     program=_program,
     comparison=COMPARISON,
     shrinking=SHRINKING,
+    feature_names=FEATURES,
+    features=features,
 )

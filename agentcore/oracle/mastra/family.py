@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from agentcore.oracle.families import Family
 from agentcore.oracle.mastra.comparison import COMPARISON
+from agentcore.oracle.mastra.features import FEATURES, features
 from agentcore.oracle.mastra.program import check, to_line
 from agentcore.oracle.mastra.programs import random_program
 from agentcore.oracle.mastra.reference import PROFILE_NAMES, trace
@@ -27,6 +28,8 @@ FAMILY: Final = Family(
     program=random_program,
     comparison=COMPARISON,
     shrinking=SHRINKING,
+    feature_names=FEATURES,
+    features=features,
     refusal=_refusal,
     trace_fields=("events", "error"),
 )

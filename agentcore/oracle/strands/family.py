@@ -8,6 +8,7 @@ from typing import Any, Final
 from agentcore.oracle.choices import Choices
 from agentcore.oracle.families import Family
 from agentcore.oracle.strands.comparison import COMPARISON
+from agentcore.oracle.strands.features import FEATURES, features
 from agentcore.oracle.strands.program import check, to_line
 from agentcore.oracle.strands.programs import Traits, random_program
 from agentcore.oracle.strands.reference import trace
@@ -42,6 +43,8 @@ FAMILY: Final = Family(
     program=_program,
     comparison=COMPARISON,
     shrinking=SHRINKING,
+    feature_names=FEATURES,
+    features=features,
     refusal=_refusal,
     trace_fields=("impl",),
 )

@@ -11,7 +11,7 @@ from agentcore.oracle.choices import RandomChoices
 from agentcore.oracle.strands.program import ACTIONS, handlers_of, phase_of, stage_of
 from agentcore.oracle.strands.programs import Traits, random_program
 
-__all__ = ["feature_names", "features", "statistics"]
+__all__ = ["FEATURES", "feature_names", "features", "statistics"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -63,11 +63,16 @@ _COMMON: Final = (
     *("edit whole field", "edit metadata", "edit input", "edit json", "edit astray"),
 )
 
+_ON_CONTEXT: Final = ("op setModelStateViaContext",)
+
+FEATURES: Final[tuple[str, ...]] = (*_COMMON, *_TYPESCRIPT, *_ON_CONTEXT)
+"""What programs may have for any of the profiles."""
+
 
 def feature_names(traits: Traits) -> tuple[str, ...]:
     """The features that programs for a profile of these traits may have."""
     typescript = _TYPESCRIPT if traits.typescript else ()
-    return (*_COMMON, *typescript, *(("op setModelStateViaContext",) if traits.state_on_context else ()))
+    return (*_COMMON, *typescript, *(_ON_CONTEXT if traits.state_on_context else ()))
 
 
 def statistics(
@@ -96,7 +101,7 @@ def features(program: Json) -> set[str]:
     } & _KNOWN
 
 
-_KNOWN: Final = frozenset((*_COMMON, *_TYPESCRIPT, "op setModelStateViaContext"))
+_KNOWN: Final = frozenset(FEATURES)
 
 
 # --- what the agent is made with and asked ------------------------------------------------------------------

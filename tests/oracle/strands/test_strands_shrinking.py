@@ -28,6 +28,8 @@ FORMAT = Family(
     program=nothing,
     comparison=COMPARISON,
     shrinking=SHRINKING,
+    feature_names=(),
+    features=nothing,
 )
 
 
