@@ -35,7 +35,12 @@ class Asking:
         self._limit = limit
         self._warm: set[tuple[int, bool, bool]] = set()
         self._driver = Driver(
-            command(LOOPS[loop].peer), time_limit=limit + _PREPARATION, trace_fields=(), env=environment()
+            command(LOOPS[loop].peer),
+            time_limit=limit + _PREPARATION,
+            trace_fields=(),
+            env=environment(),
+            # What a peer is asked are no programs.
+            handshake=False,
         )
 
     def __enter__(self) -> Self:

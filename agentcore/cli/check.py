@@ -26,7 +26,7 @@ from agentcore.oracle.check import (
 )
 from agentcore.oracle.check import check as run_check
 from agentcore.oracle.compare import render
-from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
+from agentcore.oracle.driver import Driver, Failure, Hung, Malformed
 from agentcore.oracle.families import PROFILE_NAMES, Family, family_of
 from agentcore.oracle.vectors import pretty
 
@@ -190,7 +190,7 @@ def _failure(result: DriverFailure | ReferenceFailure) -> str:
     return f"The driver failed: {_what_it_did(result.outcome)}{wrote}"
 
 
-def _what_it_did(outcome: Crashed | Hung | Malformed) -> str:
+def _what_it_did(outcome: Failure) -> str:
     if isinstance(outcome, Hung):
         return f"no answer within {outcome.seconds:g} seconds"
     if isinstance(outcome, Malformed) and outcome.output:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.oracle.compare import Difference, differences
-from agentcore.oracle.driver import Answer, Crashed, Driver, Hung, Malformed, Outcome, Unsupported
+from agentcore.oracle.driver import Answer, Driver, Failure, Malformed, Outcome, Unsupported
 from agentcore.oracle.families import Family
 from agentcore.oracle.shrink import shrink
 
@@ -74,7 +74,7 @@ class DriverFailure:
     """The driver did not answer; says nothing about the implementation."""
 
     program: Json
-    outcome: Crashed | Hung | Malformed
+    outcome: Failure
     report: Report
 
 
@@ -128,7 +128,7 @@ def _parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
     return (family.parse(family.to_line(program)) for program in programs)
 
 
-_Found: TypeAlias = tuple[Json, Crashed | Hung | Malformed | Difference | str]
+_Found: TypeAlias = tuple[Json, Failure | Difference | str]
 
 
 class _Run:
@@ -173,7 +173,7 @@ class _Run:
             self._driver.submit(program)
             queue.append(program)
 
-    def _compare(self, expected: Json) -> Crashed | Hung | Malformed | Difference | None:
+    def _compare(self, expected: Json) -> Failure | Difference | None:
         outcome = self._receive()
         match outcome:
             case Answer(trace):

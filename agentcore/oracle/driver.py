@@ -1,76 +1,50 @@
 """An implementation in a process of its own: programs to its standard input, traces from its standard output.
 
-One `Driver` is one command; it is started when first needed and again after it died. Whatever the process
-does is an `Outcome`, and each kind of misbehaviour is a type of its own (rules oracle.line-for-line,
-oracle.only-wrong-counts). Needs pipes that `selectors` can
-wait for (POSIX).
+One `Driver` is one command; it is started when first needed and again after it died. It is spoken to in the
+driver protocol (spec/driver-protocol.md), or in plain lines where it turns out to be a filter: that answers
+`start` as a line that is no program, or ends. Whatever the process does is an `Outcome`, and each kind of
+misbehaviour is a type of its own (rules oracle.line-for-line, oracle.only-wrong-counts).
 """
 
 from __future__ import annotations
 
 import json
-import os
-import selectors
-import signal
-import subprocess
 import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
-import attrs
-
+from agentcore.oracle.outcomes import (
+    Answer,
+    Crashed,
+    Failure,
+    Hung,
+    Incompatible,
+    Malformed,
+    Outcome,
+    Unsupported,
+    excerpt,
+)
+from agentcore.oracle.process import Process
 from agentcore.oracle.program import program_to_line
+from agentcore.oracle.protocol import START, Asked, Implementation, Plain, Speech, Spoken, introduced
 
-__all__ = ["Answer", "Crashed", "Driver", "Hung", "Malformed", "Outcome", "Unsupported"]
+__all__ = [
+    "Answer",
+    "Crashed",
+    "Driver",
+    "Failure",
+    "Hung",
+    "Implementation",
+    "Incompatible",
+    "Malformed",
+    "Outcome",
+    "Unsupported",
+]
 
-_CHUNK: Final = 1 << 16
-_STDERR_KEPT: Final = 1 << 14
-_EXCERPT: Final = 200
-
-
-@attrs.frozen
-class Answer:
-    """The trace of the program."""
-
-    trace: dict[str, Any]
-
-
-@attrs.frozen
-class Unsupported:
-    """The implementation says that it cannot run this program."""
-
-    reason: str
-
-
-@attrs.frozen
-class Crashed:
-    """The process ended, or could not be started, before it had answered."""
-
-    reason: str
-    stderr: str
-
-
-@attrs.frozen
-class Hung:
-    """No answer within the time limit; the process was killed."""
-
-    seconds: float
-    stderr: str
-
-
-@attrs.frozen
-class Malformed:
-    """Output that is not one trace per program in order; the process was killed."""
-
-    reason: str
-    output: str
-    stderr: str
-
-
-Outcome: TypeAlias = Answer | Unsupported | Crashed | Hung | Malformed
+Json: TypeAlias = dict[str, Any]
 
 
 class Driver:
@@ -78,10 +52,11 @@ class Driver:
 
     A process that fails is killed with all that it started, and the program it was at gets the failure as its
     outcome; those submitted after it go to a new process. `time_limit` is how many seconds `receive` waits.
-    An object without all of `trace_fields` is no trace. Use it in a `with` block, or `close` it.
+    An object without all of `trace_fields` is no trace. Without `handshake` the process is a filter, and is
+    not asked what it is. Use it in a `with` block, or `close` it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each has a default that fits most uses
         self,
         argv: Sequence[str],
         *,
@@ -89,6 +64,7 @@ class Driver:
         max_line: int = 1 << 26,
         trace_fields: Collection[str] = ("error",),
         env: Mapping[str, str] | None = None,
+        handshake: bool = True,
     ) -> None:
         self.argv = tuple(argv)
         self.starts = 0
@@ -96,8 +72,13 @@ class Driver:
         self._max_line = max_line
         self._trace_fields = trace_fields
         self._env = env
-        self._pending: deque[tuple[Any, bytes]] = deque()
-        self._process: _Process | None = None
+        self._handshake = handshake
+        self._submitted = 0
+        self._pending: deque[Asked] = deque()
+        self._process: Process | None = None
+        # None as long as it is not known what the running process is.
+        self._speech: Speech | None = None
+        self._implementation: Implementation | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -115,26 +96,43 @@ class Driver:
         """How many programs wait for their outcome."""
         return len(self._pending)
 
+    @property
+    def implementation(self) -> Implementation | None:
+        """What the process said that it is; None for a filter, and before the first `start` or `receive`."""
+        return self._implementation
+
+    def start(self) -> Failure | None:
+        """Starts the process unless it runs, and waits until it has said what it is.
+
+        Gives its failure if it does not within the time limit; it is killed then.
+        """
+        found = self._ready(time.monotonic() + self._time_limit)
+        if isinstance(found, tuple):
+            return None
+        self._end(0)
+        return found
+
     def submit(self, program: Mapping[str, Any]) -> None:
         """Hands the program over; does not wait."""
-        line = program_to_line(program).encode() + b"\n"
-        self._pending.append((program.get("id"), line))
-        if self._process is not None:
-            self._process.send(line)
-            return
-        # What cannot be started is told by `receive`, which tries again.
-        with suppress(OSError):
-            self._running()
+        line = program_to_line(program).encode()
+        asked = Asked(self._submitted, program.get("id"), line)
+        self._submitted += 1
+        self._pending.append(asked)
+        if self._process is None:
+            # What cannot be started is told by `receive`, which tries again.
+            with suppress(OSError):
+                self._running()
+        elif self._speech is not None:
+            self._process.send(self._speech.request(asked))
 
     def receive(self) -> Outcome:
         """Waits for the outcome of the program submitted first. Raises LookupError if there is none."""
         if not self._pending:
             raise LookupError("no program was submitted")
-        asked = self._pending[0][0]
-        outcome = self._outcome(asked)
+        outcome = self._outcome(self._pending[0], time.monotonic() + self._time_limit)
         self._pending.popleft()
-        if isinstance(outcome, (Crashed, Hung, Malformed)):
-            self._kill()
+        if not isinstance(outcome, Answer | Unsupported):
+            self._end(0)
         return outcome
 
     def run(self, program: Mapping[str, Any]) -> Outcome:
@@ -147,182 +145,73 @@ class Driver:
     def close(self) -> None:
         """Lets the process end, and kills it if it does not within a second; forgets pending programs."""
         self._pending.clear()
-        if self._process is not None:
-            self._process.finish(1.0)
-            self._process = None
+        if self._process is not None and self._speech is not None:
+            self._process.send(self._speech.farewell)
+        self._end(1.0)
 
-    def _outcome(self, asked: Any) -> Outcome:
+    def _outcome(self, asked: Asked, deadline: float) -> Outcome:
+        ready = self._ready(deadline)
+        if not isinstance(ready, tuple):
+            return ready
+        process, speech = ready
+        read = self._read(process, deadline)
+        if not isinstance(read, tuple):
+            return read
+        line, value = read
+        found = speech.outcome(value, asked, self._trace_fields)
+        return Malformed(found, excerpt(line), process.said()) if isinstance(found, str) else found
+
+    def _ready(self, deadline: float) -> tuple[Process, Speech] | Failure:
+        """The running process once it is known how to speak to it, with what is pending sent to it."""
         try:
             process = self._running()
         except OSError as error:
             return Crashed(f"could not start {self.argv[0]}: {error.strerror}", "")
-        line = process.line(time.monotonic() + self._time_limit, self._max_line)
-        if isinstance(line, bytes):
-            return _read(line, asked, self._trace_fields, process)
-        return line or Hung(self._time_limit, process.said())
+        if self._speech is not None:
+            return process, self._speech
+        told = self._introduction(process, deadline)
+        if isinstance(told, Crashed) and self._implementation is None:
+            # There are filters that do not bear a line that is no program.
+            self._handshake = False
+            self._end(0)
+            return self._ready(deadline)
+        if isinstance(told, Failure):
+            return told
+        self._implementation = told
+        return process, self._speak(process, Spoken() if told else Plain())
 
-    def _running(self) -> _Process:
+    def _running(self) -> Process:
         if self._process is None:
-            self._process = _Process(self.argv, self._env)
+            self._process = Process(self.argv, self._env)
             self.starts += 1
-            for _, line in self._pending:
-                self._process.send(line)
+            if self._handshake:
+                self._process.send(START)
+            else:
+                self._speak(self._process, Plain())
         return self._process
 
-    def _kill(self) -> None:
-        if self._process is not None:
-            self._process.finish(0)
-            self._process = None
+    def _speak(self, process: Process, speech: Speech) -> Speech:
+        self._speech = speech
+        process.send(b"".join(map(speech.request, self._pending)))
+        return speech
 
+    def _introduction(self, process: Process, deadline: float) -> Implementation | Failure | None:
+        read = self._read(process, deadline)
+        return introduced(*read, process.said()) if isinstance(read, tuple) else read
 
-def _read(line: bytes, asked: Any, trace_fields: Collection[str], process: _Process) -> Outcome:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return Malformed("a line that is not JSON", _excerpt(line), process.said())
-    if not isinstance(value, dict):
-        return Malformed("a line that is not a JSON object", _excerpt(line), process.said())
-    if "id" not in value or value["id"] != asked:
-        reason = f"an answer for program {value.get('id')!r} where one for {asked!r} is due"
-        return Malformed(reason, _excerpt(line), process.said())
-    if isinstance(value.get("unsupported"), str):
-        return Unsupported(value["unsupported"])
-    if not all(field in value for field in trace_fields):
-        return Malformed("an object that is no trace", _excerpt(line), process.said())
-    return Answer(value)
-
-
-def _excerpt(line: bytes) -> str:
-    text = line[:_EXCERPT].decode("utf-8", "replace")
-    return text if len(line) <= _EXCERPT else f"{text}... ({len(line)} bytes)"
-
-
-class _Process:
-    """A running process with its three pipes, none of which is ever waited for alone."""
-
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None) -> None:
-        pipe = subprocess.PIPE
-        # A session of its own, so that all it starts can be killed with it.
-        self._popen = subprocess.Popen(  # noqa: S603 - running the user's command is what this is for
-            argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True, bufsize=0
-        )
-        self._streams: tuple[Any, ...] = (self._popen.stdin, self._popen.stdout, self._popen.stderr)
-        self._in, self._out, self._err = (_nonblocking(stream) for stream in self._streams)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._out, selectors.EVENT_READ)
-        self._selector.register(self._err, selectors.EVENT_READ)
-        self._unsent = bytearray()
-        self._unread = bytearray()
-        self._scanned = 0
-        self._stderr = bytearray()
-        self._ended = False
-
-    def send(self, data: bytes) -> None:
-        if not self._unsent:
-            self._selector.register(self._in, selectors.EVENT_WRITE)
-        self._unsent += data
-        self.pump(0)
-
-    def line(self, deadline: float, max_line: int) -> bytes | Outcome | None:
-        """The next line, without its end; a failure; or None when the time is over."""
-        while True:
-            end = self._unread.find(b"\n", self._scanned)
-            if end >= 0:
-                line = bytes(self._unread[:end])
-                del self._unread[: end + 1]
-                self._scanned = 0
-                return line
-            self._scanned = len(self._unread)
-            if self._scanned > max_line:
-                reason = f"a line of more than {max_line} bytes"
-                return Malformed(reason, _excerpt(bytes(self._unread[: 2 * _EXCERPT])), self.said())
-            if self._ended:
-                return self._end()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return None
-            self.pump(left)
-
-    def pump(self, seconds: float) -> None:
-        """Waits at most so long for one of the pipes, then moves what it can."""
-        for key, _ in self._selector.select(seconds):
-            if key.fd == self._in:
-                self._write()
-            else:
-                self._read(key.fd)
-
-    def said(self) -> str:
-        """The end of what the process wrote to standard error."""
-        self.pump(0)
-        return self._stderr.decode("utf-8", "replace")
-
-    def finish(self, grace: float) -> None:
-        """Closes its input, gives it the time to end, and kills whatever is left of its group."""
-        if self._in in self._selector.get_map():
-            self._selector.unregister(self._in)
-        self._streams[0].close()
-        deadline = time.monotonic() + grace
-        while not self._ended and (left := deadline - time.monotonic()) > 0:
-            self._unread.clear()
-            self.pump(left)
-        self._stop()
-        self._selector.close()
-        for stream in self._streams:
-            stream.close()
-
-    def _end(self) -> Outcome:
-        self._drain_stderr()
-        self._stop()
-        code = self._popen.returncode
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        rest = f" after an unfinished line: {_excerpt(bytes(self._unread))}" if self._unread else ""
-        return Crashed(f"the process {how}{rest}", self.said())
-
-    def _drain_stderr(self) -> None:
-        deadline = time.monotonic() + 0.5
-        while self._err in self._selector.get_map() and (left := deadline - time.monotonic()) > 0:
-            self.pump(left)
-
-    def _stop(self) -> None:
-        """Kills the group; only then waits for its leader, whose number names no other group until then."""
-        if self._popen.returncode is not None:
-            return
-        if self._ended:
-            self._let_end(0.5)
-        # The group may be gone, or be the ended leader alone, to which some systems refuse a signal.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._popen.pid, signal.SIGKILL)
-        self._popen.wait()
-
-    def _let_end(self, seconds: float) -> None:
-        """Output closes a moment before the process ends, and its own exit code tells more than our kill."""
-        deadline = time.monotonic() + seconds
-        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        while os.waitid(os.P_PID, self._popen.pid, options) is None and time.monotonic() < deadline:
-            time.sleep(0.002)
-
-    def _write(self) -> None:
+    def _read(self, process: Process, deadline: float) -> tuple[bytes, Json] | Failure:
+        line = process.line(deadline, self._max_line)
+        if not isinstance(line, bytes):
+            return line or Hung(self._time_limit, process.said())
         try:
-            sent = os.write(self._in, self._unsent[:_CHUNK])
-        except BrokenPipeError:
-            # It reads no more. What it still writes, and its end, say why.
-            sent = len(self._unsent)
-        del self._unsent[:sent]
-        if not self._unsent:
-            self._selector.unregister(self._in)
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            return Malformed("a line that is not JSON", excerpt(line), process.said())
+        if not isinstance(value, dict):
+            return Malformed("a line that is not a JSON object", excerpt(line), process.said())
+        return line, value
 
-    def _read(self, stream: int) -> None:
-        data = os.read(stream, _CHUNK)
-        if not data:
-            self._selector.unregister(stream)
-            self._ended = self._ended or stream == self._out
-        elif stream == self._out:
-            self._unread += data
-        else:
-            self._stderr += data
-            del self._stderr[:-_STDERR_KEPT]
-
-
-def _nonblocking(stream: Any) -> int:
-    os.set_blocking(stream.fileno(), False)
-    return int(stream.fileno())
+    def _end(self, grace: float) -> None:
+        if self._process is not None:
+            self._process.finish(grace)
+            self._process = self._speech = None

@@ -11,7 +11,7 @@ import jsonschema_rs
 from agentcore.oracle.program import BadProgram, id_of
 from agentcore.schema import accepts, schema, scrubbed
 
-__all__ = ["Explanation", "ProgramSchema"]
+__all__ = ["Explanation", "ProgramSchema", "Schema"]
 
 Explanation: TypeAlias = tuple[str, str]
 """Where something is wrong, below the value that was looked at (`.set[0]`), and what."""
@@ -33,7 +33,7 @@ def _followed(value: Any, keys: Sequence[Any]) -> tuple[str, Any]:
     return path, value
 
 
-class ProgramSchema:
+class Schema:
     """A schema of `agentcore/schemas`.
 
     `choice(schema path, value)` explains a value that is none of several things; it may do so by `explain`,
@@ -54,11 +54,10 @@ class ProgramSchema:
         self._reasons = reasons
         self._whole = self._compiled()
 
-    def check(self, program: dict[str, Any]) -> None:
-        """Raises BadProgram unless the program is what the schema allows."""
-        if not accepts(self._whole, program):
-            path, reason = self._explained(self._whole, scrubbed(program))
-            raise BadProgram(reason, "$" + path, id_of(program))
+    def problem(self, value: Any, definition: str | None = None) -> Explanation | None:
+        """What is wrong with a value; None if the schema, or the one of its `$defs`, allows it."""
+        validator = self._whole if definition is None else self._compiled(definition)
+        return None if accepts(validator, value) else self._explained(validator, scrubbed(value))
 
     def explain(self, definition: str, value: Any) -> Explanation:
         """What is wrong with a value that one of the schema's `$defs` does not allow."""
@@ -101,3 +100,13 @@ class ProgramSchema:
             node = node[key]
         found: dict[str, Any] = node
         return found
+
+
+class ProgramSchema(Schema):
+    """The schema of a format's programs."""
+
+    def check(self, program: dict[str, Any]) -> None:
+        """Raises BadProgram unless the program is what the schema allows."""
+        if problem := self.problem(program):
+            path, reason = problem
+            raise BadProgram(reason, "$" + path, id_of(program))

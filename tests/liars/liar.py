@@ -1,4 +1,7 @@
-"""Drivers that lie: `liar.py KIND` misbehaves in the one way that the kind names, and is else truthful."""
+"""Drivers that lie: `liar.py KIND` misbehaves in the one way that the kind names, and is else truthful.
+
+`liar.py KIND --protocol` is the same in the driver protocol; without, it is a filter.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,16 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from liars import toy
 
+Json = dict[str, Any]
 READING_FOREVER = 600.0
-
-
-def _answer(line: str) -> str:
-    return json.dumps(toy.trace(json.loads(line)))
+PROTOCOL = "--protocol" in sys.argv
+STARTED = {"version": 1, "implementation": {"name": "liar", "version": "1"}, "formats": ["ai-sdk"]}
 
 
 def _say(text: str) -> None:
@@ -24,7 +27,62 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
+def _requests() -> Iterator[Json]:
+    """What programs are asked with; whatever else there is, is answered on the way."""
+    for line in sys.stdin.buffer:
+        request = _parsed(line)
+        match request.get("cmd"):
+            case "start" if PROTOCOL:
+                _say(json.dumps(STARTED) + "\n")
+            case "stop" if PROTOCOL:
+                return
+            case "run" if (
+                PROTOCOL and isinstance(request.get("program"), dict) and "script" in request["program"]
+            ):
+                yield request
+            case None if "script" in request and not PROTOCOL:
+                yield {"seq": request["id"], "program": request}
+            case _ if line.strip():
+                _say(json.dumps(_refusal(request.get("seq"))) + "\n")
+
+
+def _parsed(line: bytes) -> Json:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {}
+
+
+def _refusal(seq: Any) -> Json:
+    return {("seq" if PROTOCOL else "id"): seq, "error": {"name": "BadProgram", "message": "it is none"}}
+
+
+def _told(request: Json, trace: Json) -> Json:
+    return {"seq": request["seq"], "trace": trace} if PROTOCOL else trace
+
+
+def _answer(request: Json) -> Json:
+    return _told(request, toy.trace(request["program"]))
+
+
+def _line(request: Json) -> str:
+    return json.dumps(_answer(request)) + "\n"
+
+
+def _first() -> Json:
+    return next(_requests())
+
+
+# ---------------------------------------------------------------- those that stay away
+
+
 def hangs() -> None:
+    time.sleep(READING_FOREVER)
+
+
+def hangs_at_the_second() -> None:
+    _say(_line(_first()))
     time.sleep(READING_FOREVER)
 
 
@@ -37,7 +95,17 @@ def hangs_with_a_child() -> None:
 def ends_but_leaves_a_child() -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     Path(sys.argv[2]).write_text(str(child.pid))
-    toy.serve()
+    truthful()
+
+
+def never_reads() -> None:
+    sys.stdin.close()
+    time.sleep(READING_FOREVER)
+
+
+def never_stops() -> None:
+    truthful()
+    time.sleep(READING_FOREVER)
 
 
 def crashes_at_start() -> None:
@@ -45,50 +113,72 @@ def crashes_at_start() -> None:
 
 
 def crashes_at_the_third() -> None:
-    for number, line in enumerate(sys.stdin):
+    for number, request in enumerate(_requests()):
         if number == 2:
             sys.stderr.write("out of memory\n")
             sys.stderr.flush()
             os.kill(os.getpid(), 9)
-        _say(_answer(line) + "\n")
+        _say(_line(request))
+
+
+def exits_early() -> None:
+    _say(_line(_first()))
+
+
+def exits_in_a_line() -> None:
+    _say(_line(_first())[:30])
+
+
+# ---------------------------------------------------------------- those that say something else
+
+
+def truthful() -> None:
+    for request in _requests():
+        _say(_line(request))
 
 
 def prints_junk() -> None:
-    for _ in sys.stdin:
+    for _ in _requests():
         _say("debug: got a program\n")
 
 
 def prints_a_list() -> None:
-    for _ in sys.stdin:
+    for _ in _requests():
         _say("[]\n")
 
 
 def prints_no_trace() -> None:
-    for line in sys.stdin:
-        _say(json.dumps({"id": json.loads(line)["id"]}) + "\n")
+    for request in _requests():
+        _say(json.dumps(_told(request, {"id": request["program"]["id"]})) + "\n")
 
 
 def splits_lines() -> None:
-    for line in sys.stdin:
-        _say(json.dumps(json.loads(_answer(line)), indent=1) + "\n")
+    for request in _requests():
+        _say(json.dumps(_answer(request), indent=1) + "\n")
 
 
 def writes_in_pieces() -> None:
-    for line in sys.stdin:
-        answer = _answer(line) + "\n"
+    for request in _requests():
+        answer = _line(request)
         for start in range(0, len(answer), 40):
             _say(answer[start : start + 40])
             time.sleep(0.001)
 
 
 def prints_two_lines() -> None:
-    for line in sys.stdin:
-        _say((_answer(line) + "\n") * 2)
+    for request in _requests():
+        _say(_line(request) * 2)
 
 
 def answers_the_wrong_id() -> None:
-    for line in sys.stdin:
-        _say(_answer(json.dumps({**json.loads(line), "id": "other"})) + "\n")
+    for request in _requests():
+        wrong = {**request, "program": {**request["program"], "id": "other"}}
+        _say(_line(wrong))
+
+
+def answers_the_wrong_seq() -> None:
+    for request in _requests():
+        _say(_line({**request, "seq": "other"}))
 
 
 def prints_megabytes() -> None:
@@ -97,28 +187,16 @@ def prints_megabytes() -> None:
 
 
 def complains_by_the_megabyte() -> None:
-    for line in sys.stdin:
+    for request in _requests():
         sys.stderr.write("warning " * 500_000)
         sys.stderr.flush()
-        _say(_answer(line) + "\n")
-
-
-def exits_early() -> None:
-    _say(_answer(sys.stdin.readline()) + "\n")
-
-
-def exits_in_a_line() -> None:
-    _say(_answer(sys.stdin.readline())[:30])
-
-
-def never_reads() -> None:
-    sys.stdin.close()
-    time.sleep(READING_FOREVER)
+        _say(_line(request))
 
 
 def supports_nothing() -> None:
-    for line in sys.stdin:
-        _say(json.dumps({"id": json.loads(line)["id"], "unsupported": "no hooks here"}) + "\n")
+    for request in _requests():
+        told = {"seq" if PROTOCOL else "id": request["seq"], "unsupported": "no hooks here"}
+        _say(json.dumps(told) + "\n")
 
 
 if __name__ == "__main__":

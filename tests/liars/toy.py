@@ -51,9 +51,17 @@ def _set(messages: list[Any], path: list[Any], to: Any, failed: list[str]) -> No
             failed.append("nowhere")
 
 
+def answer(line: str, *, fault: str | None = None) -> Json:
+    """The trace of a line, or that it is no program."""
+    program = json.loads(line)
+    if "script" not in program:
+        return {"id": None, "error": {"name": "BadProgram", "message": "no script"}}
+    return trace(program, fault=fault)
+
+
 def serve(fault: str | None = None) -> None:
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(trace(json.loads(line), fault=fault)) + "\n")
+        sys.stdout.write(json.dumps(answer(line, fault=fault)) + "\n")
         sys.stdout.flush()
 
 
