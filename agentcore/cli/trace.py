@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import traceback
@@ -10,6 +9,7 @@ from typing import Any, BinaryIO, Final
 
 import click
 
+from agentcore.oracle.collecting import collect_seldom
 from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.oracle.program import BadProgram
 
@@ -36,16 +36,6 @@ def filter_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> Non
             target.flush()
 
 
-# More containers than a program's run makes.
-_SELDOM: Final = 200_000
-
-
-def _collect_seldom() -> None:
-    """Runs leave nearly no cycles behind: searching for some within each would take a fifth of the time."""
-    gc.freeze()
-    gc.set_threshold(_SELDOM)
-
-
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 
@@ -69,5 +59,5 @@ def trace(profile: str | None, file: BinaryIO) -> None:
 
     A line that is no program gives a trace with the error BadProgram, and the next line is read.
     """
-    _collect_seldom()
+    collect_seldom()
     filter_lines(file, sys.stdout.buffer, profile)
