@@ -179,7 +179,6 @@ class Campaign:
         return "agreement" if AGREED in kinds and not failed else "no verdict"
 
 
-Progress: TypeAlias = Callable[[int, int], None]
 _SEEDS: Final = 50
 
 
@@ -190,13 +189,13 @@ def campaign(  # noqa: PLR0913 - the last four have defaults that fit most uses
     seconds: float | None = None,
     replayed: Sequence[Json] = (),
     crew: Crew | None = None,
-    progress: Progress = lambda _done, _found: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Campaign:
     """Runs the programs of the seeds from `first` on until a limit of the plan, and shrinks what was found.
 
     It ends after so many `seconds`, too, shrinking apart. The programs `replayed` come first, and are not
     counted as the others. The work is done by the crew, or else in this process. `progress` is called with
-    the numbers of programs and of faults.
+    the number of programs done.
 
     Raises:
         ValueError: where neither programs nor seconds are limited.
@@ -221,13 +220,13 @@ class _Campaign:
         self._chunks: list[Chunk] = []
         self._found: dict[Kind, Found] = {}
 
-    def result(self, first: int, replayed: Sequence[Json], progress: Progress) -> Campaign:
+    def result(self, first: int, replayed: Sequence[Json], progress: Callable[[int], None]) -> Campaign:
         if replayed:
             again = self._crew.submit(work.run_programs, self._plan, replayed, self._left())
             self._count(again.result(), replayed=True)
         for chunk in self._chunks_from(first):
             self._count(chunk)
-            progress(self._tally.run, len(self._found))
+            progress(self._tally.run)
         self._crew.dismiss()
         # Before the rest, which is no part of what is measured.
         report = _report(self._tally, self._chunks, time.monotonic() - self._begun)

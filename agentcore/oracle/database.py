@@ -18,6 +18,7 @@ import platformdirs
 
 from agentcore.oracle.families import family_of, profiles_under
 from agentcore.oracle.findings import DriverFailure, Finding
+from agentcore.oracle.work import profile_for
 
 __all__ = ["Database", "default_folder"]
 
@@ -49,19 +50,20 @@ class Database:
         return found, problems
 
     def add(self, profile: str, finding: Finding) -> Path | None:
-        """Keeps the program of a finding, unless the driver failed at it in passing; the file.
+        """Keeps the program of a finding under its own path's profile; the file.
 
-        `profile` is that of the program's own path. Raises OSError where the folder cannot be written to.
+        What happened once and not again is not kept. Raises OSError where the folder cannot be written to.
         """
         if isinstance(finding, DriverFailure) and not finding.repeated:
             return None
-        line = family_of(profile).to_line({**finding.program, "id": ""})
-        folder = self.folder / profile
+        run = profile_for(finding.program, profile)
+        line = family_of(run).to_line({**finding.program, "id": ""})
+        folder = self.folder / run
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{hashlib.sha256(line.encode()).hexdigest()[:_NAME]}.json"
         fields = {
             "format": _FORMAT,
-            "profile": profile,
+            "profile": run,
             "kind": str(finding.kind),
             "program": finding.program,
         }

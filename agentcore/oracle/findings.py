@@ -8,7 +8,7 @@ import attrs
 
 from agentcore.oracle.chunks import Found
 from agentcore.oracle.compare import Difference
-from agentcore.oracle.driver import Failure, Malformed
+from agentcore.oracle.driver import Failure, Hung, Malformed
 from agentcore.oracle.shrink import shrink
 from agentcore.oracle.verdicts import Failed, Fault, Kind, Raised, Sides, Wrong
 
@@ -46,6 +46,15 @@ class DriverFailure(_Base):
 
     outcome: Failure
     repeated: bool
+
+    @property
+    def reason(self) -> str:
+        """What the driver did, for people."""
+        if isinstance(self.outcome, Hung):
+            return f"no answer within {self.outcome.seconds:g} seconds"
+        if isinstance(self.outcome, Malformed) and self.outcome.output:
+            return f"{self.outcome.reason}: {self.outcome.output}"
+        return self.outcome.reason
 
 
 @attrs.frozen(kw_only=True)

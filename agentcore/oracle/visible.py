@@ -15,11 +15,7 @@ _UNSEEN: Final = re.compile(
 
 def visible(text: str) -> str:
     """The text with each character that would not be seen, tabs and line ends apart, as its escape."""
-    return _UNSEEN.sub(lambda found: _escape(ord(found[0])), text)
-
-
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def cut(text: str, length: int) -> str:
@@ -28,7 +24,7 @@ def cut(text: str, length: int) -> str:
 
 
 def bounded(value: Any, *, length: int = 10_000, items: int = 1_000) -> Any:
-    """Plain JSON in which no text is longer, and no list or object has more in it; what is cut off is told."""
+    """Plain JSON in which no text is longer, and no list or object has more in it; what is cut is told."""
     if isinstance(value, str):
         return cut(value, length)
     if isinstance(value, dict):

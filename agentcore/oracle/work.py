@@ -22,6 +22,7 @@ from agentcore.oracle.verdicts import Reference, Sides
 __all__ = [
     "Plan",
     "close_drivers",
+    "profile_for",
     "reference_of",
     "run_programs",
     "run_seeds",
@@ -66,12 +67,19 @@ def reference_of(profile: str) -> Reference:
     Raises:
         UnknownProfileError: where there is no such profile.
     """
-    family, runs = family_of(profile), profiles_under(profile)
+    family = family_of(profile)
+    return lambda program: family.trace(program, profile_for(program, profile))
 
-    def trace(program: Json) -> Json:
-        return family.trace(program, profile if profile in runs else runs[program["path"]])
 
-    return trace
+def profile_for(program: Json, profile: str) -> str:
+    """The profile itself, or of `ai-sdk-6` the one of the program's path.
+
+    Raises:
+        UnknownProfileError: where there is no such profile.
+    """
+    runs = profiles_under(profile)
+    found: str = profile if profile in runs else runs[program["path"]]
+    return found
 
 
 # --- drivers: a process keeps those that it has started -----------------------------------------------------

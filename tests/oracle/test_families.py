@@ -254,7 +254,9 @@ def test_check_picks_the_family_by_the_profile(
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     saved = tmp_path / "found.json"
     adds = toy_family.driver("toy-1")
-    result = run("check", "--profile", profile, "-n", "40", "--save", str(saved), "--", *adds)
+    result = run(
+        "check", "--no-database", "--profile", profile, "-n", "40", "--save", str(saved), "--", *adds
+    )
     assert result.exit_code == code
     assert saved.exists() is bool(code)
     if code:
