@@ -5,26 +5,52 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from typing import Any, BinaryIO, Final
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from typing import Any, BinaryIO, Final, TypeAlias
 
+import attrs
 import click
 
 from agentcore.oracle.collecting import collect_seldom
 from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.oracle.program import BadProgram
+from agentcore.oracle.protocol import Implementation
+from agentcore.oracle.serving import answers
+
+Json: TypeAlias = dict[str, Any]
+_DISTRIBUTION: Final = "agentcore-reference"
 
 
-def traced(line: bytes, family: Family, profile: str | None) -> dict[str, Any]:
-    """The trace of one line; of a line that gives none, the error that says so. Never raises."""
-    program: dict[str, Any] = {}
+@attrs.frozen
+class _Refusal:
+    """Why there is no trace of a program; `id` is its own, if it is known."""
+
+    id: Any
+    name: str
+    message: str
+
+
+def _traced(parse: Callable[[], Json], family: Family, profile: str | None) -> Json | _Refusal:
+    program: Json = {}
     try:
-        program = family.parse(line)
+        program = parse()
         return family.trace(program, profile or f"{DEFAULT_PROFILE}/{program['path']}")
     except BadProgram as error:
-        return family.refusal(error.id, "BadProgram", str(error))
-    except Exception as error:  # noqa: BLE001 - nothing ends the filter but the end of its input
+        return _Refusal(error.id, "BadProgram", str(error))
+    except Exception as error:  # noqa: BLE001 - nothing ends the command but the end of its input
         traceback.print_exc(file=sys.stderr)
-        return family.refusal(program.get("id"), "InternalError", repr(error))
+        return _Refusal(program.get("id"), "InternalError", repr(error))
+
+
+# ---------------------------------------------------------------- the filter
+
+
+def traced(line: bytes, family: Family, profile: str | None) -> Json:
+    """The trace of one line; of a line that gives none, the error that says so. Never raises."""
+    found = _traced(partial(family.parse, line), family, profile)
+    return family.refusal(found.id, found.name, found.message) if isinstance(found, _Refusal) else found
 
 
 def filter_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> None:
@@ -32,19 +58,29 @@ def filter_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> Non
     family = family_of(profile or DEFAULT_PROFILE)
     for line in iter(source.readline, b""):
         if line.strip():
-            target.write(_text(traced(line, family, profile), family).encode("ascii") + b"\n")
-            target.flush()
+            trace = traced(line, family, profile)
+            _write(target, _text(trace) or _text(family.refusal(trace.get("id"), *_TOO_DEEP)))
 
 
+    collect_seldom()
+    (answer_lines if protocol else filter_lines)(file, sys.stdout.buffer, profile)
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 
-def _text(trace: dict[str, Any], family: Family) -> str:
+_TOO_DEEP: Final = ("TooDeep", "the program's hooks built a value too deep to be written as JSON")
+
+
+def _text(value: Json) -> str:
+    """The value as JSON; empty if it is too deep for that."""
     try:
-        return _ENCODER.encode(trace)
+        return _ENCODER.encode(value)
     except RecursionError:
-        message = "the program's hooks built a value too deep to be written as JSON"
-        return _ENCODER.encode(family.refusal(trace.get("id"), "TooDeep", message))
+        return ""
+
+
+def _write(target: BinaryIO, text: str) -> None:
+    target.write(text.encode("ascii") + b"\n")
+    target.flush()
 
 
 @click.command()
@@ -53,11 +89,16 @@ def _text(trace: dict[str, Any], family: Family) -> str:
     type=click.Choice(PROFILE_NAMES),
     help="Whose behaviour to trace. Without it, the program's path picks that of AI SDK 6.",
 )
+@click.option(
+    "--protocol",
+    is_flag=True,
+    help="Be a driver: read requests of the driver protocol and write answers.",
+)
 @click.argument("file", type=click.File("rb"), default="-")
-def trace(profile: str | None, file: BinaryIO) -> None:
+def trace(profile: str | None, *, protocol: bool, file: BinaryIO) -> None:
     """Read programs from FILE or standard input, one JSON value per line, and write their traces, in order.
 
     A line that is no program gives a trace with the error BadProgram, and the next line is read.
     """
     collect_seldom()
-    filter_lines(file, sys.stdout.buffer, profile)
+    (answer_lines if protocol else filter_lines)(file, sys.stdout.buffer, profile)

@@ -11,7 +11,15 @@ from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from agentcore.errors import AgentCoreError
 
-__all__ = ["MAX_DEPTH", "BadProgram", "check_program", "id_of", "parse_program", "program_to_line"]
+__all__ = [
+    "MAX_DEPTH",
+    "BadProgram",
+    "check_program",
+    "id_of",
+    "parse_json",
+    "parse_program",
+    "program_to_line",
+]
 
 Check: TypeAlias = Callable[[dict[str, Any]], None]
 
@@ -57,6 +65,11 @@ def parse_program(line: str | bytes, check: Check) -> dict[str, Any]:
         raise BadProgram(f"nested more than {MAX_DEPTH} levels deep; make it flatter", "$", id_of(value))
     check(value)
     return value
+
+
+def parse_json(line: str | bytes) -> Any:
+    """The JSON of a line, numbers as `parse_program` has them. Raises BadProgram where it is none."""
+    return _read(_decode(line))
 
 
 def check_program(value: object, check: Check) -> None:

@@ -230,7 +230,8 @@ function check(program) {
 
 // `sdk` is what the package exports, with its name, the version of its models, and how to read a result's messages.
 export function drive(sdk) {
-  serve(async (program) => {
+  const [name, version] = sdk.name.split('@');
+  serve({ name, version, formats: ['ai-sdk'] }, async (program) => {
     drawn.clear();
     const recording = new Recording(sdk, program);
     return recording.trace(await (program.path === 'stream' ? stream : generate)(recording));

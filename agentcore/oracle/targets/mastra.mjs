@@ -288,5 +288,6 @@ const refusal = (id, message) => ({ id, driverError: `BadProgram: ${message}` })
 
 // `sdk` is what the package exports, its version, and `looseObject`, a schema that takes every object.
 export function drive(sdk) {
-  serve((program) => answered(sdk, program), check, refusal, { atOnce: AT_ONCE });
+  const implementation = { name: '@mastra/core', version: sdk.version, formats: ['mastra'] };
+  serve(implementation, (program) => answered(sdk, program), check, refusal, { atOnce: AT_ONCE });
 }

@@ -183,6 +183,7 @@ export function drive(sdk) {
   sdk.configureLogging({ debug() {}, info() {}, warn() {}, error() {} });
   const head = (id) => ({ id, impl: 'strands-ts', version: sdk.version });
   serve(
+    { name: '@strands-agents/sdk', version: sdk.version, formats: ['strands'] },
     async (program) => ({ ...head(program.id), ...(await within(program.timeoutMs ?? 10000, traceOf(sdk, program))) }),
     check,
     (id, message) => ({ ...head(id), driverError: `BadProgram: ${message}` }),

@@ -22,21 +22,85 @@ from run import Run  # noqa: E402
 
 VERSION = version("strands-agents")
 TYPESCRIPT_ONLY = ("modelDelta", "contentBlock")
+INTRODUCTION = {
+    "version": 1,
+    "implementation": {"name": "strands-agents", "version": VERSION},
+    "formats": ["strands"],
+    "unsupported": [f"hook {name}" for name in TYPESCRIPT_ONLY],
+}
+NO_REQUEST = 'a request is {"cmd": "run", "seq": ..., "program": {...}} or {"cmd": "stop"}'
 
 
-async def answer(line: bytes) -> dict[str, Any]:
-    """The trace of the program in a line, or why there is none."""
-    program: Any = None
+# ---------------------------------------------------------------- the driver protocol
+
+
+async def main() -> None:
+    """Answers line by line until there are no more, or it is told to stop.
+
+    Until it is asked to start it is a filter.
+    """
+    started = False
+    for line in sys.stdin.buffer:
+        if not line.strip():
+            continue
+        value = parsed(line)
+        command = value.get("cmd") if isinstance(value, dict) else None
+        if command == "start":
+            started = True
+            write(INTRODUCTION)
+        elif not started:
+            write(await filtered(value))
+        elif command == "stop":
+            return
+        elif command == "run" and "seq" in value:
+            write({"seq": value["seq"], **await answered(value.get("program"))})
+        else:
+            write({"seq": None, "error": {"name": "BadRequest", "message": NO_REQUEST}})
+
+
+def write(value: Any) -> None:
+    answers.write(json.dumps(value) + "\n")
+    answers.flush()
+
+
+def parsed(line: bytes) -> Any:
     try:
-        program = json.loads(line)
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+async def filtered(program: Any) -> dict[str, Any]:
+    """What a filter answers."""
+    asked = program.get("id") if isinstance(program, dict) else None
+    match await answered(program):
+        case {"trace": trace}:
+            return dict(trace)
+        case {"error": {"name": name, "message": message}}:
+            return {
+                "id": asked,
+                "impl": "strands-py",
+                "version": VERSION,
+                "driverError": f"{name}: {message}",
+            }
+        case other:
+            return {"id": asked, **other}
+
+
+# ---------------------------------------------------------------- programs
+
+
+async def answered(program: Any) -> dict[str, Any]:
+    """The trace of a program, or why there is none."""
+    try:
         require(program)
-    except (TypeError, ValueError) as error:
-        asked = program.get("id") if isinstance(program, dict) else None
-        return {"id": asked, "impl": "strands-py", "version": VERSION, "driverError": f"BadProgram: {error}"}
+    except TypeError as error:
+        return {"error": {"name": "BadProgram", "message": str(error)}}
     lacking = [hook["on"] for hook in program.get("hooks", []) if hook["on"] in TYPESCRIPT_ONLY]
     if lacking:
-        return {"id": program.get("id"), "unsupported": f"there is no hook {lacking[0]} in Python"}
-    return {"id": program.get("id"), "impl": "strands-py", "version": VERSION, **await traced(program)}
+        return {"unsupported": f"there is no hook {lacking[0]} in Python"}
+    head = {"id": program.get("id"), "impl": "strands-py", "version": VERSION}
+    return {"trace": {**head, **await traced(program)}}
 
 
 def require(program: Any) -> None:
@@ -55,14 +119,6 @@ async def traced(program: dict[str, Any]) -> dict[str, Any]:
         return {"driverError": f"TimeLimit: no end within {milliseconds} ms"}
     except Exception as error:  # noqa: BLE001 - whatever it is, the next program can be run
         return {"driverError": f"{type(error).__name__}: {error}"}
-
-
-async def main() -> None:
-    """Answers line by line until there are no more."""
-    for line in sys.stdin.buffer:
-        if line.strip():
-            answers.write(json.dumps(await answer(line)) + "\n")
-            answers.flush()
 
 
 asyncio.run(main())

@@ -1,0 +1,1 @@
+"""Drivers to begin with, in files of their own: `agentcore skeleton` writes them."""
