@@ -36,9 +36,7 @@ def check(saved: Path, *arguments: str, env: dict[str, str] | None = None) -> Re
 
 @pytest.mark.parametrize("profile", ["ai-sdk-6/stream", "ai-sdk-6/generate"])
 def test_the_trace_command_is_a_driver_that_agrees(profile: str, saved: Path) -> None:
-    result = run(
-        "check", "--no-database", "--profile", profile, "-n", "100", "--save", str(saved), "--", *TRACE
-    )
+    result = run(*CHECK, "--profile", profile, "-n", "100", "--save", str(saved), "--", *TRACE)
     assert result.exit_code == 0
     summary, verdict = result.stdout.splitlines()
     assert re.fullmatch(
@@ -51,9 +49,7 @@ def test_the_trace_command_is_a_driver_that_agrees(profile: str, saved: Path) ->
 
 def test_programs_of_both_paths_are_drawn_for_the_immutable_profile(saved: Path) -> None:
     own = (*TRACE, "--profile", "immutable")
-    result = run(
-        "check", "--no-database", "--profile", "immutable", "-n", "20", "--save", str(saved), "--", *own
-    )
+    result = run(*CHECK, "--profile", "immutable", "-n", "20", "--save", str(saved), "--", *own)
     assert result.exit_code == 0
 
 
