@@ -62,8 +62,33 @@ def filter_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> Non
             _write(target, _text(trace) or _text(family.refusal(trace.get("id"), *_TOO_DEEP)))
 
 
-    collect_seldom()
-    (answer_lines if protocol else filter_lines)(file, sys.stdout.buffer, profile)
+# ---------------------------------------------------------------- the protocol
+
+
+def answer_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> None:
+    """Answers requests of the driver protocol, each as soon as it is known how, until one says to stop."""
+    family = family_of(profile or DEFAULT_PROFILE)
+    own = Implementation(name="agentcore", version=version(_DISTRIBUTION), formats=(family.name,))
+    lines = iter(source.readline, b"")
+    for answer in answers(lines, own, partial(_answer, family=family, profile=profile)):
+        _write(target, _text(answer) or _text({"seq": answer["seq"], **_error(*_TOO_DEEP)}))
+
+
+def _answer(program: Any, family: Family, profile: str | None) -> Json:
+    def parse() -> Json:
+        family.require(program)
+        return dict(program)
+
+    found = _traced(parse, family, profile)
+    return _error(found.name, found.message) if isinstance(found, _Refusal) else {"trace": found}
+
+
+def _error(name: str, message: str) -> Json:
+    return {"error": {"name": name, "message": message}}
+
+
+# ---------------------------------------------------------------- both
+
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 

@@ -160,7 +160,8 @@ def test_a_fault_is_told_in_the_order_of_the_family_and_shrunk_as_it_says() -> N
 
 
 def test_an_object_without_the_fields_of_a_trace_is_none() -> None:
-    code = "import json, sys\nfor line in sys.stdin: print(json.dumps({'id': json.loads(line).get('id'), 'sums': []}))"
+    answer = "{'id': json.loads(line).get('id'), 'sums': []}"
+    code = f"import json, sys\nfor line in sys.stdin: print(json.dumps({answer}))"
     result = check(
         partial(toy_family.trace, profile="toy-1"),
         lambda: Driver((sys.executable, "-uc", code), trace_fields=FAMILY.trace_fields),
