@@ -25,7 +25,7 @@ def cluster(address: str) -> Iterator[Crew]:
     Raises:
         OSError: where there is no scheduler, or it has no worker.
     """
-    with Client(address, set_as_default=False) as client:  # type: ignore[no-untyped-call] # it has no types
+    with Client(address, set_as_default=False) as client:
         size = sum(client.nthreads().values())
         if not size:
             raise OSError(f"the scheduler at {address} has no workers; start some: dask worker {address}")
