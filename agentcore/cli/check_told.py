@@ -40,7 +40,7 @@ class Teller:
             self._say(_replayed(done.replayed))
         self._say(_summary(done.report, self.seed, jobs))
         for number, finding in enumerate(done.findings, 1):
-            self._say(f"\n{_told(finding)}\n")
+            self._say(f"\n{self._told(finding)}\n")
             self._saved(finding.program, _numbered(self.save, number))
         if not done.findings:
             self._say("No disagreement." if done.verdict == "agreement" else _nothing(done))
@@ -57,27 +57,28 @@ class Teller:
         for argv in (expected, self.plan.command()):
             self._say(f"  {shlex.join(argv)} < {shlex.quote(str(file))}")
 
+    def _told(self, finding: Finding) -> str:
+        program = pretty(finding.program)
+        found = f"found in {finding.original['id']}"
+        others = "" if finding.programs == 1 else f" ({finding.programs} programs)"
+        match finding:
+            case Disagreement(difference=difference):
+                # One alone needs no name.
+                kind = f" at {difference.kind}{others}" if self.plan.limits.findings > 1 else ""
+                head = f"Disagreement{kind}, {found} and made smaller:"
+                return f"{head}\n\n{program}\n\n{render(difference)}"
+            case ReferenceFailure(traceback=text):
+                return f"The reference failed{others}, {found}:\n{text}\n{program}"
+            case DriverFailure(outcome=outcome):
+                said = outcome.stderr.strip()
+                wrote = f"\nIt wrote to standard error:\n{said}" if said else ""
+                again = "" if finding.repeated else "; given the program alone, it did not"
+                head = f"The driver failed: {finding.reason}\nThis was {found}{others}{again}."
+                return f"{head}{wrote}\n\n{program}"
+
 
 def _numbered(file: Path, number: int) -> Path:
     return file if number == 1 else file.with_stem(f"{file.stem}-{number}")
-
-
-def _told(finding: Finding) -> str:
-    program = pretty(finding.program)
-    found = f"found in {finding.original['id']}"
-    others = "" if finding.programs == 1 else f" ({finding.programs} programs)"
-    match finding:
-        case Disagreement(difference=difference):
-            head = f"Disagreement at {difference.kind}{others}, {found} and made smaller:"
-            return f"{head}\n\n{program}\n\n{render(difference)}"
-        case ReferenceFailure(traceback=text):
-            return f"The reference failed{others}, {found}:\n{text}\n{program}"
-        case DriverFailure(outcome=outcome):
-            said = outcome.stderr.strip()
-            wrote = f"\nIt wrote to standard error:\n{said}" if said else ""
-            again = "" if finding.repeated else "; given the program alone, it did not"
-            head = f"The driver failed: {finding.reason}\nThis was {found}{others}{again}."
-            return f"{head}{wrote}\n\n{program}"
 
 
 def _summary(report: Report, seed: int, jobs: int) -> str:
@@ -97,8 +98,9 @@ def _replayed(counts: dict[Kind, int]) -> str:
 
 
 def _nothing(done: Campaign) -> str:
-    why = {
-        "nothing fits": "hardly a program has the features that are asked for, or none can do without others",
-    }
-    reason = why.get(done.ended, "the driver supports none of these programs")
+    reason = "the driver supports none of these programs"
+    if done.ended == "nothing fits":
+        reason = "hardly a program has the features that are asked for, and none that is left out"
+    elif not done.report.programs:
+        reason = "the time was over"
     return f"Nothing was compared: {reason}."
