@@ -1,4 +1,7 @@
-"""A piece of a campaign: programs on both sides, one after the other, the driver some way ahead."""
+"""A piece of a campaign: programs on both sides, one after the other, the driver some way ahead.
+
+Rule oracle.started-again: a driver that fails takes nothing with it but the program that it was at.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of programs that were found once, to be run first the next time.
+"""A folder of programs that were found once, to be run first the next time (rule oracle.found-before).
 
 A file is one JSON object, `{format, profile, kind, program}`, in a folder that is named after its profile.
 Files are only added: a program that no longer shows anything is what a regression test is, for this driver

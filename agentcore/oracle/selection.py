@@ -1,4 +1,7 @@
-"""Which programs are run: those with features that are asked for, without those that are left out."""
+"""Which programs are run: those with features that are asked for, without those that are left out.
+
+Rule oracle.left-out.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What became of a program that both sides ran, and of what kind it is.
 
-Rule oracle.only-wrong-counts: a wrong trace, each way of a driver to fail, and a reference that raises are
+Rules oracle.only-wrong-counts and oracle.grouped: a wrong trace, each way of a driver to fail, and a reference that raises are
 told apart, and programs are counted by the kind of what became of them.
 """
 

@@ -1,4 +1,7 @@
-"""Text from outside, made safe to look at: nothing in it controls what shows it, and it has an end."""
+"""Text from outside, made safe to look at: nothing in it controls what shows it, and it has an end.
+
+Rule oracle.said-is-data.
+"""
 
 from __future__ import annotations
 
