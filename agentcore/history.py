@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agentcore.chains import Chains
 from agentcore.content import ContentPart
 from agentcore.effects import (
     Answered,
@@ -100,15 +101,13 @@ def fork(
         return base
     used = base.settings if settings is None else settings
     if messages is None:
-        return _forked(base, Forked(used))
+        return _forked(base, base.chains, Forked(used))
     chains = base.chains.with_lasting(messages, by=f"fork-{step_number}")
-    return _forked(base, Forked(used, chains.lasting, ids=chains.ids))
+    return _forked(base, chains, Forked(used, chains.lasting, ids=chains.ids))
 
 
-def _forked(base: Run, logged: Forked) -> Run:
-    chains, system = base.chains, logged.settings.system
-    if logged.messages is not None:
-        chains = chains.with_lasting(logged.messages, logged.ids)
+def _forked(base: Run, chains: Chains, logged: Forked) -> Run:
+    system = logged.settings.system
     if system != base.settings.system:
         chains = chains.with_system(system)
     return forked(base, logged.settings, chains, logged)
@@ -143,9 +142,13 @@ def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[L
 
 def replayed(run: Run, outcome: Logged) -> Run:
     """The run after one more of its outcomes. Raises as `give` does, and as `fork` does for a fork."""
-    if isinstance(outcome, Forked):
-        return _forked(_base(run, run.step_number), outcome)
-    return give(run, outcome)
+    if not isinstance(outcome, Forked):
+        return give(run, outcome)
+    base = _base(run, run.step_number)
+    chains = base.chains
+    if outcome.messages is not None:
+        chains = chains.with_lasting(outcome.messages, outcome.ids)
+    return _forked(base, chains, outcome)
 
 
 def has_begun(run: Run) -> bool:

@@ -75,7 +75,7 @@ def differences(
     for permit in comparison.permitted.values():
         if permit not in off:
             expected, actual = permit(expected), permit(actual)
-    if expected == actual and _same_booleans(expected, actual):
+    if alike(expected, actual):
         return None
     for path, mine, theirs in _fields("$", expected, actual, comparison.order):
         found = _first(path, mine, theirs)
@@ -92,22 +92,29 @@ def differences(
     return None
 
 
-def _same_booleans(expected: Trace, actual: Trace) -> bool:
-    """Whether values that Python takes for equal are so in JSON too: to Python, true is 1.
+def alike(mine: Any, theirs: Any) -> bool:
+    """Whether the two are the same JSON, to all appearances: if not, they may be, as 1 and 1.0 are.
 
-    A shortcut, for most traces agree: to look at each value as `_first` does takes many times longer.
+    A shortcut: Python compares whole traces in a tenth of the time that a walk takes, but for it True is 1.
     """
-    stack: list[tuple[Any, Any]] = [(expected, actual)]
-    while stack:
-        mine, theirs = stack.pop()
-        if type(mine) is dict:
-            mine, theirs = mine.values(), map(theirs.__getitem__, mine)
-        for here, there in zip(mine, theirs, strict=True):
-            kind = type(here)
-            if kind is dict or kind is list:
-                stack.append((here, there))
-            elif kind is not str and (kind is bool) is not (type(there) is bool):
-                return False
+    try:
+        return bool(mine == theirs) and _of_the_same_types([mine], [theirs])
+    except RecursionError:
+        return False
+
+
+def _of_the_same_types(mine: Any, theirs: Any) -> bool:
+    """Whether two equal containers have, at each place, booleans where the other has them."""
+    for key, value in mine.items() if type(mine) is dict else enumerate(mine):
+        kind = type(value)
+        # Nothing else is equal to a text or to null.
+        if kind is str or value is None:
+            continue
+        other = theirs[key]
+        if kind is not type(other):
+            return False
+        if (kind is dict or kind is list) and value and not _of_the_same_types(value, other):
+            return False
     return True
 
 
