@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentcore.cli import check, demo, examples, notebooks, trace, vectors
+from agentcore.cli import ask, check, demo, examples, lint_driver, notebooks, skeleton, trace, vectors
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -15,7 +15,7 @@ def main() -> None:
 
 _COMMANDS = (
     *(demo.demo, trace.trace, check.check, vectors.vectors, examples.examples_command),
-    notebooks.notebooks,
+    *(notebooks.notebooks, lint_driver.lint_driver, skeleton.skeleton, ask.ask),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

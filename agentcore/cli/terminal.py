@@ -22,3 +22,12 @@ def console(*, stderr: bool = False) -> Console:
 def say(target: Console, text: str, style: str | None = None) -> None:
     """Writes a text as it is: no markup, no control characters, and lines end where the text says."""
     target.print(visible(text), style=style, markup=False, soft_wrap=True)
+
+
+_PRINTED: Final = 2000
+
+
+def printable(text: str) -> str:
+    """What a program or a driver said, as one line that a terminal shows and does not obey; cut if long."""
+    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return shown if len(shown) <= _PRINTED else f"{shown[:_PRINTED]}..."

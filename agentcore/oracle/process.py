@@ -78,6 +78,24 @@ class Process:
             else:
                 self._read(key.fd)
 
+    def close_input(self, deadline: float) -> None:
+        """Lets the process see the end of its input, once it has read what was sent or the time is over."""
+        while self._unsent and not self._ended and (left := deadline - time.monotonic()) > 0:
+            self.pump(left)
+        if self._in in self._selector.get_map():
+            self._selector.unregister(self._in)
+        self._streams[0].close()
+        self._unsent.clear()
+
+    def ended(self, deadline: float) -> tuple[int | None, bytes]:
+        """Its exit code, None if it still runs when the time is over, and what it wrote that was not read."""
+        while not self._ended and (left := deadline - time.monotonic()) > 0:
+            self.pump(left)
+            del self._unread[_CHUNK:]
+        over = self._ended and self._let_end(deadline - time.monotonic())
+        self._stop()
+        return (self._popen.returncode if over else None), bytes(self._unread)
+
     def said(self) -> str:
         """The end of what the process wrote to standard error."""
         self.pump(0)
@@ -121,12 +139,15 @@ class Process:
             os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.wait()
 
-    def _let_end(self, seconds: float) -> None:
+    def _let_end(self, seconds: float) -> bool:
         """Output closes a moment before the process ends, and its own exit code tells more than our kill."""
         deadline = time.monotonic() + seconds
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        while os.waitid(os.P_PID, self._popen.pid, options) is None and time.monotonic() < deadline:
+        while os.waitid(os.P_PID, self._popen.pid, options) is None:
+            if time.monotonic() > deadline:
+                return False
             time.sleep(0.002)
+        return True
 
     def _write(self) -> None:
         try:

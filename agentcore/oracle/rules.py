@@ -104,3 +104,119 @@ class OracleRule(Requirement):
             "evaluated."
         ),
     )
+
+
+class DriverRule(Requirement):
+    """Version 1 of the protocol that a driver speaks; most are checks of `agentcore lint-driver`."""
+
+    def __new__(cls, name: str, statement: str) -> Self:
+        """Take name and statement from the member's definition."""
+        rule = object.__new__(cls)
+        rule._value_ = name
+        rule.statement = statement
+        return rule
+
+    START = (
+        "driver.start",
+        (
+            "`start` is answered with the version of the protocol, the name and version of the "
+            "implementation, and the formats of its programs."
+        ),
+    )
+    ONLY_ANSWERS = (
+        "driver.only-answers",
+        "Standard output has answers and nothing else, one JSON object a line, as the schema has it.",
+    )
+    VERSION = (
+        "driver.version",
+        (
+            "A driver answers `start` with the version that it speaks, whichever was asked for; a checker "
+            "that does not speak it asks nothing else."
+        ),
+    )
+    UNKNOWN_FIELDS = (
+        "driver.unknown-fields",
+        "Fields that are not known are passed over, in requests as in answers.",
+    )
+    SEQ = (
+        "driver.seq",
+        "The answer to `run` has the `seq` of the request, whatever JSON that is.",
+    )
+    IN_ORDER = (
+        "driver.in-order",
+        (
+            "Every request but `stop` has one answer, in the order of the requests, and none waits for a "
+            "later request."
+        ),
+    )
+    BAD_PROGRAM = (
+        "driver.bad-program",
+        "`run` with what is no program is answered with the error BadProgram, and the next line is read.",
+    )
+    BAD_REQUEST = (
+        "driver.bad-request",
+        (
+            "A line that is no request is answered with the error BadRequest and null as `seq`, and the next "
+            "line is read."
+        ),
+    )
+    BLANK_LINES = (
+        "driver.blank-lines",
+        "A line with nothing but blanks in it has no answer.",
+    )
+    ANY_TEXT = (
+        "driver.any-text",
+        (
+            "A line ends at a line feed and nowhere else; all that JSON lets stand in a text comes back as "
+            "it was, lone surrogates and U+2028 among it."
+        ),
+    )
+    ANY_NUMBER = (
+        "driver.any-number",
+        "Numbers are 64-bit floats, all of which come back as they were; `1.0` is `1`.",
+    )
+    DEEP = (
+        "driver.deep",
+        "What is nested 100 levels deep comes back as it was.",
+    )
+    LONG_LINES = (
+        "driver.long-lines",
+        "A line of a megabyte is a line like others.",
+    )
+    TRACE = (
+        "driver.trace",
+        "A trace is what the schema of its format allows.",
+    )
+    UNSUPPORTED = (
+        "driver.unsupported",
+        (
+            "What the implementation cannot run is answered with `unsupported` and the reason; features that "
+            "it never runs can be named in the answer to `start`."
+        ),
+    )
+    DETERMINISTIC = (
+        "driver.deterministic",
+        (
+            "A program gives the same trace at any time, in any process: nothing in it was drawn or read "
+            "from a clock, and nothing is left of the programs before."
+        ),
+    )
+    STOP = (
+        "driver.stop",
+        "After `stop`, which has no answer, the process ends with exit code 0.",
+    )
+    END_OF_INPUT = (
+        "driver.end-of-input",
+        "When its input ends, the process ends with exit code 0.",
+    )
+    FILTER = (
+        "driver.filter",
+        (
+            "A process that answers `start` as a line that is no program, or ends, is a filter, and is "
+            "spoken to in plain lines."
+        ),
+    )
+    EXPECTATION_KEPT = (
+        "driver.expectation-kept",
+        "What is expected of a program is never sent.",
+    )

@@ -1,7 +1,7 @@
 """How far a campaign has come, and where it ends: counted program by program, in the order of the seeds.
 
-Rule oracle.order-of-seeds: that order, and not the one in which workers finish, decides what a campaign is. So it ends at the same
-program, with the same findings, however many workers it has.
+Rule oracle.order-of-seeds: that order, and not the one in which workers finish, decides what a campaign is.
+So it ends at the same program, with the same findings, however many workers it has.
 """
 
 from __future__ import annotations

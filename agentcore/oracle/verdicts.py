@@ -1,7 +1,7 @@
 """What became of a program that both sides ran, and of what kind it is.
 
-Rules oracle.only-wrong-counts and oracle.grouped: a wrong trace, each way of a driver to fail, and a reference that raises are
-told apart, and programs are counted by the kind of what became of them.
+Rules oracle.only-wrong-counts and oracle.grouped: a wrong trace, each way of a driver to fail, and a
+reference that raises are told apart, and programs are counted by the kind of what became of them.
 """
 
 from __future__ import annotations

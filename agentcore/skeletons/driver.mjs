@@ -87,9 +87,10 @@ class Hooks {
   }
 
   #key(place, key, fresh = false) {
-    const at = Array.isArray(place) && Number.isInteger(key) && key < 0 ? place.length + key : key;
-    const isThere = Array.isArray(place) ? Number.isInteger(at) && at >= 0 && at < place.length : isObject(place) && (fresh || Object.hasOwn(place, key));
-    if (!isThere) throw new Nowhere(`nothing is at ${key}`);
+    const at = Array.isArray(place) && key < 0 ? place.length + key : key;
+    const isElement = Array.isArray(place) && Number.isInteger(at) && at >= 0 && at < place.length;
+    const isField = isObject(place) && !Array.isArray(place) && typeof key === 'string' && (fresh || Object.hasOwn(place, key));
+    if (!isElement && !isField) throw new Nowhere(`nothing is at ${key}`);
     return at;
   }
 

@@ -91,7 +91,7 @@ class Hooks:
         keys: Any = place if isinstance(place, dict) else ()
         if isinstance(place, list):
             keys = range(-len(place), len(place))
-        if key not in keys and not (new and isinstance(place, dict)):
+        if key not in keys and not (new and isinstance(place, dict) and isinstance(key, str)):
             raise LookupError(key)
         return key
 

@@ -1,4 +1,7 @@
-"""A driver of programs under a profile, with a fault if one is named: `python -m faults.profile_driver`."""
+"""A driver of programs under a profile, with a fault if one is named: `python -m faults.profile_driver`.
+
+With `--protocol` behind it, it speaks the driver protocol, else it is a filter.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Any
 
 from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.ai_sdk.reference import Recording, trace
+from agentcore.oracle.protocol import Implementation
+from agentcore.oracle.serving import answers
 from faults.profile_faults import PROFILE_FAULTS
 
 
@@ -18,13 +23,17 @@ def faulty_trace(program: dict[str, Any], fault: str) -> dict[str, Any]:
     return found
 
 
-def serve(fault: str | None = None) -> None:
-    for line in sys.stdin.buffer:
-        program = FAMILY.parse(line)
-        answer = trace(program) if fault is None else faulty_trace(program, fault)
+def serve(fault: str | None = None, *, protocol: bool = False) -> None:
+    def traced(program: dict[str, Any]) -> dict[str, Any]:
+        return trace(program) if fault is None else faulty_trace(program, fault)
+
+    own = Implementation(name="faulty", version="1", formats=("ai-sdk",))
+    spoken = answers(sys.stdin.buffer, own, lambda program: {"trace": traced(program)})
+    plain = (traced(FAMILY.parse(line)) for line in sys.stdin.buffer)
+    for answer in spoken if protocol else plain:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:])
+    serve(*(word for word in sys.argv[1:] if word != "--protocol"), protocol="--protocol" in sys.argv)

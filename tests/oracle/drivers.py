@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import pytest
 
 from agentcore.oracle.driver import Driver
 
@@ -23,6 +27,18 @@ def toy_driver(fault: str | None = None) -> Driver:
 
 def liar(*command: str, time_limit: float = 20.0, **settings: Any) -> Driver:
     return _driver("liars.liar", *command, time_limit=time_limit, **settings)
+
+
+SKELETONS: Final = {"python": (sys.executable, "driver.py"), "javascript": ("node", "driver.mjs")}
+
+
+def skeleton(language: str) -> tuple[str, str]:
+    """The command line of a skeleton; a test that needs Node is skipped where there is none."""
+    program, name = SKELETONS[language]
+    # CI has Node; on a developer's machine without it the rest of the tests are worth running.
+    if shutil.which(program) is None and os.environ.get("CI") != "true":
+        pytest.skip(f"there is no {program}")
+    return program, str(files("agentcore.skeletons") / name)
 
 
 def small(id: str | float = "a", text: str = "hi") -> dict[str, Any]:  # noqa: A002
