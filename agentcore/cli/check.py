@@ -17,6 +17,7 @@ from agentcore.cli.check_told import Teller
 from agentcore.cli.terminal import console, say
 from agentcore.oracle import crews, reports, targets
 from agentcore.oracle.check import Limits, Plan, campaign
+from agentcore.oracle.chunks import OtherFormatError
 from agentcore.oracle.crews import Crew
 from agentcore.oracle.database import Database, default_folder
 from agentcore.oracle.families import PROFILE_NAMES, family_of
@@ -152,7 +153,7 @@ def check(context: click.Context, /, **given: Any) -> None:
     try:
         plan.command()
         context.exit(_checked(plan, options))
-    except (targets.TargetError, BrokenExecutor, OSError) as error:
+    except (targets.TargetError, OtherFormatError, BrokenExecutor, OSError) as error:
         say(console(stderr=True), str(error), "red")
     except KeyboardInterrupt:
         say(console(stderr=True), "Interrupted: there is no verdict.", "red")

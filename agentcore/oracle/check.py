@@ -200,6 +200,7 @@ def campaign(  # noqa: PLR0913 - the last four have defaults that fit most uses
     Raises:
         ValueError: where neither programs nor seconds are limited.
         BadProgram: for a replayed program that is none.
+        OtherFormatError: if the driver says that it runs programs of other formats only.
         TargetError, UnknownFeatureError, UnknownProfileError: for a plan that cannot be followed.
     """
     if seconds is None and plan.limits.programs is None:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.errors import AgentCoreError
 from agentcore.oracle.driver import Failure, Implementation, Outcome
 from agentcore.oracle.families import Family
 from agentcore.oracle.selection import Selection
@@ -28,12 +29,16 @@ from agentcore.oracle.verdicts import (
     Verdict,
 )
 
-__all__ = ["WINDOW", "Chunk", "Found", "parsed", "run_chunk"]
+__all__ = ["WINDOW", "Chunk", "Found", "OtherFormatError", "parsed", "run_chunk"]
 
 Json: TypeAlias = dict[str, Any]
 
 WINDOW: Final = 16
 """How many programs a driver is given ahead of the one that it is waited for."""
+
+
+class OtherFormatError(AgentCoreError):
+    """The driver says that it speaks formats of programs among which the family's is not."""
 
 
 @attrs.frozen(kw_only=True)
@@ -81,6 +86,9 @@ def run_chunk(  # noqa: PLR0913 - the last have defaults that fit most uses
 
     Features that the driver says it does not support are left out too. `progress` is called with the number
     of programs done. What the driver still has to answer in the end is forgotten, with its process.
+
+    Raises:
+        OtherFormatError: if the driver says that it runs programs of other formats only.
     """
     return _Run(sides, selection, limits, window).chunk(programs, over, progress)
 
@@ -97,6 +105,9 @@ class _Run:
         # Why there was no start is what becomes of the first program; the next one gets another process.
         self._unstarted: Failure | None = self._waited(sides.driver.start)
         said = sides.driver.implementation
+        if said and sides.family.name not in said.formats:
+            formats = ", ".join(said.formats) or "none"
+            raise OtherFormatError(f"the driver runs no {sides.family.name} programs; it has said: {formats}")
         self._selection = selection.without(said.unsupported) if said else selection
 
     def chunk(

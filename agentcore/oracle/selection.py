@@ -22,11 +22,14 @@ class UnknownFeatureError(AgentCoreError, LookupError):
     """No feature of the family has this name or fits this pattern; `near` are names like it."""
 
     def __init__(self, pattern: str, family: str, near: Sequence[str]) -> None:
-        hint = f"; near it are {', '.join(near)}" if near else ""
-        super().__init__(f"no feature of {family} programs is named {pattern!r}{hint}")
+        super().__init__(pattern, family, near)
         self.pattern = pattern
         self.family = family
         self.near = tuple(near)
+
+    def __str__(self) -> str:
+        hint = f"; near it are {', '.join(self.near)}" if self.near else ""
+        return f"no feature of {self.family} programs is named {self.pattern!r}{hint}"
 
 
 def matching(pattern: str, family: Family) -> frozenset[str]:

@@ -198,6 +198,13 @@ def test_a_driver_without_a_profile_is_a_usage_error() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_driver_for_programs_of_another_format_gives_no_verdict() -> None:
+    result = check(profile=("--profile", "strands-ts@1.5.0"))
+    assert result.exit_code == 2
+    assert result.stderr == "the driver runs no strands programs; it has said: ai-sdk\n"
+
+
+@pytest.mark.usefixtures("folder")
 def test_jobs_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from agentcore.oracle.selection import Selection, UnknownFeatureError, matching
@@ -20,6 +22,11 @@ def test_a_pattern_that_nothing_fits_is_an_error(pattern: str) -> None:
         matching(pattern, FAMILY)
     assert caught.value.pattern == pattern
     assert caught.value.family == "toy"
+
+
+def test_an_unknown_feature_is_told_across_processes() -> None:
+    error = UnknownFeatureError("number", "toy", ["numbers"])
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_names_near_an_unknown_one_are_told() -> None:
