@@ -1,8 +1,8 @@
 """The driver protocol (spec/driver-protocol.md): what a checker asks of a driver, and how answers are read.
 
 A driver that does not speak it is a filter, programs in and traces out; the answer to `start` tells the two
-apart, because to a filter that line is no program (rule driver.filter). Each way of speaking is one of the
-two `Speech`es. Neither says what is expected of a program (rule driver.expectation-kept).
+apart, because to a filter that line is no program (rule driver.filter). Each way of speaking is a
+`Speech`. Neither says what is expected of a program (rule driver.expectation-kept).
 """
 
 from __future__ import annotations
