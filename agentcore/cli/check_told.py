@@ -13,7 +13,7 @@ from agentcore.cli.terminal import say
 from agentcore.oracle.check import Campaign, Plan, Report
 from agentcore.oracle.compare import render
 from agentcore.oracle.families import family_of
-from agentcore.oracle.findings import Disagreement, DriverFailure, Finding, ReferenceFailure
+from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
 from agentcore.oracle.vectors import pretty
 from agentcore.oracle.verdicts import LEFT_OUT, Kind
 from agentcore.oracle.work import profile_for
@@ -69,12 +69,11 @@ class Teller:
                 return f"{head}\n\n{program}\n\n{render(difference)}"
             case ReferenceFailure(traceback=text):
                 return f"The reference failed{others}, {found}:\n{text}\n{program}"
-            case DriverFailure(outcome=outcome):
-                said = outcome.stderr.strip()
-                wrote = f"\nIt wrote to standard error:\n{said}" if said else ""
-                again = "" if finding.repeated else "; given the program alone, it did not"
-                head = f"The driver failed: {finding.reason}\nThis was {found}{others}{again}."
-                return f"{head}{wrote}\n\n{program}"
+        said = finding.outcome.stderr.strip()
+        wrote = f"\nIt wrote to standard error:\n{said}" if said else ""
+        again = "" if finding.repeated else "; given the program alone, it did not"
+        head = f"The driver failed: {finding.reason}\nThis was {found}{others}{again}."
+        return f"{head}{wrote}\n\n{program}"
 
 
 def _numbered(file: Path, number: int) -> Path:

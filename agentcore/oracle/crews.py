@@ -11,11 +11,11 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.synchronize import Event
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import attrs
 
@@ -48,24 +48,19 @@ class Crew:
     dismiss: Callable[[], None] = lambda: None
 
 
-class _Done(Generic[T_co]):
-    def __init__(self, value: T_co) -> None:
-        self._value = value
-
-    def result(self) -> T_co:
-        return self._value
-
-    def cancel(self) -> bool:
-        return False
-
-
 @contextmanager
 def alone() -> Iterator[Crew]:
     """The work is done here, when it is asked for."""
     try:
-        yield Crew(size=1, submit=lambda function, *arguments: _Done(function(*arguments)))
+        yield Crew(size=1, submit=_done)
     finally:
         work.close_drivers()
+
+
+def _done(function: Callable[..., T_co], *arguments: Any) -> Future[T_co]:
+    promise: Future[T_co] = Future()
+    promise.set_result(function(*arguments))
+    return promise
 
 
 # --- processes beside this one ------------------------------------------------------------------------------
@@ -88,7 +83,7 @@ def processes(jobs: int) -> Iterator[Crew]:
             pool.shutdown(cancel_futures=True)
 
 
-def _begin(dismissed: Event) -> None:
+def _begin(dismissed: Event) -> None:  # pragma: no cover - in another process, where nothing is measured
     work.watch(dismissed.is_set)
     # Both are for the one who waits for this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -97,7 +92,7 @@ def _begin(dismissed: Event) -> None:
     collect_seldom()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent() -> None:  # pragma: no cover - as above
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -10,7 +10,7 @@ from agentcore.oracle.chunks import Found
 from agentcore.oracle.compare import Difference
 from agentcore.oracle.driver import Failure, Hung, Malformed
 from agentcore.oracle.shrink import shrink
-from agentcore.oracle.verdicts import Failed, Fault, Kind, Raised, Sides, Wrong
+from agentcore.oracle.verdicts import Fault, Kind, Raised, Sides, Wrong
 
 __all__ = ["Disagreement", "DriverFailure", "Finding", "ReferenceFailure", "settled", "unsettled"]
 
@@ -122,7 +122,6 @@ def _told(program: Json, fault: Fault, original: Json) -> Finding:
             )
         case Raised(traceback=text):
             return ReferenceFailure(kind=fault.kind, program=program, original=original, traceback=text)
-        case Failed(outcome):
-            return DriverFailure(
-                kind=fault.kind, program=program, original=original, outcome=outcome, repeated=True
-            )
+    return DriverFailure(
+        kind=fault.kind, program=program, original=original, outcome=fault.outcome, repeated=True
+    )

@@ -447,7 +447,8 @@ def test_a_driver_is_kept_for_the_next_piece_of_work_and_ended_when_asked() -> N
 
 
 def test_work_for_which_nobody_waits_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "_dismissed", lambda: True)
+    monkeypatch.setattr(work, "_dismissed", work._dismissed)
+    work.watch(lambda: True)
     assert work.run_seeds(moody(), range(100), None).kinds == ()
 
 
