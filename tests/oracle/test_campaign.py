@@ -131,13 +131,13 @@ def test_a_campaign_needs_a_plan_that_can_be_followed() -> None:
 
 @pytest.mark.usefixtures("_processes")
 def test_a_driver_that_dies_is_started_again_and_its_programs_are_counted() -> None:
-    plan = moody("op delete=crash", "hook onFinish=wrong", programs=30, findings=9, failures=99)
+    plan = moody("op delete=crash", "hook onFinish=wrong", programs=20, findings=9, failures=99)
     done = campaign(plan, first=0)
-    crashes = len(seeds_with("op delete", range(30)))
+    crashes = len(seeds_with("op delete", range(20)))
     assert crashes > 1
     assert done.ended == "programs"
     assert done.counts[Kind("crashed")] == crashes
-    assert done.counts[AGREED] + done.counts[WRONG] == 30 - crashes
+    assert done.counts[AGREED] + done.counts[WRONG] == 20 - crashes
     told = {finding.kind: finding for finding in done.findings}
     crashed = told[Kind("crashed")]
     assert isinstance(crashed, DriverFailure)
@@ -347,7 +347,7 @@ def told(done: Campaign) -> tuple[Any, ...]:
     return done.ended, done.counts, done.replayed, done.findings, done.report.programs, done.report.left_out
 
 
-SHARED: Final = {"programs": 100, "findings": 3, "failures": 99, "exclude": ("stage clone",)}
+SHARED: Final = {"programs": 60, "findings": 3, "failures": 99, "exclude": ("stage clone",)}
 DEEDS: Final = ("history invalid=junk", "hook stopWhen=error", "tool error=wrong")
 
 

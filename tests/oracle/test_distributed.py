@@ -52,8 +52,8 @@ def test_two_workers_of_a_cluster_find_what_one_process_finds(address: str) -> N
 
     with cluster(address) as crew:
         assert crew.size == 2
-        shared = campaign(plan(120), first=3, crew=crew)
-    alone = campaign(plan(120), first=3)
+        shared = campaign(plan(60), first=3, crew=crew)
+    alone = campaign(plan(60), first=3)
     assert told(shared) == told(alone)
     assert len(shared.findings) > 1
 
@@ -64,7 +64,7 @@ def test_drivers_of_workers_end_with_the_campaign(address: str) -> None:
     from agentcore.oracle.distributed import cluster
 
     with cluster(address) as crew:
-        campaign(plan(110), first=0, crew=crew)
+        campaign(plan(55), first=0, crew=crew)
         with Client(address, set_as_default=False) as client:
             kept = client.run(_kept)
     assert sum(kept.values()) > 0
