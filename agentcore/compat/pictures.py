@@ -29,7 +29,12 @@ _NEW: Final = "#c6e0b4"
 _WIDTH: Final = 22
 _COLUMN: Final = 38
 # The same picture gives the same file.
-_STYLE: Final[Any] = {"svg.hashsalt": "agentcore", "svg.fonttype": "none", "font.size": 8}
+_STYLE: Final[Any] = {
+    "svg.hashsalt": "agentcore",
+    "svg.fonttype": "none",
+    "font.size": 8,
+    "text.parse_math": False,
+}
 
 
 @sealed

@@ -26,6 +26,9 @@ class Missing:
     def __repr__(self) -> str:
         return "nothing"
 
+    def __reduce__(self) -> str:
+        return "MISSING"  # there is one, in each process
+
 
 MISSING: Final = Missing()
 _INDEX: Final = re.compile(r"\[\d+\]")
@@ -195,7 +198,7 @@ def render(difference: Difference, *, max_lines: int = 60) -> str:
     if len(diff) > max_lines:
         diff = [*diff[:max_lines], f"... {len(diff) - max_lines} more lines"]
     head = f"first difference: {difference.path}"
-    return "\n".join([head, *(_cut(line) for line in diff or _long_lines(difference))])
+    return "\n".join(_cut(line) for line in [head, *(diff or _long_lines(difference))])
 
 
 def _pretty(value: Any) -> list[str]:

@@ -71,6 +71,39 @@ class OracleRule(Requirement):
         "oracle.seeded",
         "A seed and a path name a program.",
     )
+    ORDER_OF_SEEDS = (
+        "oracle.order-of-seeds",
+        (
+            "What a check finds, and where it ends, is decided in the order of the seeds, however many "
+            "processes or machines share the work."
+        ),
+    )
+    GROUPED = (
+        "oracle.grouped",
+        (
+            "Wrong traces are counted by the first observation that differs, whatever its place in a list, "
+            "and of several such kinds each has a smallest program of its own."
+        ),
+    )
+    STARTED_AGAIN = (
+        "oracle.started-again",
+        "A driver that fails is started again, and the check goes on until it has failed too often.",
+    )
+    LEFT_OUT = (
+        "oracle.left-out",
+        "A program with a feature that is left out, or that the driver says it does not support, is not run.",
+    )
+    FOUND_BEFORE = (
+        "oracle.found-before",
+        "The smallest programs are kept, run first the next time, and kept on when they show nothing.",
+    )
+    SAID_IS_DATA = (
+        "oracle.said-is-data",
+        (
+            "Whatever a program or a driver says is data for those who show it: bounded, escaped, and never "
+            "evaluated."
+        ),
+    )
 
 
 class DriverRule(Requirement):

@@ -60,8 +60,13 @@ def _modules(package: Any, last: str) -> Iterator[Any]:
 def rules() -> Mapping[str, Requirement]:
     """Every member of every enum of requirements."""
     assert [*_modules(agentcore, "rules")]
-    kinds = (*Requirement.__subclasses__(), *SourcedRequirement.__subclasses__())
+    kinds = sorted((*Requirement.__subclasses__(), *SourcedRequirement.__subclasses__()), key=_place)
     return {rule.value: rule for kind in kinds for rule in kind}
+
+
+def _place(kind: type[Requirement]) -> tuple[bool, str, str]:
+    # The core first; whatever was imported first.
+    return kind.__module__ != "agentcore.rules", kind.__module__, kind.__qualname__
 
 
 @cache
