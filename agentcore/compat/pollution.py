@@ -47,6 +47,9 @@ class Watched(Protocol):
     def holders(self) -> Mapping[str, str]:
         """What outlives a step."""
 
+    def held(self) -> Mapping[str, Value]:
+        """What each holder holds now."""
+
 
 class Verdict(Enum):
     """How long a write is seen."""

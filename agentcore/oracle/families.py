@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import attrs
 
@@ -17,13 +17,18 @@ from agentcore.errors import AgentCoreError
 from agentcore.oracle.choices import Choices, RandomChoices
 from agentcore.oracle.program import check_program, parse_program
 
+if TYPE_CHECKING:
+    from agentcore.compat.pollution import Watched
+
 __all__ = [
     "DEFAULT_PROFILE",
     "FAMILIES",
     "PROFILE_NAMES",
     "Comparison",
     "Each",
+    "Emulation",
     "Family",
+    "Recorded",
     "Shrinking",
     "UnknownProfileError",
     "family_of",
@@ -90,6 +95,30 @@ class Shrinking:
     within: Callable[[Json], bool] = _any_program
 
 
+class Recorded(Protocol):
+    """A program about to run on the heap."""
+
+    @property
+    def loop(self) -> Watched:
+        """The loop that runs it, to be watched."""
+
+    def trace(self) -> Trace:
+        """Runs the program and writes its trace."""
+
+
+@attrs.frozen(kw_only=True)
+class Emulation:
+    """What of a family runs on the heap: `profiles` as data, by name (others are made with `attrs.evolve`).
+
+    `trace(profile, program)` is the trace under one of them, `recording(profile, program)` the run before it
+    began.
+    """
+
+    profiles: Mapping[str, Any]
+    trace: Callable[[Any, Json], Trace]
+    recording: Callable[[Any, Json], Recorded]
+
+
 def _error(program_id: Any, name: str, message: str) -> Json:
     return {"id": program_id, "error": {"name": name, "message": message}}
 
@@ -104,6 +133,7 @@ class Family:
     `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
     `features(program)` says what the program has of `feature_names`, which name what programs may contain.
+    `emulation` is None where there is no profile that is data.
     """
 
     name: str
@@ -116,6 +146,7 @@ class Family:
     shrinking: Shrinking
     feature_names: tuple[str, ...]
     features: Callable[[Json], Collection[str]]
+    emulation: Emulation | None = None
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agentcore.compat.ai_sdk.profiles import PROFILES
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.features import FEATURES, features
 from agentcore.oracle.ai_sdk.program import check, path_of, to_line
 from agentcore.oracle.ai_sdk.programs import random_program
-from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, Recording, trace, trace_under
 from agentcore.oracle.ai_sdk.shrinking import SHRINKING
 from agentcore.oracle.choices import Choices
-from agentcore.oracle.families import Family
+from agentcore.oracle.families import Emulation, Family
 
 __all__ = ["FAMILY"]
 
@@ -31,4 +32,5 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    emulation=Emulation(profiles=PROFILES, trace=trace_under, recording=Recording),
 )

@@ -43,7 +43,7 @@ def trace(program: Mapping[str, Any], profile: str) -> dict[str, Any]:
 
 def trace_under(profile: MastraProfile, program: Mapping[str, Any]) -> dict[str, Any]:
     """The trace of a program under a profile of one's own."""
-    return Recording(profile, program).run()
+    return Recording(profile, program).trace()
 
 
 class Recording:
@@ -249,8 +249,8 @@ class Recording:
 
     # ---------------------------------------------------------------- the trace
 
-    def run(self) -> dict[str, Any]:
-        """Runs the program; gives its trace."""
+    def trace(self) -> dict[str, Any]:
+        """Runs the program and writes its trace."""
         outcome = self.loop.run()
         streams = self.loop.settings.streams
         made: dict[str, Any] = {
