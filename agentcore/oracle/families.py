@@ -6,7 +6,7 @@ for all. What they need to know of a format is a `Family`, one value, and `FAMIL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -29,6 +29,7 @@ __all__ = [
     "Emulation",
     "Family",
     "Recorded",
+    "Refusal",
     "Shrinking",
     "UnknownProfileError",
     "family_of",
@@ -95,12 +96,26 @@ class Shrinking:
     within: Callable[[Json], bool] = _any_program
 
 
+@attrs.frozen(kw_only=True)
+class Refusal:
+    """An op that an object refused: where (`step 0, prepareStep`), which of the hook's ops, and why."""
+
+    where: str
+    op: int
+    path: tuple[str | int, ...]
+    reason: str
+
+
 class Recorded(Protocol):
-    """A program about to run on the heap."""
+    """A program about to run under a profile."""
 
     @property
-    def loop(self) -> Watched:
-        """The loop that runs it, to be watched."""
+    def loop(self) -> Watched | None:
+        """The loop that runs it on the heap, to be watched; None where there is no heap."""
+
+    @property
+    def refusals(self) -> Sequence[Refusal]:
+        """The ops that were refused, once it has run."""
 
     def trace(self) -> Trace:
         """Runs the program and writes its trace."""
@@ -110,13 +125,11 @@ class Recorded(Protocol):
 class Emulation:
     """What of a family runs on the heap: `profiles` as data, by name (others are made with `attrs.evolve`).
 
-    `trace(profile, program)` is the trace under one of them, `recording(profile, program)` the run before it
-    began.
+    `trace(profile, program)` is the trace under one of them.
     """
 
     profiles: Mapping[str, Any]
     trace: Callable[[Any, Json], Trace]
-    recording: Callable[[Any, Json], Recorded]
 
 
 def _error(program_id: Any, name: str, message: str) -> Json:
@@ -133,7 +146,8 @@ class Family:
     `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
     `features(program)` says what the program has of `feature_names`, which name what programs may contain.
-    `emulation` is None where there is no profile that is data.
+    `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
+    before it begins, where runs cannot be looked into.
     """
 
     name: str
@@ -147,6 +161,7 @@ class Family:
     feature_names: tuple[str, ...]
     features: Callable[[Json], Collection[str]]
     emulation: Emulation | None = None
+    recording: Callable[[Json, str], Recorded] | None = None
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
 

@@ -9,7 +9,7 @@ from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.features import FEATURES, features
 from agentcore.oracle.ai_sdk.program import check, path_of, to_line
 from agentcore.oracle.ai_sdk.programs import random_program
-from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, Recording, trace, trace_under
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, recording, trace, trace_under
 from agentcore.oracle.ai_sdk.shrinking import SHRINKING
 from agentcore.oracle.choices import Choices
 from agentcore.oracle.families import Emulation, Family
@@ -32,5 +32,6 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
-    emulation=Emulation(profiles=PROFILES, trace=trace_under, recording=Recording),
+    emulation=Emulation(profiles=PROFILES, trace=trace_under),
+    recording=recording,
 )

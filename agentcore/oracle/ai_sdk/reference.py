@@ -18,6 +18,7 @@ from agentcore.compat.js import described, elements, get
 from agentcore.compat.views import Desk, View
 from agentcore.oracle.ai_sdk import immutable
 from agentcore.oracle.ai_sdk.ops import Ops, ThrownError
+from agentcore.oracle.families import Refusal
 
 _PATHS: Final = {"stream": "ai-sdk-6/stream", "generate": "ai-sdk-6/generate"}
 
@@ -165,6 +166,11 @@ class Recording:
             fields[key] = self.desk.slot(options[key]) if key in options else UNDEFINED
         return self.desk.view(self.store.object(fields), ("execute",))
 
+    @property
+    def refusals(self) -> list[Refusal]:
+        """The ops that objects refused."""
+        return self.ops.refusals
+
     def close(self) -> None:
         """Lets go of the run: hooks and cells refer to each other, and are freed here and not by a search."""
         self.store.cells.clear()
@@ -238,6 +244,13 @@ def trace(program: Mapping[str, Any], profile: str | None = None) -> dict[str, A
     return trace_under(PROFILES[profile or _PATHS[program["path"]]], program)
 
 
+def recording(program: Mapping[str, Any], profile: str) -> Recording | immutable.Recording:
+    """A program about to run under a profile."""
+    if profile == "immutable":
+        return immutable.Recording(program)
+    return Recording(PROFILES[profile], program)
+
+
 def trace_under(profile: AiSdkProfile, program: Mapping[str, Any]) -> dict[str, Any]:
     """The trace of a program under a profile of one's own."""
     recording = Recording(profile, program)
@@ -247,4 +260,4 @@ def trace_under(profile: AiSdkProfile, program: Mapping[str, Any]) -> dict[str, 
         recording.close()
 
 
-__all__ = ["HookError", "Recording", "trace", "trace_under"]
+__all__ = ["HookError", "Recording", "recording", "trace", "trace_under"]

@@ -22,9 +22,10 @@ from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
 from agentcore.compat.mastra.settings import Model, Processor, Router, Settings, Tool
 from agentcore.compat.views import Desk, View
 from agentcore.oracle.ai_sdk.ops import ThrownError
+from agentcore.oracle.families import Refusal
 from agentcore.oracle.mastra.ops import Ops
 
-__all__ = ["PROFILE_NAMES", "trace", "trace_under"]
+__all__ = ["PROFILE_NAMES", "recording", "trace", "trace_under"]
 
 PROFILE_NAMES: Final = tuple(PROFILES)
 """The profiles that programs can be traced under."""
@@ -46,6 +47,11 @@ def trace_under(profile: MastraProfile, program: Mapping[str, Any]) -> dict[str,
     return Recording(profile, program).trace()
 
 
+def recording(program: Mapping[str, Any], profile: str) -> Recording:
+    """A program about to run under a profile."""
+    return Recording(PROFILES[profile], program)
+
+
 class Recording:
     """One program on the compat loop: its processors as callables, and what they are shown, written down."""
 
@@ -59,6 +65,7 @@ class Recording:
         self.tool_runs: list[dict[str, Any]] = []
         self.listed = False
         self.ops = Ops(self)
+        self.refusals: tuple[Refusal, ...] = ()
         self.caller = {name: self._given(name) for name in _CALLER if name == "messages" or name in program}
         self.passed = {
             name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()

@@ -12,7 +12,7 @@ from agentcore.oracle.strands.comparison import COMPARISON
 from agentcore.oracle.strands.features import FEATURES, features
 from agentcore.oracle.strands.program import check, to_line
 from agentcore.oracle.strands.programs import Traits, random_program
-from agentcore.oracle.strands.reference import Recording, trace, trace_under
+from agentcore.oracle.strands.reference import recording, trace, trace_under
 from agentcore.oracle.strands.shrinking import SHRINKING
 
 __all__ = ["FAMILY", "TRAITS"]
@@ -46,7 +46,8 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
-    emulation=Emulation(profiles=PROFILES, trace=trace_under, recording=Recording),
+    emulation=Emulation(profiles=PROFILES, trace=trace_under),
+    recording=recording,
     refusal=_refusal,
     trace_fields=("impl",),
 )
