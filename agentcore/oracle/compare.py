@@ -17,7 +17,7 @@ import attrs
 
 from agentcore.oracle.families import Comparison, Each, Trace
 
-__all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "render"]
+__all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "places", "render"]
 
 
 class Missing:
@@ -89,9 +89,38 @@ def differences(
     return None
 
 
-def _text(trace: Trace) -> str:
+def places(expected: Trace, actual: Trace, comparison: Comparison) -> frozenset[str]:
+    """All that differs, by the observations and one level of fields in them, whatever the place in a list.
+
+    Such as `$.steps[].prompt`, `$.steps[].onStepFinish.messages` and `$.final.steps`; nothing if they agree.
+    """
+    for permit in comparison.permitted.values():
+        expected, actual = permit(expected), permit(actual)
+    if _text(expected) == _text(actual):
+        return frozenset()
+    found = (
+        where
+        for path, mine, theirs in _fields("$", expected, actual, comparison.order)
+        if _text(mine) != _text(theirs)
+        for where in _fields_that_differ(path, mine, theirs)
+    )
+    return frozenset(_INDEX.sub("[]", where) for where in found)
+
+
+def _fields_that_differ(path: str, mine: Any, theirs: Any) -> Iterator[str]:
+    if not isinstance(mine, dict) or not isinstance(theirs, dict):
+        if _first(path, mine, theirs) is not None:
+            yield path
+        return
+    for key in {**mine, **theirs}:
+        where = f"{path}{_key(key)}"
+        if _first(where, mine.get(key, MISSING), theirs.get(key, MISSING)) is not None:
+            yield where
+
+
+def _text(trace: Any) -> str:
     # A shortcut only: equal texts are equal values, but 1.0 and 1 are too.
-    return json.dumps(trace, sort_keys=True)
+    return json.dumps(trace, sort_keys=True, default=repr)
 
 
 _Pair: TypeAlias = tuple[str, Any, Any]
