@@ -89,22 +89,23 @@ def differences(
     return None
 
 
-def places(expected: Trace, actual: Trace, comparison: Comparison) -> frozenset[str]:
-    """All that differs, by the observations and one level of fields in them, whatever the place in a list.
+def places(expected: Trace, actual: Trace, comparison: Comparison) -> tuple[str, ...]:
+    """All that differs, in the order of the run: observations and one level of fields in them.
 
-    Such as `$.steps[].prompt`, `$.steps[].onStepFinish.messages` and `$.final.steps`; nothing if they agree.
+    Whatever the place in a list, such as `$.steps[].prompt`, `$.steps[].onStepFinish.messages` and
+    `$.final.steps`; nothing if the traces agree.
     """
     for permit in comparison.permitted.values():
         expected, actual = permit(expected), permit(actual)
     if _text(expected) == _text(actual):
-        return frozenset()
+        return ()
     found = (
         where
         for path, mine, theirs in _fields("$", expected, actual, comparison.order)
         if _text(mine) != _text(theirs)
         for where in _fields_that_differ(path, mine, theirs)
     )
-    return frozenset(_INDEX.sub("[]", where) for where in found)
+    return tuple(dict.fromkeys(_INDEX.sub("[]", where) for where in found))
 
 
 def _fields_that_differ(path: str, mine: Any, theirs: Any) -> Iterator[str]:
