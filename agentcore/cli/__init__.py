@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentcore.cli import check, demo, examples, notebooks, trace, vectors
+from agentcore.cli import check, compare, demo, examples, explain, notebooks, trace, vectors
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,6 +16,7 @@ def main() -> None:
 _COMMANDS = (
     *(demo.demo, trace.trace, check.check, vectors.vectors, examples.examples_command),
     notebooks.notebooks,
+    *(compare.compare, explain.explain),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

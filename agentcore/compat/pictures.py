@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -82,8 +83,8 @@ def alias_graphs(
 ) -> Picture:
     """Who shares what at some moments, one below the other; with each, the addresses that were written.
 
-    Of what the holders of a moment reach, only what several reach or was written is drawn, and what leads
-    there: at most so many boxes a moment, the others being counted in its title.
+    Of what the holders of a moment reach, only what is come to by several ways or was written is drawn, and
+    what leads there: at most so many boxes a moment, the others being counted in its title.
 
     Raises:
         ValueError: if there is no moment.
@@ -125,8 +126,11 @@ def _graph(snapshot: Snapshot, holders: Sequence[str], written: set[int], deepes
 
 
 def _telling(graph: _Graph, most: int) -> _Graph:
-    """What is shared or written, and what leads there."""
-    wanted = {node.name for address, node in graph.nodes.items() if node.shared or address in graph.written}
+    """What is come to by several ways or was written, and what leads there; the rest follows from it."""
+    ways = Counter(target for _, target in graph.edges)
+    wanted = {
+        node.name for address, node in graph.nodes.items() if ways[node.name] > 1 or address in graph.written
+    }
     for _ in range(len(graph.columns)):
         wanted |= {source for source, target in graph.edges if target in wanted}
     kept = {address: node for address, node in graph.nodes.items() if node.name in wanted}

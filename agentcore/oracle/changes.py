@@ -236,10 +236,17 @@ def _classes(family: Family, found: Sequence[_Found], shown: Sequence[_Shown]) -
         yield Change(field=field, place=place, count=counts[of], witnesses=tuple(_fewest(family, own)))
 
 
-def _fewest(family: Family, witnesses: Iterable[Witness]) -> Iterator[Witness]:
-    """The witnesses of which no smaller one shows all, the smallest first."""
+def _fewest(family: Family, witnesses: Sequence[Witness]) -> Iterator[Witness]:
+    """The witnesses of which no smaller one shows all, the smallest first.
+
+    At a place where the cause is shown to need few other fields, those that need more show those fields.
+    """
+    least: dict[str, int] = {}
+    for one in witnesses:
+        least[one.place] = min(len(one.fields), least.get(one.place, len(one.fields)))
+    fewest = [one for one in witnesses if len(one.fields) == least[one.place]]
     kept: list[Witness] = []
-    for witness in sorted(witnesses, key=lambda one: size(dict(one.program), family)):
+    for witness in sorted(fewest, key=lambda one: size(dict(one.program), family)):
         if not any(says_all(one, witness) for one in kept):
             kept.append(witness)
             yield witness

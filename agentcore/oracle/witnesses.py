@@ -46,7 +46,8 @@ class Witness:
 
 def says_all(one: Witness, other: Witness) -> bool:
     """Whether one witness shows what another does, with no more in its program."""
-    return one.features <= other.features and other.place in one.places
+    no_more = one.features <= other.features and len(one.fields) <= len(other.fields)
+    return no_more and other.place in one.places
 
 
 @attrs.frozen
@@ -137,9 +138,8 @@ def _described(both: Both, program: Json, field: str | None, place: str) -> Witn
     if before is None or after is None or place not in different:
         return None
     pair = both.pair(program)
-    if pair is None or field is None:
-        shown = different
-    else:
+    shown = different
+    if pair is not None and field is not None:
         shown = pair.differing(pair.undone(program, field), after)
     return Witness(
         program=program,
