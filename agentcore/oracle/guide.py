@@ -28,6 +28,7 @@ __all__ = ["Advice", "GuideError", "advice_of", "guide", "telling"]
 Json: TypeAlias = dict[str, Any]
 
 _SHORT: Final = 300
+_MOST: Final = 10
 _LEFT_OUT: Final = frozenset({"id", "path"})
 
 
@@ -98,7 +99,8 @@ def guide(changes: Changes, command: str, advice: Mapping[str, Advice], *, profi
         unsupported=lacking,
         profiles=f"{profiles}/{changes.before.family.name}.md",
     )
-    return head + "".join(page.rows()) + "".join(page.sections())
+    page_of = head + "".join(page.rows()) + "".join(page.sections())
+    return re.sub(r"\n{3,}", "\n\n", page_of).rstrip() + "\n"
 
 
 @attrs.frozen
@@ -125,8 +127,10 @@ class _Page:
             yield f"\n## {_title(change)}\n\n"
             if change.field is not None:
                 yield f"{known[change.field].statement}\n\n{self._values(change.field)}"
-            for witness in change.witnesses:
+            for witness in change.witnesses[:_MOST]:
                 yield self._example(change, witness)
+            if len(change.witnesses) > _MOST:
+                yield f"{len(change.witnesses) - _MOST} more programs are larger (`--json` has them).\n\n"
             if change.field is not None and change.field in self.advice:
                 yield self._advised(change.field, self.advice[change.field])
 
