@@ -48,9 +48,10 @@ class Pair:
         """The trace under the second profile."""
         return self._trace(self.after, program)
 
-    def undone(self, program: Json, field: str) -> Trace:
-        """The trace under the second profile with one field as the first has it."""
-        return self._trace(attrs.evolve(self.after, **{field: getattr(self.before, field)}), program)
+    def undone(self, program: Json, *fields: str) -> Trace:
+        """The trace under the second profile with some fields as the first has them."""
+        values = {field: getattr(self.before, field) for field in fields}
+        return self._trace(attrs.evolve(self.after, **values), program)
 
     def given(self, program: Json, fields: Iterable[str]) -> Trace:
         """The trace under the first profile with some fields as the second has them."""
@@ -64,20 +65,26 @@ class Pair:
     def causes(self, program: Json, different: Collection[str]) -> Mapping[str, Places]:
         """By each field that causes some of what is different, the places of it."""
         after = self.traced_after(program)
-        found = {
-            field: tuple(
-                place for place in self.differing(self.undone(program, field), after) if place in different
-            )
-            for field in self.fields
-        }
-        return {field: shown for field, shown in found.items() if shown}
+
+        def caused(fields: Sequence[str]) -> Mapping[str, Places]:
+            # Fields of which nothing shows when all are undone are not looked at one by one.
+            shown = self.differing(self.undone(program, *fields), after)
+            if not shown:
+                return {}
+            if len(fields) > 1:
+                middle = len(fields) // 2
+                return {**caused(fields[:middle]), **caused(fields[middle:])}
+            own = tuple(place for place in shown if place in different)
+            return {fields[0]: own} if own else {}
+
+        return caused(self.fields)
 
     def caused_by(self, program: Json, fields: Sequence[str], place: str) -> bool:
         """Whether the first of some fields causes a difference at a place, and no others are needed."""
         after = self.traced_after(program)
         return (
-            place in self.differing(self.traced_before(program), after)
-            and place in self.differing(self.undone(program, fields[0]), after)
+            place in self.differing(self.undone(program, fields[0]), after)
+            and place in self.differing(self.traced_before(program), after)
             and place not in self.differing(self.given(program, fields), after)
         )
 

@@ -84,7 +84,10 @@ class OracleRule(Requirement):
     )
     HANDED_OUT = (
         "oracle.handed-out",
-        "An explanation tells what passed each boundary, as it was then, and what other names its objects had.",
+        (
+            "An explanation tells what passed each boundary as it was then, and which other names its "
+            "objects had."
+        ),
     )
     WRITE_FOLLOWED = (
         "oracle.write-followed",
