@@ -25,7 +25,6 @@ __all__ = ["Boundary", "Explanation", "ExplanationError", "Step", "Writing", "ex
 
 Json: TypeAlias = dict[str, Any]
 
-_TOO_DEEP: Final = "(nested too deep to be shown)"
 _FROZEN: Final = (
     "Values are frozen: what is shared cannot be told from a copy, and a write is refused where it is made."
 )
@@ -192,7 +191,7 @@ def explain(program: Json, profile: str) -> Explanation:
         UnknownProfileError: if no family has the profile.
         BadProgram: if the program is none of the profile's family.
         ExplanationError: if the profile's package lacks something that the program needs, or runs of the
-            family cannot be looked into.
+            family cannot be looked into, or its hooks build a value that is too deep to be shown.
     """
     family = family_of(profile)
     family.require(program)
@@ -200,14 +199,17 @@ def explain(program: Json, profile: str) -> Explanation:
         raise ExplanationError(f"runs of the family {family.name} cannot be looked into")
     recorded = family.recording(program, profile)
     watch = None if recorded.loop is None else Watch(recorded.loop)
-    trace = _run(recorded, profile)
-    steps = _observed(trace, family) if watch is None else _watched(watch)
+    try:
+        trace = _run(recorded, profile)
+        steps = tuple(_observed(trace, family) if watch is None else _watched(watch))
+    except DepthError as error:
+        raise ExplanationError(f"a hook of the program built what cannot be shown: {error}") from None
     heapless = () if watch is not None else (_FROZEN,)
     unrecorded = () if family.name == "ai-sdk" else (_NO_REFUSALS,)
     return Explanation(
         program=program,
         profile=profile,
-        steps=tuple(steps),
+        steps=steps,
         refusals=tuple(recorded.refusals),
         error=trace.get("error"),
         notes=(*heapless, *unrecorded),
@@ -270,10 +272,7 @@ def _in_order(handed: Iterable[HandOut], writes: Iterable[Writing]) -> Iterator[
 
 def _boundary(one: HandOut) -> Boundary:
     now = one.snapshot
-    try:
-        value = Store.of(now.heap).plain(one.slot)
-    except DepthError:
-        value = _TOO_DEEP
+    value = Store.of(now.heap).plain(one.slot)
     known = aliases(now.heap, now.holders)
     own = tuple(alias for alias in known if one.boundary in alias.holders and len(alias.holders) > 1)
     return Boundary(step=one.step, name=one.boundary, value=value, aliases=own)
