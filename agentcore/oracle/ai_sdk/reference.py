@@ -135,14 +135,14 @@ class Recording:
     def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
         def execute(given: Any, options: Any) -> Any:
             calls = self.steps[-1]["tools"] if self.steps else self.approvals
-            calls.append(
-                {
-                    "toolName": name,
-                    "toolCallId": options["toolCallId"],
-                    "input": self._plain(given),
-                    "messages": self._plain(options["messages"]),
-                }
-            )
+            shown = {
+                "toolName": name,
+                "toolCallId": options["toolCallId"],
+                "input": self._plain(given),
+                "messages": self._plain(options["messages"]),
+            }
+            # An approved call of the history may have no input.
+            calls.append({key: value for key, value in shown.items() if value is not UNDEFINED})
             argument = self._tool_argument(name, spec, given, options)
             self.ops.run(spec.get("mutate"), argument, f"tool {name}, mutate")
             self._hook("execute", argument)
