@@ -35,7 +35,7 @@ _WINDOW: Final = 16
 
 @attrs.frozen(kw_only=True)
 class Change:
-    """A class: what it is, in how many programs, and its witnesses, the smallest first.
+    """A class: what it is, in how many programs, and its witnesses, those of the cause alone first.
 
     `field` is the profile field that causes it; None where none does, and the class is the programs that
     first differ at `place`.
@@ -237,7 +237,7 @@ def _classes(family: Family, found: Sequence[_Found], shown: Sequence[_Shown]) -
 
 
 def _fewest(family: Family, witnesses: Sequence[Witness]) -> Iterator[Witness]:
-    """The witnesses of which no smaller one shows all, the smallest first.
+    """The witnesses of which no smaller one shows all: those of the cause alone first, then by size.
 
     At a place where the cause is shown to need few other fields, those that need more show those fields.
     """
@@ -246,7 +246,8 @@ def _fewest(family: Family, witnesses: Sequence[Witness]) -> Iterator[Witness]:
         least[one.place] = min(len(one.fields), least.get(one.place, len(one.fields)))
     fewest = [one for one in witnesses if len(one.fields) == least[one.place]]
     kept: list[Witness] = []
-    for witness in sorted(fewest, key=lambda one: size(dict(one.program), family)):
+    ordered = sorted(fewest, key=lambda one: (len(one.fields), size(dict(one.program), family)))
+    for witness in ordered:
         if not any(says_all(one, witness) for one in kept):
             kept.append(witness)
             yield witness

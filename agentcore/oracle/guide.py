@@ -238,19 +238,28 @@ def telling(witness: Witness, comparison: Comparison) -> tuple[Json, Json]:
     both = witness.before, witness.after
     compared = _permitted(witness.before, comparison), _permitted(witness.after, comparison)
     apart = [*_apart(*compared, ())]
+    for where in _candidates(apart, witness.place):
+        values = [_at(trace, where) for trace in compared]
+        if values == [_at(trace, where) for trace in both] and all(map(_is_short, values)):
+            path = _written(where)
+            return {path: values[0]}, {path: values[1]}
     for keys in apart:
-        start = next((n for n in range(len(keys) + 1) if _place(keys[:n]) == witness.place), None)
-        for end in range(start, len(keys) + 1) if start is not None else ():
-            values = [_at(trace, keys[:end]) for trace in compared]
-            if values == [_at(trace, keys[:end]) for trace in both] and all(map(_is_short, values)):
-                path = _written(keys[:end])
-                return {path: values[0]}, {path: values[1]}
-    for keys in apart:
-        lengths = [_at(trace, keys[:-1]) for trace in both]
-        if all(isinstance(value, list) for value in lengths):
-            path = f"{_written(keys[:-1])}.length"
-            return {path: len(lengths[0])}, {path: len(lengths[1])}
+        path = f"{_written(keys[:-1])}.length"
+        lists = [_at(trace, keys[:-1]) for trace in both]
+        one, other = ({path: len(value)} if isinstance(value, list) else {} for value in lists)
+        if one or other:
+            return one, other
     return _each(both[0], compared[0], apart), _each(both[1], compared[1], apart)
+
+
+def _candidates(apart: Iterable[_Keys], place: str) -> Iterator[_Keys]:
+    """What at a place may be told: all of it, then ever less of it; at last what holds it, but no list."""
+    for keys in apart:
+        start = next((n for n in range(len(keys) + 1) if _place(keys[:n]) == place), None)
+        if start is not None:
+            yield from (keys[:end] for end in range(start, len(keys) + 1))
+            if isinstance(keys[start - 1], str):
+                yield keys[: start - 1]
 
 
 def _each(trace: Trace, compared: Trace, apart: Iterable[_Keys]) -> Json:

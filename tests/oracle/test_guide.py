@@ -185,9 +185,20 @@ def test_where_one_has_nothing_lengths_tell() -> None:
     assert told(none, {"steps": [{"step": 0}]}, "$.steps[]") == ({"steps.length": 0}, {"steps.length": 1})
 
 
+def test_where_one_lacks_a_field_what_holds_the_field_tells() -> None:
+    one: Json = {"steps": [{"prompt": [1], "model": "m"}]}
+    other: Json = {"steps": [{"model": "m"}]}
+    assert told(one, other, "$.steps[].prompt") == (
+        {"steps[0]": {"prompt": [1], "model": "m"}},
+        {"steps[0]": {"model": "m"}},
+    )
+
+
 def test_what_may_differ_tells_nothing() -> None:
     failed = {"error": {"name": "AI_InvalidPromptError", "message": "mine"}, "steps": [{"prompt": [1]}]}
     ran: Json = {"error": None, "steps": [{}]}
-    assert told(failed, ran, "$.steps[].prompt") == ({"error.name": "AI_InvalidPromptError"}, {"error": None})
+    assert told(failed, ran, "$.error") == ({"error.name": "AI_InvalidPromptError"}, {"error": None})
+    lost: Json = {"opErrors": ["mine"]}
+    assert told(lost, {}, "$.opErrors") == ({"opErrors.length": 1}, {})
     foreign = {"error": {"name": "RangeError", "message": "mine"}}
     assert told(foreign, {"error": None}, "$.error") == ({}, {"error": None})
