@@ -17,7 +17,7 @@ from agentcore.oracle.program import BadProgram
 from agentcore.oracle.shrink import shrink
 from agentcore.oracle.sides import Runner
 
-__all__ = ["Both", "Witness", "says_all", "witness_of"]
+__all__ = ["Both", "Witness", "marked", "says_all", "witness_of"]
 
 Json: TypeAlias = dict[str, Any]
 Test: TypeAlias = Callable[[Json], bool]

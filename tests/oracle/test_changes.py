@@ -5,13 +5,14 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.compat.documented import fields_of
+from agentcore.compat.depth import CopyDepth
+from agentcore.compat.documented import fields_of, told
 from agentcore.oracle import sides
 from agentcore.oracle.causes import Pair
 from agentcore.oracle.changes import Change, Changes, compare
 from agentcore.oracle.sides import Runner, Side, SideError, side
 from agentcore.oracle.targets import TARGETS, Target
-from agentcore.oracle.witnesses import Both, Witness, says_all, witness_of
+from agentcore.oracle.witnesses import Both, Witness, marked, says_all, witness_of
 from oracle import toy_versions
 from oracle.drivers import TESTS
 from oracle.toy_versions import FAMILY, FIRST, SECOND, ToyProfile, trace
@@ -56,10 +57,19 @@ def numbers(*of: int) -> Json:
 
 
 def test_the_fields_that_differ_are_compared_in_their_order_and_names_are_not() -> None:
-    assert pair().fields == ("forgets", "doubles", "shouts", "hidden")
+    assert pair().fields == ("forgets", "doubles", "shouts", "hidden", "skips", "misses")
     assert [field.name for field in fields_of(ToyProfile)] == [*pair().fields]
     assert {field.group for field in fields_of(ToyProfile)} == {"Sums"}
     assert fields_of(ToyProfile)[1].statement == "Whether a 7 counts twice."
+
+
+def test_values_of_fields_are_told_in_words() -> None:
+    values = (None, True, False, CopyDepth.DEEP, ("a", "b"), {"a": False}, "v3")
+    assert [told(value) for value in values] == ["none", "yes", "no", "deep", "`a`, `b`", "a: no", "v3"]
+
+
+def test_a_field_without_a_text_has_no_statement() -> None:
+    assert {field.statement for field in fields_of(Pair)} == {""}
 
 
 def test_each_field_that_undone_alone_shows_is_a_cause_at_the_places_where_it_does() -> None:
@@ -95,8 +105,9 @@ def test_a_class_is_a_field_and_counts_the_programs_in_which_it_shows() -> None:
         "doubles": len(sevens),
         "shouts": len(sevens),
         "forgets": len(threes),
+        None: classes[None].count,
     }
-    assert [*classes] == ["doubles", "shouts", "forgets"]
+    assert [*classes] == ["doubles", "shouts", "forgets", None]
 
 
 def test_each_class_has_its_smallest_program() -> None:
@@ -105,6 +116,7 @@ def test_each_class_has_its_smallest_program() -> None:
         "doubles": [[7]],
         "shouts": [[7]],
         "forgets": [[0, 3]],
+        None: [[8]],
     }
     (forgets,) = witnesses["forgets"]
     assert (forgets.place, forgets.places, forgets.fields) == (
@@ -153,6 +165,13 @@ def test_patience_is_how_many_programs_show_nothing_new(monkeypatch: pytest.Monk
     assert tried.count("doubles at $.sums[].mark") == 4
 
 
+def test_what_two_fields_cause_each_by_itself_is_told_by_the_place_and_the_fewest_that_are_needed() -> None:
+    change = found()[None]
+    assert change.place == "$.sums[].sum"
+    (eight,) = change.witnesses
+    assert (eight.fields, eight.places) == (("skips",), ("$.sums[].sum", "$.end"))
+
+
 # ---------------------------------------------------------------- witnesses
 
 
@@ -187,12 +206,19 @@ def test_no_other_cause_comes_in_while_a_program_is_made_smaller() -> None:
     assert (small.program["numbers"], small.fields) == ([0, 3], ("forgets",))
 
 
+def test_empty_texts_become_marks_where_the_program_stays_one_and_shows_what_it_did() -> None:
+    program = {"id": "", "numbers": [7], "note": "", "path": ""}
+    assert marked(program, bool, FAMILY)["note"] == "#1"
+    assert marked(program, lambda one: one["note"] == "", FAMILY) == program
+    assert marked({**program, "odd": [""]}, bool, FAMILY)["odd"] == [""]
+
+
 # ---------------------------------------------------------------- live sides
 
 
 def test_a_package_that_does_as_its_profile_says_is_explained_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     changes = compare(side("sum@1"), live(monkeypatch, "sum@2"), range(40))
-    assert {change.field for change in changes.classes} == {"doubles", "shouts", "forgets"}
+    assert {change.field for change in changes.classes} == {"doubles", "shouts", "forgets", None}
     nines = [one for one in FAMILY.programs(range(40), "sum@1") if 9 in one["numbers"]]
     assert changes.unsupported == len(nines) > 0
 

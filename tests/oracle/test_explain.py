@@ -194,12 +194,15 @@ def test_a_family_whose_runs_cannot_be_looked_into_says_so(monkeypatch: pytest.M
 
 
 def test_a_run_that_builds_what_is_too_deep_is_refused() -> None:
-    deeper = {
-        "set": ["messages", 0, "providerOptions"],
-        "to": {"a": {"$ref": ["messages", 0, "providerOptions"]}},
-    }
-    first = {"set": ["messages", 0, "providerOptions"], "to": {}}
-    grown = program(hooks={"prepareStep": [[first, *[deeper] * 500]]})
+    options = ["messages", 0, "providerOptions"]
+    ops: list[Json] = [{"set": options, "to": {}}]
+    # As deep as a value may be, and one level more in the list that holds it.
+    for levels in (100, 100, 100, 83):
+        deeper: Json = {"$ref": options}
+        for _ in range(levels):
+            deeper = {"a": deeper}
+        ops.append({"set": options, "to": deeper})
+    grown = program(hooks={"prepareStep": [ops]})
     with pytest.raises(ExplanationError, match="built what cannot be shown"):
         explain(grown, "ai-sdk-6/stream")
 

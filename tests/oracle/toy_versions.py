@@ -1,7 +1,7 @@
 """Two versions of a toy that adds numbers up, as data: what a comparison finds of them is known beforehand.
 
 As a program it is a driver: `python -m oracle.toy_versions VERSION`, which says that it cannot add a 9, and
-ends at an 8 if the version is `broken`.
+ends at a 4 if the version is `broken`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,21 @@ class ToyProfile:
     """Whether what counts twice is marked."""
     hidden: bool
     """Whether nobody sees a thing."""
+    skips: bool
+    """Whether an 8 is left out."""
+    misses: bool
+    """Whether an 8 is left out, too."""
 
 
 FIRST: Final = ToyProfile(
-    name="sum@1", package="sum@1", forgets=False, doubles=False, shouts=False, hidden=False
+    name="sum@1",
+    package="sum@1",
+    **dict.fromkeys(("forgets", "doubles", "shouts", "hidden", "skips", "misses"), False),
 )
 SECOND: Final = ToyProfile(
-    name="sum@2", package="sum@2", forgets=True, doubles=True, shouts=True, hidden=True
+    name="sum@2",
+    package="sum@2",
+    **dict.fromkeys(("forgets", "doubles", "shouts", "hidden", "skips", "misses"), True),
 )
 PROFILES: Final = {"sum@1": FIRST, "sum@2": SECOND}
 
@@ -54,7 +62,8 @@ def trace_under(profile: ToyProfile, program: Json) -> Json:
     sums: list[Json] = []
     for number in program["numbers"]:
         doubled = profile.doubles and number == 7
-        if not (profile.forgets and number == 3 and sums):
+        skipped = number == 8 and (profile.skips or profile.misses)
+        if not skipped and not (profile.forgets and number == 3 and sums):
             total += 2 * number if doubled else number
         marked = {"mark": "!"} if doubled and profile.shouts else {}
         sums.append({"read": number, "sum": total, **marked})
@@ -99,8 +108,8 @@ def driver(version: str) -> tuple[str, ...]:
 def serve(version: str) -> None:
     for line in sys.stdin:
         program = json.loads(line)
-        if version == "broken" and 8 in program["numbers"]:
-            sys.exit("no eights")
+        if version == "broken" and 4 in program["numbers"]:
+            sys.exit("no fours")
         answer = trace(program, version if version in PROFILES else "sum@2")
         if version == "late":
             answer["end"] += 1
