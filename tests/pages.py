@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.compat.documented import told
 from agentcore.rules import Requirement
 from spec import cases
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
@@ -135,25 +135,7 @@ def _rows(family: ProfileFamily, field: Field) -> str:
 
 
 def _row(first: str, values: list[Any]) -> str:
-    return f"| {first} | {' | '.join(map(_shown, values))} |\n"
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Enum):
-        return value.value if isinstance(value.value, str) else value.name.lower()
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_shown(item)}" for key, item in value.items())
-    if isinstance(value, tuple):
-        return ", ".join(map(_code, value))
-    return str(value)
-
-
-def _code(value: Any) -> str:
-    return f"`{value}`"
+    return f"| {first} | {' | '.join(map(told, values))} |\n"
 
 
 _MADE: Final[Mapping[Path, Callable[[], str]]] = {

@@ -67,6 +67,39 @@ class OracleRule(Requirement):
         "oracle.shrunk",
         "What is reported is the smallest program found that still disagrees, the same for the same start.",
     )
+    CLASS_BY_CAUSE = (
+        "oracle.class-by-cause",
+        (
+            "A difference is put down to every profile field that, undone alone, changes the trace where the "
+            "two sides differ."
+        ),
+    )
+    CLASS_WITNESS = (
+        "oracle.class-witness",
+        "A class is shown by smallest programs, none of which shows what another does with less.",
+    )
+    CLASS_ADVICE = (
+        "oracle.class-advice",
+        "What is said to be the same on both sides is run on both.",
+    )
+    HANDED_OUT = (
+        "oracle.handed-out",
+        (
+            "An explanation tells what passed each boundary as it was then, and which other names its "
+            "objects had."
+        ),
+    )
+    WRITE_FOLLOWED = (
+        "oracle.write-followed",
+        (
+            "An explanation tells of each write who made it, which names the object had, and which "
+            "boundaries showed it afterwards."
+        ),
+    )
+    REFUSAL_TOLD = (
+        "oracle.refusal-told",
+        "An explanation tells of each op that an object refused where it stands, and why.",
+    )
     SEEDED = (
         "oracle.seeded",
         "A seed and a path name a program.",

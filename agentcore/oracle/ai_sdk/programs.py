@@ -10,7 +10,7 @@ examples readable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -35,9 +35,18 @@ def random_programs(seeds: Iterable[int], path: str | None = None) -> Iterator[J
     return (program_of_seed(seed, path) for seed in seeds)
 
 
-def random_program(choices: Choices, *, id: str, path: str | None = None) -> Json:  # noqa: A002
-    """A program for the given path, or for either."""
-    return _Generator(choices).program(id, path or choices.sample(("stream", "generate")))
+def random_program(
+    choices: Choices,
+    *,
+    id: str,  # noqa: A002
+    path: str | None = None,
+    shown: Collection[str] = (),
+) -> Json:
+    """A program for the given path, or for either.
+
+    `shown` are the names that a step hook is shown; those that only some versions have are written to, too.
+    """
+    return _Generator(choices, shown=shown).program(id, path or choices.sample(("stream", "generate")))
 
 
 def random_conversation(choices: Choices, texts: Sequence[str] = ()) -> Json:
@@ -45,7 +54,7 @@ def random_conversation(choices: Choices, texts: Sequence[str] = ()) -> Json:
 
     Some of its texts begin with one of those given.
     """
-    return _Generator(choices, texts).conversation()
+    return _Generator(choices, texts=texts).conversation()
 
 
 @attrs.define
@@ -58,8 +67,9 @@ class _Expected:
 
 
 class _Generator:
-    def __init__(self, choices: Choices, texts: Sequence[str] = ()) -> None:
+    def __init__(self, choices: Choices, *, shown: Collection[str] = (), texts: Sequence[str] = ()) -> None:
         self.choices = choices
+        self.shown = frozenset(shown)
         self.make = Maker(choices, texts)
         self.calls = 0
         self.hooks: dict[str, list[Any]] = {}
@@ -303,6 +313,10 @@ class _Generator:
             options["toolChoice"] = self.tool_choice()
         if choices.chance(10):
             options["temperature"] = 0
+        if "runtimeContext" in self.shown and choices.chance(60):
+            options["runtimeContext"] = make.payload()
+        if "toolsContext" in self.shown and choices.chance(40):
+            options["toolsContext"] = {name: make.payload() for name in _TOOLS}
         return options
 
     def active_tools(self) -> list[str]:
@@ -326,7 +340,7 @@ class _Generator:
         for index, parts in enumerate(script):
             shown = [*expected.messages, *expected.response]
             around = {"messages": shown, "steps": expected.steps, "experimental_context": context}
-            self.hook("prepareStep", index, percents, around)
+            self.hook("prepareStep", index, percents, around | self.shown_besides(expected, program))
             self.hook("onStepStart", index, percents, around)
             self.hook("model", index, percents, self.model_options(shown, program))
             made = response(parts, tools)
@@ -349,6 +363,15 @@ class _Generator:
             expected.response = [*expected.response, *made]
             last = index == len(script) - 1
             self.hook("onFinish" if last else "stopWhen", index, percents, {"steps": expected.steps})
+
+    def shown_besides(self, expected: _Expected, program: Json) -> Json:
+        """What a step hook of some versions is shown besides."""
+        known = {
+            "initialMessages": expected.messages,
+            "responseMessages": expected.response,
+            "runtimeContext": program.get("options", {}).get("runtimeContext"),
+        }
+        return {name: value for name, value in known.items() if name in self.shown}
 
     def model_options(self, shown: list[Json], program: Json) -> Json:
         options = program.get("options", {}).get("providerOptions")
@@ -393,6 +416,7 @@ class _Generator:
 
     def overrides(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
         make = self.make
+        later = (("instructions", make.mark), ("runtimeContext", make.payload))
         return (
             ("model", lambda: "second"),
             ("system", lambda: self.choices.sample((self.system(), ""))),
@@ -400,6 +424,7 @@ class _Generator:
             ("toolChoice", self.tool_choice),
             ("providerOptions", self.merged_options),
             ("experimental_context", make.payload),
+            *((name, value) for name, value in later if name in self.shown),
         )
 
     def merged_options(self) -> Json:
