@@ -35,7 +35,7 @@ from agentcore.messages import (
     UserMessage,
 )
 from agentcore.values import JsonObject, JsonValue, Vector, freeze, thaw, vector
-from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire
+from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire, messages_to_json
 
 if TYPE_CHECKING:
     from agentcore.agent import Agent, AgentError, AgentResult
@@ -110,6 +110,7 @@ __all__ = [
     "message_from_wire",
     "message_to_wire",
     "messages_from_wire",
+    "messages_to_json",
     "thaw",
     "tool",
     "vector",

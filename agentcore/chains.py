@@ -7,7 +7,7 @@ so keeping every step's chains costs memory for what is new only.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 from attrs import field
@@ -17,7 +17,7 @@ from agentcore.forms import MESSAGES
 from agentcore.identity import kept_ids, numbered, sharing
 from agentcore.messages import AssistantMessage, Message, ToolMessage
 from agentcore.prompt import PromptState, SystemPrompt, fold
-from agentcore.values import Vector, following, sealed, vector
+from agentcore.values import Vector, following, grown, sealed, vector
 
 __all__ = ["Chains", "checked_messages"]
 
@@ -49,8 +49,8 @@ class Chains:
 
     Made by `start`; the other methods give others. The step input is both chains, or, after a lasting edit,
     `lasting` and the responses from `since` on; the chains themselves stay what they are. `step_input` and
-    `folded` follow from the rest and are kept because they cost the history's length to make again. `ids` are
-    those of the step input's messages.
+    `folded` follow from the rest and are kept because they cost the history's length to make again.
+    `first_ids` are those of the messages before the responses; None: they are numbered by their places.
     """
 
     initial: Vector[Message]
@@ -58,20 +58,38 @@ class Chains:
     override: Vector[Message] | None = None
     lasting: Vector[Message] | None = None
     since: int = 0
+    first_ids: Vector[str] | None = field(default=None, repr=False)
     step_input: Vector[Message] = field(eq=False, repr=False)
-    ids: Vector[str] = field(repr=False)
     folded: PromptState = field(eq=False, repr=False)
+    # Kept from their first use on, for which they cost a step what it adds.
+    _ids: Vector[str] | None = field(default=None, eq=False, repr=False)
 
     @step_input.validator
     def _is_both_chains(self, _: attrs.Attribute[Any], value: Vector[Message]) -> None:
-        before = self.initial if self.lasting is None else self.lasting
-        if len(value) != len(before) + len(self.response) - self.since:
+        if len(value) != len(self._first) + len(self.response) - self.since:
             raise ValueError("the step input is the initial chain followed by the response chain")
 
-    @ids.validator
-    def _are_of_the_step_input(self, _: attrs.Attribute[Any], value: Vector[str]) -> None:
-        if len(value) != len(self.step_input):
+    @first_ids.validator
+    def _are_of_the_first(self, _: attrs.Attribute[Any], value: Vector[str] | None) -> None:
+        if value is not None and len(value) != len(self._first):
             raise ValueError("each message of the step input has one id")
+
+    @property
+    def _first(self) -> Vector[Message]:
+        return self.initial if self.lasting is None else self.lasting
+
+    @property
+    def ids(self) -> Vector[str]:
+        """The ids of the step input's messages (rule message.ids-kept)."""
+        if self._ids is None:
+            first = self.first_ids
+            if first is None:
+                first = numbered("initial", len(self._first))
+            object.__setattr__(self, "_ids", first.extend(self._numbered_from(self.since)))
+        return cast("Vector[str]", self._ids)
+
+    def _numbered_from(self, since: int) -> Vector[str]:
+        return numbered("response", len(self.response) - since, since)
 
     @classmethod
     def start(
@@ -91,9 +109,7 @@ class Chains:
         if not initial:
             raise InvalidPromptError("a run is given one or more messages", "$.messages")
         folded = fold(PromptState.start(system), initial)
-        if ids is None:
-            ids = numbered("initial", len(initial))
-        return cls(initial=initial, response=vector(), step_input=initial, ids=ids, folded=folded)
+        return cls(initial=initial, response=vector(), first_ids=ids, step_input=initial, folded=folded)
 
     def with_override(self, messages: Iterable[Message] | None) -> Chains:
         """The same chains, with the messages that this step's model call is to be made of; None for none."""
@@ -113,9 +129,14 @@ class Chains:
         lasting = sharing(checked_messages(messages, known=self.step_input), self.step_input)
         if ids is None:
             ids = kept_ids(lasting, [(self.step_input, self.ids)], by)
-        folded = self.folded_of(lasting)
         return attrs.evolve(
-            self, lasting=lasting, since=len(self.response), step_input=lasting, ids=ids, folded=folded
+            self,
+            lasting=lasting,
+            since=len(self.response),
+            first_ids=ids,
+            step_input=lasting,
+            folded=self.folded_of(lasting),
+            ids=ids,
         )
 
     def folded_of(self, messages: Vector[Message], system: SystemPrompt | None = None) -> PromptState:
@@ -139,19 +160,23 @@ class Chains:
         Rules step.response-grows, step.input, step.override-dropped. Raises InvalidPromptError for anything
         that is neither an assistant nor a tool message.
         """
-        new = vector(messages)
+        new = list(messages)
         for index, message in enumerate(new):
             if type(message) not in _RESPONSES:
                 reason = (
                     "only assistant and tool messages can follow here; give others to the run at its start"
                 )
                 raise InvalidPromptError(reason, f"$[{index}]")
-        return Chains(
+        after = Chains(
             initial=self.initial,
-            response=self.response.extend(new),
+            response=grown(self.response, new),
             lasting=self.lasting,
             since=self.since,
-            step_input=self.step_input.extend(new),
-            ids=self.ids.extend(numbered("response", len(new), len(self.response))),
+            first_ids=self.first_ids,
+            step_input=grown(self.step_input, new),
             folded=fold(self.folded, new),
         )
+        if self._ids is not None:
+            ids = grown(self._ids, after._numbered_from(len(self.response)))
+            object.__setattr__(after, "_ids", ids)
+        return after

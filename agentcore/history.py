@@ -1,12 +1,14 @@
 """What a run was: its states before and after each step, forks of them, and the run played again.
 
-A run keeps the very runs that it was, which share structure with it, so a state costs what its step added.
+A run keeps the very runs that it was before step 0 and after each step. They share structure with it, so a
+state costs what its step added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agentcore.chains import Chains
 from agentcore.content import ContentPart
 from agentcore.effects import (
     Answered,
@@ -35,7 +37,27 @@ def before(run: Run, step_number: int) -> Run:
 
     Raises UnknownStepError if it has not come to it.
     """
-    return _moment(run, 2 * step_number, NeedPrepareStep, step_number)
+    current = _going_on(run)
+    found = _before(current, step_number)
+    if found is None:
+        finished = current.step_number
+        raise UnknownStepError(step_number, finished + (_before(current, finished) is not None))
+    return found
+
+
+def _before(run: Run, step_number: int) -> Run | None:
+    if run.step_number == step_number and isinstance(run.pending, NeedPrepareStep):
+        return run
+    if not 0 <= step_number < len(run.history):
+        return None
+    # The state after the step before is kept; what follows from it by a few outcomes is made again.
+    state = run.history[step_number]
+    for place in range(len(state.outcomes), len(run.outcomes)):
+        outcome = run.outcomes[place]
+        if isinstance(state.pending, NeedPrepareStep) and not isinstance(outcome, Asked | Forked):
+            return state
+        state = replayed(state, outcome)
+    return None
 
 
 def after(run: Run, step_number: int) -> Run:
@@ -43,18 +65,13 @@ def after(run: Run, step_number: int) -> Run:
 
     Raises UnknownStepError if it has not finished.
     """
-    return _moment(run, 2 * step_number + 1, NeedStepFinish, step_number)
-
-
-def _moment(run: Run, index: int, kind: type, step_number: int) -> Run:
-    # The history has the state before step 0, the one after it, the one before step 1, and so on.
+    # The history begins with the state before step 0.
     current = _going_on(run)
-    if 0 <= index < len(current.history):
-        return current.history[index]
-    if index == len(current.history) and isinstance(current.pending, kind):
+    if 0 <= step_number < len(current.history) - 1:
+        return current.history[step_number + 1]
+    if step_number == current.step_number - 1 and isinstance(current.pending, NeedStepFinish):
         return current
-    reached = len(current.history) + isinstance(current.pending, kind)
-    raise UnknownStepError(step_number, (reached + (kind is NeedPrepareStep)) // 2)
+    raise UnknownStepError(step_number, current.step_number)
 
 
 def _going_on(run: Run) -> Run:
@@ -84,15 +101,13 @@ def fork(
         return base
     used = base.settings if settings is None else settings
     if messages is None:
-        return _forked(base, Forked(used))
+        return _forked(base, base.chains, Forked(used))
     chains = base.chains.with_lasting(messages, by=f"fork-{step_number}")
-    return _forked(base, Forked(used, chains.lasting, ids=chains.ids))
+    return _forked(base, chains, Forked(used, chains.lasting, ids=chains.ids))
 
 
-def _forked(base: Run, logged: Forked) -> Run:
-    chains, system = base.chains, logged.settings.system
-    if logged.messages is not None:
-        chains = chains.with_lasting(logged.messages, logged.ids)
+def _forked(base: Run, chains: Chains, logged: Forked) -> Run:
+    system = logged.settings.system
     if system != base.settings.system:
         chains = chains.with_system(system)
     return forked(base, logged.settings, chains, logged)
@@ -127,9 +142,13 @@ def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[L
 
 def replayed(run: Run, outcome: Logged) -> Run:
     """The run after one more of its outcomes. Raises as `give` does, and as `fork` does for a fork."""
-    if isinstance(outcome, Forked):
-        return _forked(_base(run, run.step_number), outcome)
-    return give(run, outcome)
+    if not isinstance(outcome, Forked):
+        return give(run, outcome)
+    base = _base(run, run.step_number)
+    chains = base.chains
+    if outcome.messages is not None:
+        chains = chains.with_lasting(outcome.messages, outcome.ids)
+    return _forked(base, chains, outcome)
 
 
 def has_begun(run: Run) -> bool:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import TypeAlias
 
 from agentcore.messages import Message
-from agentcore.values import Vector, following, vector
+from agentcore.values import Vector, following, grown, vector
 
 __all__ = ["Identified", "fresh_ids", "kept_ids", "numbered", "sharing"]
 
@@ -27,7 +27,7 @@ def sharing(messages: Vector[Message], shown: Vector[Message]) -> Vector[Message
     if messages is shown:
         return messages
     new = following(messages, shown)
-    return messages if new is None else shown.extend(new)
+    return messages if new is None else grown(shown, new)
 
 
 def numbered(name: str, length: int, first: int = 0) -> Vector[str]:

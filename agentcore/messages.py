@@ -362,8 +362,9 @@ class SystemMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _json: bytes | None = field(init=False, default=None, eq=False, repr=False)
     _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 
@@ -377,8 +378,9 @@ class UserMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _json: bytes | None = field(init=False, default=None, eq=False, repr=False)
     _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 
@@ -394,8 +396,9 @@ class AssistantMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _json: bytes | None = field(init=False, default=None, eq=False, repr=False)
     _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 
@@ -409,8 +412,9 @@ class ToolMessage:
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
     )
-    # What agentcore.wire and agentcore.prompt make of the other fields, kept at its first use.
+    # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
+    _json: bytes | None = field(init=False, default=None, eq=False, repr=False)
     _prompt: object = field(init=False, default=None, eq=False, repr=False)
 
 

@@ -14,8 +14,7 @@ __all__ = ["need_prepare_step", "need_process_input"]
 def need_process_input(settings: Settings, chains: Chains) -> NeedProcessInput:
     """The need of a run that is about to begin with these."""
     call = CallPreparation(
-        messages=chains.initial,
-        ids=chains.ids,
+        chains=chains,
         system=settings.system,
         request_context=Frozen(settings.experimental_context),
     )
@@ -28,10 +27,7 @@ def need_prepare_step(settings: Settings, chains: Chains, steps: Vector[StepReco
         model=settings.model,
         steps=steps,
         step_number=len(steps),
-        messages=chains.step_input,
-        ids=chains.ids,
-        initial_messages=chains.initial,
-        response_messages=chains.response,
+        chains=chains,
         system=settings.system,
         tools=tuple(tool.name for tool in settings.tools or ()),
         tool_choice=settings.tool_choice,

@@ -122,12 +122,16 @@ class CallPreparation:
     processor.input-once).
     """
 
-    messages: Vector[Message]
-    ids: Vector[str]
+    chains: Chains
     system: SystemPrompt | None
     request_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     override: StepOverride = NO_OVERRIDE
     edits: tuple[ProcessorEdit, ...] = ()
+
+    @property
+    def messages(self) -> Vector[Message]:
+        """The messages that the run was given."""
+        return self.chains.initial
 
     def arguments(self, processor_id: str, invocation_state: dict[str, Any] | None = None) -> InputArguments:
         """What the processor of that id is handed, if it is the next one."""
@@ -163,7 +167,7 @@ class CallPreparation:
     @property
     def identified(self) -> Identified:
         """The messages as they are now, with their ids."""
-        return _shown((self.messages, self.ids), self.edits, "input").messages
+        return _shown((self.messages, self.chains.ids), self.edits, "input").messages
 
 
 # ---------------------------------------------------------------- a step
@@ -174,18 +178,14 @@ class CallPreparation:
 class StepPreparation:
     """A step before its model is called: the call's own values, and what the processors did so far.
 
-    `messages` is the step input, `ids` are those of its messages; the chains that it is made of are there by
-    themselves as well. Settings of the model and the format of its answer are the driver's to say: a run
-    does not know those of its agent.
+    Settings of the model and the format of its answer are the driver's to say: a run does not know those of
+    its agent.
     """
 
     model: str
     steps: Vector[StepRecord]
     step_number: int
-    messages: Vector[Message]
-    ids: Vector[str]
-    initial_messages: Vector[Message]
-    response_messages: Vector[Message]
+    chains: Chains
     system: SystemPrompt | None = None
     tools: tuple[str, ...] = ()
     tool_choice: JsonObject | None = field(default=None, converter=json_object, eq=strict_key)
@@ -196,6 +196,21 @@ class StepPreparation:
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     override: StepOverride = NO_OVERRIDE
     edits: tuple[ProcessorEdit, ...] = ()
+
+    @property
+    def messages(self) -> Vector[Message]:
+        """The step input."""
+        return self.chains.step_input
+
+    @property
+    def initial_messages(self) -> Vector[Message]:
+        """The initial chain."""
+        return self.chains.initial
+
+    @property
+    def response_messages(self) -> Vector[Message]:
+        """The response chain."""
+        return self.chains.response
 
     def of_call(self, settings: JsonObject, response_format: JsonObject | None) -> StepPreparation:
         """The same step, where the call has these settings of the model and this format."""
@@ -266,7 +281,7 @@ class StepPreparation:
         return self._with(override=self.override.then(edit.override), edits=(*self.edits, edit))
 
     def _shown(self) -> _Shown:
-        return _shown((self.messages, self.ids), self.edits, self.step_number)
+        return _shown((self.messages, self.chains.ids), self.edits, self.step_number)
 
 
 # ---------------------------------------------------------------- what a processor returned

@@ -34,7 +34,7 @@ from agentcore.messages import (
     UserMessage,
     UserPart,
 )
-from agentcore.values import JsonValue, Vector, sealed, vector
+from agentcore.values import JsonValue, Vector, grown, sealed, vector
 
 __all__ = ["PromptForm", "PromptState", "SystemPrompt", "fold", "prompt_form", "system_messages", "to_prompt"]
 
@@ -293,7 +293,7 @@ class PromptState:
             self._require_results()
         if self.tail is None or not self.tail.content:  # prompt.empty-tool-message-dropped
             return self.closed
-        return self.closed.append(self.tail)
+        return grown(self.closed, (self.tail,))
 
     def _require_results(self) -> None:
         approved = self._approved()
@@ -348,7 +348,7 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
         elif open_calls:
             left_open.append(tuple(open_calls))
     return PromptState(
-        closed=state.closed.extend(new),
+        closed=grown(state.closed, new),
         tail=_merged(tail),
         open_calls=tuple(open_calls),
         left_open=state.left_open.extend(left_open) if left_open else state.left_open,

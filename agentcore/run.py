@@ -91,14 +91,12 @@ from agentcore.preparing import CallPreparation, is_identified, merged, with_las
 from agentcore.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
 from agentcore.state import Draft, Failed, Interrupted, Run
 from agentcore.step import StepResults, prompt_of, step
-from agentcore.values import JsonObject, JsonValue, Vector, vector
+from agentcore.values import JsonObject, JsonValue, Vector, grown, vector
 
 __all__ = ["Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
 
 _T = TypeVar("_T")
 _AUTO: Final = tool_choice("auto")
-# Runs with these needs stay in the history, before and after each step: rule run.kept.
-_KEPT: Final = frozenset({NeedPrepareStep, NeedStepFinish})
 
 
 class _Next(NamedTuple):
@@ -166,9 +164,15 @@ def give(run: Run, outcome: Outcome) -> Run:
         raise
     except AgentCoreError as error:
         after = _failed(run, error)
-    moved_on = type(run.pending) in _KEPT and not isinstance(after.pending, Interrupted)
-    history = run.history.append(run) if moved_on else run.history
-    return _moved(run, after, history, run.outcomes.append(outcome))
+    moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)
+    history = grown(run.history, (run,)) if moved_on else run.history
+    return _moved(run, after, history, grown(run.outcomes, (outcome,)))
+
+
+def _is_kept(run: Run) -> bool:
+    """Whether the run is one of those that its history has: rule run.kept."""
+    kind = type(run.pending)
+    return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)
 
 
 def _as_value(run: Run, outcome: Outcome) -> Outcome:
@@ -216,7 +220,7 @@ def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
         model_states=run.model_states,
         answers=run.answers,
         history=run.history,
-        outcomes=run.outcomes.append(logged),
+        outcomes=grown(run.outcomes, (logged,)),
         started_with=run.started_with,
         given=run.given,
     )
@@ -483,7 +487,7 @@ def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError
     content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
     chains = step(run.chains, StepResults(draft.override, content))
     record = _record(run, draft, content, chains)
-    return _Next(chains, run.steps.append(record), NeedStepFinish(record))
+    return _Next(chains, grown(run.steps, (record,)), NeedStepFinish(record))
 
 
 def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains) -> StepRecord:

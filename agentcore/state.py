@@ -46,9 +46,9 @@ class Run:
     """A run at one moment: its chains, its finished steps, and what it needs next.
 
     Two runs are equal if they go on alike, wherever they came from: `history` holds the runs that this one
-    was when a step was about to be prepared or had just finished, `outcomes` all that came of its needs,
-    `started_with` the settings of its start, which its processors or a fork may have replaced, and `given`
-    the messages of its start.
+    was before step 0 and after each step, `outcomes` all that came of its needs, from which every run between
+    those follows, `started_with` the settings of its start, which its processors or a fork may have replaced,
+    and `given` the messages of its start.
 
     `model_states` are what models said that they are to be given again, by their ids, and `answers` what was
     answered to questions (`Interrupt`), by theirs.

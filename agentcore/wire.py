@@ -34,9 +34,16 @@ from agentcore.codec import (
 )
 from agentcore.errors import InvalidJsonError, WireError
 from agentcore.messages import AssistantPart, Message, Part, ToolOutput, ToolPart, UserPart
-from agentcore.values import JsonObject, JsonValue, Vector, json_path, vector
+from agentcore.values import JsonObject, JsonValue, Vector, dump_json, json_path, vector
 
-__all__ = ["message_from_wire", "message_to_wire", "messages_from_wire", "read_output", "write_output"]
+__all__ = [
+    "message_from_wire",
+    "message_to_wire",
+    "messages_from_wire",
+    "messages_to_json",
+    "read_output",
+    "write_output",
+]
 
 _READERS: Final[dict[type, Read]] = {}
 
@@ -48,6 +55,26 @@ def message_to_wire(message: Message) -> JsonObject:
         kept = _WRITERS[type(message)](message)
         object.__setattr__(message, "_wire", kept)
     return kept
+
+
+def messages_to_json(messages: Iterable[Message]) -> bytes:
+    """Return the messages as the text of a JSON array, in ASCII and without spaces.
+
+    The part of each message is made once and kept with it, so that the text of a history that has grown
+    costs little more than joining it: for bodies of requests, and for files.
+    """
+    pieces = [message._json or _json_of(message) for message in messages]  # noqa: SLF001 - as above
+    if not pieces:
+        return b"[]"
+    pieces[0] = b"[" + pieces[0]
+    pieces[-1] += b"]"
+    return b",".join(pieces)
+
+
+def _json_of(message: Message) -> bytes:
+    made = dump_json(message_to_wire(message)).encode("ascii")
+    object.__setattr__(message, "_json", made)
+    return made
 
 
 def message_from_wire(value: object, path: str = "$") -> Message:

@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Final
 
 from agentcore.messages import Message
 from agentcore.values import dump_json
-from agentcore.wire import message_to_wire
+from agentcore.wire import message_to_wire, messages_to_json
 from benchmarks.asking import NoValueError
 from benchmarks.cells import Cell
 from benchmarks.peers.own import last_prompt
 
-_BEGIN: Final = b'{"messages":['
-_END: Final = b"]}"
+_BEGIN: Final = b'{"messages":'
+_END: Final = b"}"
 
 
-class Bodies:
-    """Makes bodies, and keeps the bytes of each message: by identity, since no message changes."""
-
-    def __init__(self) -> None:
-        # With the message, or its number could become another's.
-        self._kept: dict[int, tuple[Message, bytes]] = {}
-
-    def body(self, prompt: Sequence[Message]) -> bytes:
-        """The body for the prompt."""
-        return joined(self.pieces(prompt))
-
-    def pieces(self, prompt: Sequence[Message]) -> list[bytes]:
-        """The bytes of each message, made for those that are new."""
-        kept = self._kept
-        try:
-            return [kept[id(message)][1] for message in prompt]
-        except KeyError:
-            for message in prompt:
-                if id(message) not in kept:
-                    kept[id(message)] = (message, dump_json(message_to_wire(message)).encode("ascii"))
-            return [kept[id(message)][1] for message in prompt]
+def body(prompt: Sequence[Message]) -> bytes:
+    """The body for the prompt, of the bytes that are kept with its messages."""
+    return b"".join((_BEGIN, messages_to_json(prompt), _END))
 
 
-def joined(pieces: Sequence[bytes]) -> bytes:
-    """The body of these messages."""
-    return b"".join((_BEGIN, b",".join(pieces), _END))
+def pieces(prompt: Sequence[Message]) -> list[bytes]:
+    """The bytes of each message; those of all are these, joined by commas."""
+    return [messages_to_json((message,))[1:-1] for message in prompt]
+
+
+def joined(parts: Sequence[bytes]) -> bytes:
+    """The body of messages of which the bytes are at hand, the brackets of the list among them."""
+    return b"".join((_BEGIN, b",".join(parts), _END))
 
 
 def whole(prompt: Sequence[Message]) -> bytes:
@@ -69,16 +55,15 @@ class BodyClock:
 
 
 def _maker(case: str, prompt: Sequence[Message]) -> Callable[[], bytes]:
-    bodies = Bodies()
-    if len(json.loads(bodies.body(prompt))["messages"]) != len(prompt) or bodies.body(prompt) != whole(
-        prompt
-    ):
+    first, *others = pieces(prompt)
+    parts = [b"[" + first, *others]
+    parts[-1] += b"]"
+    if not body(prompt) == joined(parts) == whole(prompt) or len(parts) != len(prompt):
         raise NoValueError("the bodies differ")
     match case:
         case "body":
-            return lambda: bodies.body(prompt)
+            return lambda: body(prompt)
         case "body, joined":
-            pieces = bodies.pieces(prompt)
-            return lambda: joined(pieces)
+            return lambda: joined(parts)
         case _:
             return lambda: whole(prompt)

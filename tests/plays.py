@@ -338,7 +338,8 @@ def differences(one: Any, other: Any) -> Iterator[str]:
         elif type(left) is not type(right):
             yield path
         elif attrs.has(type(left)):
-            names = [a.name for a in attrs.fields(type(left)) if a.init]
+            # By alias: of what is kept in a private field, the property that gives it.
+            names = [a.alias for a in attrs.fields(type(left)) if a.init]
             pending += [(f"{path}.{name}", getattr(left, name), getattr(right, name)) for name in names]
         elif isinstance(left, (tuple, PythonPVector)) and len(left) == len(right):
             pending += [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(left, right, strict=True))]

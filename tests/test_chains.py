@@ -122,4 +122,4 @@ def test_a_step_input_that_is_not_both_chains_is_refused() -> None:
     with pytest.raises(ValueError, match="initial chain followed by the response chain"):
         attrs.evolve(chains, response=chains.initial, step_input=vector())
     with pytest.raises(ValueError, match="each message of the step input has one id"):
-        attrs.evolve(chains, ids=vector())
+        attrs.evolve(chains, first_ids=vector())

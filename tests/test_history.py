@@ -49,23 +49,29 @@ from scripted import SETTINGS, TOOL, USER, call, drive, failed, of, returns, run
 
 @states(Rule.RUN_KEPT)
 @given(plays)
-def test_a_run_keeps_the_very_runs_it_was_before_and_after_each_step(play: Play) -> None:
+def test_the_run_before_and_after_each_step_is_there_and_the_very_one_after_it_is_kept(play: Play) -> None:
     runs = played(play)
-    # Where somebody asked, the run that goes on after the answer is the one that is kept.
+    # Where somebody asked, the run that goes on after the answer is the one that counts.
     moves = zip(runs, [*runs[1:], None], strict=True)
-    kept = [
+    moments = [
         run
         for run, after_it in moves
         if isinstance(run.pending, (NeedPrepareStep, NeedStepFinish))
         if after_it is None or not isinstance(after_it.pending, Interrupted)
     ]
     last = runs[-1]
+    kept = [run for run in moments if isinstance(run.pending, NeedStepFinish) or run is moments[0]]
     history = list(last.history)
     assert all(one is other for one, other in zip(history, kept, strict=False))
     assert len(kept) - len(history) == (last is kept[-1] if kept else 0)
-    for run in kept:
-        number = run.step_number - isinstance(run.pending, NeedStepFinish)
-        assert (before if isinstance(run.pending, NeedPrepareStep) else after)(last, number) is run
+    for run in moments:
+        if isinstance(run.pending, NeedStepFinish):
+            assert after(last, run.step_number - 1) is run
+        else:
+            found = before(last, run.step_number)
+            assert not list(differences(found, run))
+            assert all(one is other for one, other in zip(found.history, run.history, strict=True))
+            assert found.chains.step_input is run.chains.step_input
 
 
 def test_the_state_of_a_step_that_is_about_to_begin_is_there_as_well() -> None:
@@ -135,7 +141,8 @@ def test_a_fork_may_be_built_on_other_messages_and_its_chains_stay_complete() ->
 
 def test_a_fork_with_nothing_changed_is_the_state_itself() -> None:
     run = plain(start(SETTINGS, [USER]))
-    assert fork(run, 1) is before(run, 1)
+    assert not list(differences(fork(run, 1), before(run, 1)))
+    assert fork(run, 0) is before(run, 0)
     assert plain(fork(run, 0)) == run
 
 
@@ -207,7 +214,7 @@ def sizes(length: int, steps: int = 64) -> list[tuple[int, int]]:
     messages: list[Message] = [*(UserMessage([TextPart(f"{number}")]) for number in range(length)), USER]
     play = Play(settings=Settings(model="m", tools=[TOOL], max_steps=steps), messages=messages)
     run = start(play.settings, play.messages)
-    while len(run.history) < 2 * steps - 1:
+    while len(run.history) <= steps:
         wanted = run.pending
         if isinstance(wanted, NeedModel):
             outcome: Any = ModelAnswer(
@@ -238,6 +245,8 @@ def test_a_kept_state_costs_what_its_step_added_whatever_the_history() -> None:
 def test_a_hook_that_appends_to_a_long_history_costs_one_message_a_step() -> None:
     messages = [UserMessage([TextPart(f"{number}")]) for number in range(5_000)]
     run = start(SETTINGS, messages)
+    # Made here, because the first hook that asks for them has them made.
+    assert len(run.chains.ids) == len(messages)
     play = Play(hooks=["remind", "stay", "remind"], script=[[call("a")], [call("b")]])
     runs = list(on(run, play))
     known: set[int] = set()

@@ -29,6 +29,7 @@ from agentcore.values import (
     following,
     freeze,
     frozen,
+    grown,
     json_path,
     parse_json,
     sealed,
@@ -402,15 +403,37 @@ def test_a_third_positional_field_is_refused() -> None:
             c: int
 
 
+def fields(made: Any) -> list[Any]:
+    return [getattr(made, slot) for slot in ("_count", "_shift", "_root", "_tail", "_tail_offset")]
+
+
 @pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 1024, 1056, 1057])
 def test_a_vector_is_built_as_pyrsistent_builds_it(length: int) -> None:
     made: Any = vector(iter(range(length)))
     given_: Any = python_pvector(range(length))  # type: ignore[no-untyped-call]
     for _ in range(40):
-        for slot in ("_count", "_shift", "_root", "_tail", "_tail_offset"):
-            assert getattr(made, slot) == getattr(given_, slot)
+        assert fields(made) == fields(given_)
         made, given_ = made.append(0), given_.append(0)
     assert vector() is vector([])
+
+
+@given(st.integers(0, 2200), st.integers(0, 70))
+def test_a_vector_grows_as_pyrsistent_extends_it(length: int, more: int) -> None:
+    kept: Any = vector(range(length))
+    new = [*range(more)]
+    made, given_ = grown(kept, new), kept.extend(new)
+    assert list(kept) == [*range(length)]
+    assert fields(made) == fields(given_)
+    assert list(made) == list(given_)
+    assert (made is kept) == (not new)
+    assert list(grown(made, [0])) == list(given_.append(0))
+
+
+def test_a_vector_that_grows_keeps_no_room() -> None:
+    kept: Any = vector(range(8))
+    made: Any = grown(kept, [8])
+    assert sys.getsizeof(made._tail) == sys.getsizeof([0]) + 8 * 8
+    assert sys.getsizeof(kept.append(8)._tail) > sys.getsizeof([0]) + 8 * 8
 
 
 # ---------------------------------------------------------------- what follows

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from immutabledict import immutabledict
 from pyrsistent._pvector import PythonPVector
 
+from agentcore import wire
 from agentcore.errors import WireError
 from agentcore.messages import (
     AssistantMessage,
@@ -29,7 +30,7 @@ from agentcore.messages import (
     UserMessage,
 )
 from agentcore.values import dump_json, parse_json, thaw, vector
-from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire
+from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire, messages_to_json
 from strategies import messages
 
 TEXT = {"type": "text", "text": "x"}
@@ -55,6 +56,22 @@ def test_a_list_of_messages_is_read_into_a_vector(given_messages: list[Message])
     assert type(found) is PythonPVector
     assert found == vector(given_messages)
     assert messages_from_wire(vector(map(message_to_wire, given_messages))) == found
+
+
+@given(st.lists(messages, max_size=4))
+def test_the_json_of_messages_is_that_of_their_wire_forms(given_messages: list[Message]) -> None:
+    text = dump_json([message_to_wire(message) for message in given_messages])
+    for _ in range(2):
+        assert messages_to_json(vector(given_messages)) == text.encode()
+    assert messages_to_json(iter(given_messages)) == text.encode()
+    assert messages_from_wire(parse_json(text)) == vector(given_messages)
+
+
+def test_the_bytes_of_a_message_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = UserMessage([TextPart("x")])
+    first = messages_to_json([message, message])
+    monkeypatch.setattr(wire, "message_to_wire", None)
+    assert messages_to_json([message, message]) == first
 
 
 def test_the_wire_form_is_made_once_per_message() -> None:

@@ -6,10 +6,10 @@ field is undefined, a field of null throws, a method that a value does not have 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from json.encoder import encode_basestring as _quote
 from typing import Any, Final
 
 from agentcore.compat.heap import (
@@ -254,9 +254,10 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 def quoted(value: str) -> str:
     """A string as JSON.stringify writes it: beyond the control characters, only lone surrogates escaped."""
+    if value.isascii():
+        return _quote(value)
     paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-    written = json.dumps(paired, ensure_ascii=False)
-    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", _quote(paired))
 
 
 def error_text(store: Store, error: Value) -> Value:

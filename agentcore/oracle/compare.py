@@ -72,7 +72,7 @@ def differences(
     for permit in comparison.permitted.values():
         if permit not in off:
             expected, actual = permit(expected), permit(actual)
-    if _text(expected) == _text(actual):
+    if alike(expected, actual):
         return None
     for path, mine, theirs in _fields("$", expected, actual, comparison.order):
         found = _first(path, mine, theirs)
@@ -97,12 +97,12 @@ def places(expected: Trace, actual: Trace, comparison: Comparison) -> tuple[str,
     """
     for permit in comparison.permitted.values():
         expected, actual = permit(expected), permit(actual)
-    if _text(expected) == _text(actual):
+    if alike(expected, actual):
         return ()
     found = (
         where
         for path, mine, theirs in _fields("$", expected, actual, comparison.order)
-        if _text(mine) != _text(theirs)
+        if not alike(mine, theirs)
         for where in _fields_that_differ(path, mine, theirs)
     )
     return tuple(dict.fromkeys(_INDEX.sub("[]", where) for where in found))
@@ -119,9 +119,30 @@ def _fields_that_differ(path: str, mine: Any, theirs: Any) -> Iterator[str]:
             yield where
 
 
-def _text(trace: Any) -> str:
-    # A shortcut only: equal texts are equal values, but 1.0 and 1 are too.
-    return json.dumps(trace, sort_keys=True, default=repr)
+def alike(mine: Any, theirs: Any) -> bool:
+    """Whether the two are the same JSON, to all appearances: if not, they may be, as 1 and 1.0 are.
+
+    A shortcut: Python compares whole traces in a tenth of the time that a walk takes, but for it True is 1.
+    """
+    try:
+        return bool(mine == theirs) and _of_the_same_types([mine], [theirs])
+    except RecursionError:
+        return False
+
+
+def _of_the_same_types(mine: Any, theirs: Any) -> bool:
+    """Whether two equal containers have, at each place, booleans where the other has them."""
+    for key, value in mine.items() if type(mine) is dict else enumerate(mine):
+        kind = type(value)
+        # Nothing else is equal to a text or to null.
+        if kind is str or value is None:
+            continue
+        other = theirs[key]
+        if kind is not type(other):
+            return False
+        if (kind is dict or kind is list) and value and not _of_the_same_types(value, other):
+            return False
+    return True
 
 
 _Pair: TypeAlias = tuple[str, Any, Any]

@@ -8,7 +8,7 @@ import pytest
 
 from agentcore.oracle.families import family_of
 from benchmarks.asking import Asking, NoValueError
-from benchmarks.bodies import Bodies, whole
+from benchmarks.bodies import body, whole
 from benchmarks.cells import CASES, FULL, QUICK, Cell, Json, Sizes, cells, expected, request
 from benchmarks.loops import LOOPS, OURS
 from benchmarks.oracle import programs_of_four_steps
@@ -196,8 +196,7 @@ def test_programs_of_four_steps_are_always_the_same() -> None:
 
 
 def test_bodies_of_kept_bytes_are_those_of_nothing_kept() -> None:
-    prompt, bodies = last_prompt(4, 3), Bodies()
+    prompt = last_prompt(4, 3)
     longer = [*prompt, prompt[0]]
     for messages in (prompt, longer, prompt):
-        assert bodies.body(messages) == whole(messages)
-    assert bodies.pieces(prompt)[0] is bodies.pieces(longer)[-1]
+        assert body(messages) == whole(messages)
