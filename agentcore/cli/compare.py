@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agentcore.cli.terminal import console, say
 from agentcore.oracle.changes import Change, Changes
 from agentcore.oracle.changes import compare as run_compare
-from agentcore.oracle.guide import Advice, GuideError, advice_of, guide, telling
+from agentcore.oracle.guide import Advice, GuideError, advice_of, guide, telling, where
 from agentcore.oracle.sides import SideError, side
 from agentcore.oracle.targets import TargetError
 from agentcore.oracle.vectors import pretty
@@ -119,16 +119,15 @@ def _tell(changes: Changes, *, as_json: bool) -> None:
     for change in changes.classes:
         say(target, f"\n{_named(change)}: {change.count} programs", "bold")
         for witness in change.witnesses:
-            _tell_witness(target, changes, witness)
+            _tell_witness(target, changes, change, witness)
 
 
 def _named(change: Change) -> str:
     return change.field or f"not explained by one field, at {change.place}"
 
 
-def _tell_witness(target: Console, changes: Changes, witness: Witness) -> None:
-    with_ = ", ".join(witness.fields[1:])
-    say(target, f"  at {witness.place}" + (f", together with {with_}" if with_ else ""))
+def _tell_witness(target: Console, changes: Changes, change: Change, witness: Witness) -> None:
+    say(target, f"  {where(change, witness)}")
     shown = {key: value for key, value in witness.program.items() if key != "id"}
     say(target, _indented(pretty(shown), "    "))
     shown_by = telling(witness, changes.before.family.comparison)

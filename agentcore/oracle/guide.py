@@ -23,7 +23,7 @@ from agentcore.oracle.vectors import pretty
 from agentcore.oracle.witnesses import Witness
 from agentcore.values import canonical_json
 
-__all__ = ["Advice", "GuideError", "advice_of", "guide", "telling"]
+__all__ = ["Advice", "GuideError", "advice_of", "guide", "telling", "where"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -143,9 +143,6 @@ class _Page:
         return "".join(lines) + "\n"
 
     def _example(self, change: Change, witness: Witness) -> str:
-        alone = "alone" if len(witness.fields) == 1 else ""
-        with_ = ", ".join(f"`{field}`" for field in witness.fields[1:])
-        how = alone or (f"together with {with_}" if with_ else "")
         cites = self._cited(change)
         sides = zip((self.changes.before, self.changes.after), (witness.before, witness.after), strict=True)
         shown = telling(witness, self.changes.before.family.comparison)
@@ -154,7 +151,7 @@ class _Page:
             for (one, _), values in zip(sides, shown, strict=True)
             if values
         )
-        title = f"**Example** ({cites}): at `{witness.place}`{f', {how}' if how else ''}."
+        title = f"**Example** ({cites}): {where(change, witness, mark='`')}."
         return f"{title}\n\n```json program\n{_program(witness.program)}\n```\n\n{blocks}"
 
     def _cited(self, change: Change) -> str:
@@ -194,6 +191,16 @@ class _Page:
             return {where: value_at(trace, where) for where in advice.paths}
         except (BadProgram, ExampleError) as error:
             raise GuideError(f"the advice on {field} cannot be run: {error}") from None
+
+
+def where(change: Change, witness: Witness, *, mark: str = "") -> str:
+    """Where a witness differs, and what has to be given to the first side for that to go away."""
+    place = f"at {mark}{witness.place}{mark}"
+    others = witness.fields if change.field is None else witness.fields[1:]
+    named = ", ".join(f"{mark}{field}{mark}" for field in others)
+    if change.field is None:
+        return f"{place}, which goes away with {named}" if others else place
+    return f"{place}, together with {named}" if others else f"{place}, alone"
 
 
 def _title(change: Change) -> str:

@@ -34,6 +34,8 @@ def test_the_classes_are_told_with_their_witnesses_and_the_exit_code_is_1() -> N
         '    sum@1: sums[0] = {"read": 7, "sum": 7}',
         '    sum@2: sums[0] = {"read": 7, "sum": 14, "mark": "!"}',
     ]
+    assert "  at $.sums[].sum, alone" in lines
+    assert "  at $.sums[].sum, which goes away with skips" in lines
     assert result.stderr == ""
 
 

@@ -9,7 +9,7 @@ from agentcore.compat.depth import CopyDepth
 from agentcore.compat.documented import fields_of, told
 from agentcore.oracle import sides
 from agentcore.oracle.causes import Pair
-from agentcore.oracle.changes import Change, Changes, compare
+from agentcore.oracle.changes import Change, Changes, _fewest, _telling, compare
 from agentcore.oracle.sides import Runner, Side, SideError, side
 from agentcore.oracle.targets import TARGETS, Target
 from agentcore.oracle.witnesses import Both, Witness, marked, says_all, witness_of
@@ -198,6 +198,42 @@ def test_a_witness_says_all_that_one_with_more_features_fields_or_another_of_its
     assert not says_all(one, witness(place="$.sums[].read"))
 
 
+def test_the_place_of_a_class_is_the_first_but_not_what_ops_met_with() -> None:
+    assert _telling(("$.opErrors", "$.final.steps", "$.caller")) == "$.final.steps"
+    assert _telling(("$.opErrors",)) == "$.opErrors"
+
+
+def test_of_the_witnesses_those_are_kept_that_show_something_of_their_own_with_the_fewest_causes() -> None:
+    seven, other = witness(), witness(place="$.x", places=("$.x",), program=numbers(1))
+    larger = witness(program=numbers(7, 7), features=frozenset({"a", "b"}))
+    mixed = witness(fields=("doubles", "forgets"), features=frozenset())
+    pair_only = witness(fields=("doubles", "forgets"), place="$.y", places=("$.y",), program=numbers())
+    kept = [*_fewest(FAMILY, [larger, pair_only, mixed, other, seven])]
+    assert kept == [other, seven, pair_only]
+
+
+def test_a_cause_is_held_to_the_fields_that_are_needed() -> None:
+    assert pair().caused_by(numbers(0, 3), ["forgets"], "$.end")
+    assert not pair().caused_by(numbers(7, 3), ["forgets"], "$.end")
+    assert pair().caused_by(numbers(7, 3), ["forgets", "doubles"], "$.end")
+    assert not pair().caused_by(numbers(3), ["forgets"], "$.end")
+
+
+def test_a_smaller_program_is_made_smaller_again_under_the_fewer_fields_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rounds: list[tuple[str, ...]] = []
+
+    def to_three(_: Json, shows: Any, *__: object, **___: object) -> Json:
+        rounds.append(shows.keywords["fields"])
+        return numbers(0, 3)
+
+    monkeypatch.setattr("agentcore.oracle.witnesses.shrink", to_three)
+    with Runner(side("sum@1")) as one, Runner(side("sum@2")) as other:
+        assert witness_of(Both(one, other, FAMILY), numbers(7, 3), "forgets", "$.end") is not None
+    assert rounds == [("forgets", "doubles"), ("forgets",)]
+
+
 def test_no_other_cause_comes_in_while_a_program_is_made_smaller() -> None:
     with Runner(side("sum@1")) as one, Runner(side("sum@2")) as other:
         both = Both(one, other, FAMILY)
@@ -229,6 +265,11 @@ def test_a_package_that_does_otherwise_is_told_by_the_place(monkeypatch: pytest.
     assert (change.field, change.place) == (None, "$.end")
     assert [one.program["numbers"] for one in change.witnesses] == [[]]
     assert change.witnesses[0].fields == ()
+
+
+def test_a_profile_that_its_package_belies_explains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = compare(side("sum@1"), live(monkeypatch, "late"), range(10))
+    assert {change.field for change in changes.classes} == {None}
 
 
 def test_a_difference_that_a_live_side_does_not_show_is_no_witness(monkeypatch: pytest.MonkeyPatch) -> None:

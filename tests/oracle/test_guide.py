@@ -94,6 +94,9 @@ def test_what_no_field_explains_is_a_section_and_unsupported_programs_are_told()
     page = guide(changes(odd, unsupported=3), "", {})
     assert "[Unexplained, at `$.steps[].prompt`](#unexplained-at-stepsprompt)" in page
     assert "**Example** (`oracle.class-by-cause`): at `$.steps[].prompt`.\n" in page
+    (shown,) = odd.witnesses
+    given = attrs.evolve(odd, witnesses=(attrs.evolve(shown, fields=("base",)),))
+    assert "at `$.steps[].prompt`, which goes away with `base`.\n" in guide(changes(given), "", {})
     assert "8 differ, and 3 did not run on both." in page
 
 
