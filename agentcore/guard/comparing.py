@@ -45,7 +45,7 @@ class _Differing:
         self._after = Shower(reader)
 
     def change(self, number: int, found: _Found) -> Change:
-        paths, every = self._snapshot.paths(number, found.step)
+        paths, every = self._snapshot.paths(number, found.step)  # guard.every-path
         held = id(found.before) in self._snapshot.records or id(found.before) in self._snapshot.opaque
         return Change(
             path=paths[0],
@@ -53,7 +53,7 @@ class _Differing:
             kind=found.kind,
             before=self._before(found.before),
             after=self._after(found.after),
-            in_place=found.kind != "replaced" or not held,
+            in_place=found.kind != "replaced" or not held,  # guard.in-place
             all_aliases=every,
         )
 

@@ -94,7 +94,8 @@ _PLAIN: Final = frozenset({str, bytes, int, bool})
 def token(value: Any) -> object:
     """What tells values apart: equal for the same object, and for atoms of one class and value.
 
-    NaN is NaN, and 0.0 is not -0.0. Two tokens can be compared as long as both values are held.
+    NaN is NaN, and 0.0 is not -0.0 (rule guard.by-value). Two tokens can be compared as long as both values
+    are held.
     """
     cls = type(value)
     if cls in _PLAIN:
@@ -258,7 +259,7 @@ def _hides(cls: type) -> bool:
 
 
 class Reader:
-    """Reads objects; those of the classes given are taken as opaque."""
+    """Reads objects, and runs no code of theirs (rule guard.only-read); those of some classes are opaque."""
 
     def __init__(self, opaque: tuple[type, ...] = ()) -> None:
         self._opaque = opaque
@@ -272,7 +273,7 @@ class Reader:
         if plan.constant:
             return Unread.ATOM
         if plan.opaque or (self._opaque and issubclass(cls, self._opaque)):
-            return Unread.OPAQUE
+            return Unread.OPAQUE  # guard.opaque-told
         fields = plan.fields(value)
         if plan.atom is not None and not fields:
             return Unread.ATOM

@@ -75,7 +75,7 @@ def guard(*values: object, raises: bool = False, opaque: tuple[type, ...] = ()) 
     before and after, so what is changed and changed back is none. The values are held during the block, and
     by nothing afterwards.
 
-    An exception of the block goes on, and the report is there all the same.
+    An exception of the block goes on, and the report is there all the same (rule guard.report-stands).
 
     Args:
         values: anything: containers, dataclasses, attrs and pydantic models, objects of any class.

@@ -42,6 +42,8 @@ class ExplanationError(AgentCoreError):
 class Boundary:
     """Something that was handed out: to whom, what it was at that moment, and what of it others hold.
 
+    Rule oracle.handed-out.
+
     `name` is the hook, handler, tool or `model`; `value` is plain JSON. `aliases` are the objects in it that
     have other names, too: of what outlives a step, and of what this step had handed out before.
     """
@@ -54,7 +56,7 @@ class Boundary:
 
 @attrs.frozen(kw_only=True)
 class Writing:
-    """One in-place write, and how far it went.
+    """One in-place write, and how far it went (rule oracle.write-followed).
 
     `finding` says who wrote what through which handle, what was there before and after, how long it lasts and
     where it is at the end. `objects` are the names that the written object had then; `shown` are the
@@ -100,8 +102,8 @@ class Step:
 class Explanation:
     """A program's run under a profile.
 
-    `refusals` are ops that an object refused. `error` is what the run failed with, as the trace has it.
-    `notes` say what this profile's runs do not record.
+    `refusals` are ops that an object refused (rule oracle.refusal-told). `error` is what the run failed with,
+    as the trace has it. `notes` say what this profile's runs do not record.
     """
 
     program: Mapping[str, Any] = attrs.field(repr=False)

@@ -52,8 +52,8 @@ def check_hook(  # noqa: PLR0913 - what is asked of a hook, by name
 
     - writes in place to what it is given;
     - makes something else when it is applied to what it made (unless `idempotent` is false);
-    - has another effect under a profile than if it were given values: another prompt at some step, or other
-      messages left for the caller or in the result;
+    - has another effect under a profile than if it were given values (rule testing.as-values): another prompt
+      at some step, or other messages left for the caller or in the result;
     - raises, or returns what is no result.
 
     Args:
@@ -80,7 +80,7 @@ def check_hook(  # noqa: PLR0913 - what is asked of a hook, by name
     fault = _smallest(check, texts, examples)
     if fault is not None:
         raise HookFaultError(_name(hook), fault) from check.cause
-    if expected_pollution is not None and not check.polluted:
+    if expected_pollution is not None and not check.polluted:  # testing.strict
         raise NothingPollutedError(_name(hook), examples, tuple(expected_pollution))
 
 
@@ -103,7 +103,7 @@ def _smallest(check: _Check, texts: Sequence[str], examples: int) -> HookFault |
         max_examples=examples,
         deadline=None,
         database=None,
-        # The oracle's own shrinking knows what is simpler to read.
+        # The oracle's own shrinking knows what is simpler to read (rule testing.smallest).
         phases=[hypothesis.Phase.generate],
         suppress_health_check=[*hypothesis.HealthCheck],
     )

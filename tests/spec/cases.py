@@ -108,7 +108,7 @@ class Case:
 
 
 def guards(example: Example) -> bool:
-    """Whether an example is of code in a guard: it shows nothing that the specification requires."""
+    """Whether an example is of code in a guard."""
     return any("from agentcore.guard import" in script.source for script in scripts(example, ("python",)))
 
 
