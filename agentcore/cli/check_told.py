@@ -52,10 +52,14 @@ class Teller:
     def _saved(self, program: Json, file: Path) -> None:
         line = family_of(self.plan.profile).to_line(program)
         file.write_text(line + "\n", encoding="utf-8")
-        expected = ("agentcore", "trace", "--profile", profile_for(program, self.plan.profile))
-        self._say(f"The program is in {file}. What each side makes of it:")
-        for argv in (expected, self.plan.command()):
-            self._say(f"  {shlex.join(argv)} < {shlex.quote(str(file))}")
+        profile = profile_for(program, self.plan.profile)
+        self._say(f"The program is in {file}. What each side makes of it, and why:")
+        for argv in (
+            ("agentcore", "trace", "--profile", profile, str(file)),
+            ("agentcore", "ask", str(file), "--", *self.plan.command()),
+            ("agentcore", "explain", str(file), "--profile", profile),
+        ):
+            self._say(f"  {shlex.join(argv)}")
 
     def _told(self, finding: Finding) -> str:
         program = pretty(finding.program)

@@ -17,6 +17,7 @@ from agentcore.oracle.explain import Boundary, Explanation, ExplanationError, St
 from agentcore.oracle.explain import explain as run_explain
 from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
 from agentcore.oracle.program import BadProgram
+from agentcore.oracle.visible import cut, one_line
 
 _FAILURE: Final = 2
 _WIDTH: Final = 100
@@ -125,13 +126,9 @@ def _bounded(target: Console, lines: Iterable[str]) -> None:
 
 
 def _json(value: Any) -> str:
-    return _cut(json.dumps(value))
+    return cut(json.dumps(value), _WIDTH)
 
 
 def _line(text: str) -> str:
     """A text of the program's on one line: what would steer a terminal is escaped."""
-    return _cut("".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}... ({len(text)} characters)"
+    return one_line(text, _WIDTH)

@@ -6,9 +6,10 @@ from typing import Final
 
 from rich.console import Console
 
-from agentcore.oracle.visible import visible
+from agentcore.oracle.visible import one_line, visible
 
 _PIPED_WIDTH: Final = 120
+_PRINTED: Final = 2000
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -24,10 +25,6 @@ def say(target: Console, text: str, style: str | None = None) -> None:
     target.print(visible(text), style=style, markup=False, soft_wrap=True)
 
 
-_PRINTED: Final = 2000
-
-
 def printable(text: str) -> str:
     """What a program or a driver said, as one line that a terminal shows and does not obey; cut if long."""
-    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-    return shown if len(shown) <= _PRINTED else f"{shown[:_PRINTED]}..."
+    return one_line(text, _PRINTED)

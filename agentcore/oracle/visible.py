@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-__all__ = ["bounded", "cut", "visible"]
+__all__ = ["bounded", "cut", "one_line", "visible"]
 
 # What a terminal obeys, what turns the direction of a line round, and what XML 1.0 cannot hold.
 _UNSEEN: Final = re.compile(
@@ -19,6 +19,11 @@ _UNSEEN: Final = re.compile(
 def visible(text: str) -> str:
     """The text with each character that would not be seen, tabs and line ends apart, as its escape."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def one_line(text: str, length: int) -> str:
+    """The text on one line, its tabs and line ends escaped as well, and cut if it is longer."""
+    return cut(visible(text).replace("\n", "\\n").replace("\t", "\\t"), length)
 
 
 def cut(text: str, length: int) -> str:

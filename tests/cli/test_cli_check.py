@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -66,7 +67,9 @@ def test_a_disagreement_is_printed_and_saved_and_the_exit_code_is_1(saved: Path)
     assert '"hooks": {"prepareStep":' in result.stdout
     assert "first difference: $.caller" in result.stdout
     assert "--- expected\n+++ actual\n" in result.stdout
-    assert f"agentcore trace --profile ai-sdk-6/stream < {saved}" in result.stdout
+    assert f"agentcore trace --profile ai-sdk-6/stream {saved}\n" in result.stdout
+    assert f"agentcore ask {saved} -- {shlex.join(FAULTY)}\n" in result.stdout
+    assert f"agentcore explain {saved} --profile ai-sdk-6/stream\n" in result.stdout
 
 
 def test_a_seed_that_was_drawn_is_printed_and_repeats_the_run(saved: Path) -> None:
@@ -206,6 +209,6 @@ def test_a_terminal_shows_progress_beside_the_result(saved: Path) -> None:
 def test_long_lines_are_not_broken_when_piped(saved: Path) -> None:
     result = check(saved, "--seed", "1", "--shrink-seconds", "0", "--", *FAULTY, env={"COLUMNS": "20"})
     again = next(line for line in result.stdout.splitlines() if "faults.profile_driver" in line)
-    assert again.endswith(f"< {saved}")
+    assert again.endswith(shlex.join(FAULTY))
     assert "\x1b" not in result.stdout
     assert json.loads(saved.read_text("utf-8"))["id"] == "seed-1"
