@@ -288,6 +288,9 @@ def _any_text(session: Session) -> None:
             request = {"cmd": "run", "seq": text, "program": _saying(session, said)}
             session.say(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             _holds(_due(session, text), said)
+    # White space to JSON.
+    session.say(ran("return", _saying(session, "hi")).replace(b", ", b",\r"))
+    _due(session, "return")
 
 
 def _encodable(text: str) -> bool:

@@ -188,6 +188,12 @@ _TRACED: Final = "return {'trace': {'id': 'lint', 'n': program.get('n')}}"
         ),
         (
             "json.loads(line)",
+            "json.loads(line.split(b'\\r')[0])",
+            "driver.any-text",
+            'the answer has seq null where "return" is due',
+        ),
+        (
+            "json.loads(line)",
             "json.loads(line.decode().splitlines()[0])",
             "driver.any-text",
             'the answer has seq null where "\\u2028 and',
