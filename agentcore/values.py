@@ -36,6 +36,7 @@ __all__ = [
     "freeze",
     "frozen",
     "grown",
+    "is_value",
     "json_path",
     "parse_json",
     "sealed",
@@ -572,6 +573,11 @@ def sealed(cls: type[_T]) -> type[_T]:
     for name, method in methods.items():
         setattr(cls, name, method)
     return cls
+
+
+def is_value(cls: type) -> bool:
+    """Whether the class was made a value by `sealed`."""
+    return cls.__setattr__ is _no_write
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(attrs.field,))

@@ -19,7 +19,7 @@ class Cell:
     """A case on a loop, after `history` messages, with runs of `steps` steps, of which `forks` are made.
 
     The cases of the oracle have no sizes; their loop is the profile that is traced or checked. A body is
-    that of the request for the last of `steps`.
+    that of the request for the last of `steps`, whose messages are those that are guarded.
     """
 
     case: str
@@ -38,7 +38,7 @@ class Cell:
     def shape(self) -> tuple[object, ...]:
         """What its run is like: cells of one shape read different figures of the same runs."""
         case = CASES[self.case]
-        measure = self.case if case.measure == "body" else case.measure
+        measure = self.case if case.measure in HERE else case.measure
         return measure, self.loop, self.history, self.steps, self.forks, case.override, case.keep
 
     @property
@@ -67,7 +67,7 @@ class Case:
     """
 
     says: str
-    measure: Literal["time", "memory", "forks", "fork memory", "body", "oracle"]
+    measure: Literal["time", "memory", "forks", "fork memory", "body", "guard", "oracle"]
     unit: Literal["second", "byte"] = "second"
     override: bool = False
     keep: bool = False
@@ -129,12 +129,16 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
         "body, whole": Case(
             says="the same body, of nothing kept but the wire forms", measure="body", parts=_one
         ),
+        "guard": Case(says="a guarded block in which nothing happens", measure="guard", parts=_one),
+        "guard, deepcopy": Case(says="a deep copy of the same messages", measure="guard", parts=_one),
         "trace": Case(says="a program of four steps through `agentcore trace`", measure="oracle"),
         "check": Case(says="a random program checked against the real package", measure="oracle"),
         "check, ours": Case(says="the part of that spent in our process", measure="oracle"),
     }
 )
 """Every case by its name."""
+HERE: Final = ("body", "guard")
+"""What is measured without a peer."""
 
 
 def request(cell: Cell, runs: int) -> Json:
@@ -233,7 +237,7 @@ def _forking(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
 def _bodies(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
     mine = [loop for loop in loops if loop.name == OURS]
     for history in sizes.histories:
-        for case in ("body", "body, joined", "body, whole"):
+        for case in ("body", "body, joined", "body, whole", "guard", "guard, deepcopy"):
             yield from _each(case, mine, history, sizes.run_steps)
 
 

@@ -14,7 +14,8 @@ import attrs
 from agentcore.oracle import targets
 from benchmarks.asking import Asking, NoValueError, OverLimitError
 from benchmarks.bodies import BodyClock
-from benchmarks.cells import CASES, ORACLE, Cell
+from benchmarks.cells import CASES, HERE, ORACLE, Cell
+from benchmarks.guards import GuardClock
 from benchmarks.install import ROOT, InstallError
 from benchmarks.results import Results
 
@@ -132,10 +133,13 @@ def contains(cell: Cell, smaller: Cell) -> bool:
 
 def _plan(asking: Asking, cell: Cell, effort: Effort) -> Plan:
     measure = CASES[cell.case].measure
-    if measure not in ("time", "body"):
+    if measure not in ("time", *HERE):
         # A process of its own is asked for each: nothing is tried in this one.
         return Plan(loops=1, warmups=0)
-    taken = BodyClock(cell)(1) if measure == "body" else sum(asking.answer(cell)["seconds"])
+    if measure in HERE:
+        taken = (BodyClock if measure == "body" else GuardClock)(cell)(1)
+    else:
+        taken = sum(asking.answer(cell)["seconds"])
     return Plan(loops=max(1, round(effort.value / taken)), warmups=int(taken < effort.long))
 
 

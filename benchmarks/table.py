@@ -36,6 +36,7 @@ def page(found: Found) -> str:
         _states(found),
         *(_sizes(found, case) for case in ("fork", "fork memory")),
         _bodies(found),
+        _guards(found),
         _oracle(found),
         _without(found),
     )
@@ -191,6 +192,20 @@ def _bodies(found: Found) -> str:
             rows.append((f"{cell.history:,}", *shown, *ratios))
     header = ("H", "joining bytes", "of bytes kept", "whole", "kept over joining", "whole over joining")
     return f"## The body of a request by what it is made of\n\n{markdown(header, rows)}" if rows else ""
+
+
+def _guards(found: Found) -> str:
+    cells = sorted((value.cell for value in found.of("guard")), key=lambda cell: cell.history)
+    rows = []
+    for cell in cells:
+        ours, copied = (
+            found.values.get(attrs.evolve(cell, case=f"guard{end}")) for end in ("", ", deepcopy")
+        )
+        if ours is not None and copied is not None:
+            shown = (_shown(each, "second") for each in (ours, copied))
+            rows.append((f"{cell.history:,}", *shown, f"{ours.median / copied.median:.3g}"))
+    header = ("H", "guarded block", "deepcopy", "block over copy")
+    return f"## A guarded block beside a deep copy\n\n{markdown(header, rows)}" if rows else ""
 
 
 # ---------------------------------------------------------------- the oracle, and what has no value

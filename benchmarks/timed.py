@@ -19,6 +19,7 @@ import pyperf
 from benchmarks.asking import Asking, NoValueError, OverLimitError
 from benchmarks.bodies import BodyClock
 from benchmarks.cells import CASES, Cell, Json
+from benchmarks.guards import GuardClock
 from benchmarks.oracle import CheckClock, TraceClock
 from benchmarks.results import Results
 from benchmarks.rounds import Plan, contains
@@ -171,7 +172,11 @@ class Round:
         oracles = Oracles()
         with ExitStack() as stack:
             peers = Peers(self._job, stack)
-            clocks: dict[str, Callable[[Cell], Clock]] = {"oracle": oracles.clock, "body": BodyClock}
+            clocks: dict[str, Callable[[Cell], Clock]] = {
+                "oracle": oracles.clock,
+                "body": BodyClock,
+                "guard": GuardClock,
+            }
             for cell in self._job.cells(memory=False):
                 _say(self._job.number, cell)
                 self.take(cell, clocks.get(CASES[cell.case].measure, peers.clock))

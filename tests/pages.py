@@ -1,14 +1,13 @@
 """What the specification has from code; `python tests/pages.py` writes it, a test holds it.
 
-The index of requirements and the pages of profiles are made whole. In the chapters, an item that begins with
-the name of a requirement is given the requirement's statement.
+The index of requirements, the pages of profiles and the index of cases are made whole. In the chapters, an
+item that begins with the name of a requirement is given the requirement's statement.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,7 +16,9 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.compat.documented import told
 from agentcore.rules import Requirement
+from spec import cases
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.tables import Table
 
@@ -134,29 +135,12 @@ def _rows(family: ProfileFamily, field: Field) -> str:
 
 
 def _row(first: str, values: list[Any]) -> str:
-    return f"| {first} | {' | '.join(map(_shown, values))} |\n"
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Enum):
-        return value.value if isinstance(value.value, str) else value.name.lower()
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_shown(item)}" for key, item in value.items())
-    if isinstance(value, tuple):
-        return ", ".join(map(_code, value))
-    return str(value)
-
-
-def _code(value: Any) -> str:
-    return f"`{value}`"
+    return f"| {first} | {' | '.join(map(told, values))} |\n"
 
 
 _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     Path("rules.md"): rules_page,
+    Path("cases/README.md"): cases.index,
     **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
 }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -173,3 +175,20 @@ def test_the_checks_above_let_pass_what_is_allowed() -> None:
         "import sys\nfrom agentcore.values import freeze\nfrom agentcore import values\nsys.float_info.max"
     )
     assert faults(source, ("values",)) == []
+
+
+def test_the_package_imports_nothing_of_its_own_before_a_name_is_asked_for() -> None:
+    source = (
+        "import sys, agentcore\n"
+        "assert {name for name in sys.modules if name.startswith('agentcore')} == {'agentcore'}\n"
+        "assert 'attrs' not in sys.modules\n"
+        "assert all(hasattr(agentcore, name) and name in dir(agentcore) for name in agentcore.__all__)\n"
+        "assert not hasattr(agentcore, 'nothing')\n"
+    )
+    subprocess.run([sys.executable, "-c", source], check=True)
+
+
+def test_a_name_that_the_package_does_not_have_is_refused_and_those_that_it_has_are_listed() -> None:
+    assert {*agentcore.__all__} <= {*dir(agentcore)}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        agentcore.nothing  # noqa: B018 - reading it is the test

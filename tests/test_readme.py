@@ -47,6 +47,7 @@ def test_the_disagreement_of_the_readme_is_the_one_that_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTCORE_DATABASE", str(tmp_path / "found"))
     _, found, _ = blocks("text")
     (command,) = (each for each in agentcore_commands() if "--seed" in each)
     split = command.index("--")

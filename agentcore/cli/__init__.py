@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import click
 
-from agentcore.cli import ask, check, demo, examples, lint_driver, notebooks, skeleton, trace, vectors
+from agentcore.cli import (
+    ask,
+    check,
+    compare,
+    demo,
+    examples,
+    explain,
+    lint_driver,
+    notebooks,
+    skeleton,
+    trace,
+    vectors,
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -15,7 +27,8 @@ def main() -> None:
 
 _COMMANDS = (
     *(demo.demo, trace.trace, check.check, vectors.vectors, examples.examples_command),
-    *(notebooks.notebooks, lint_driver.lint_driver, skeleton.skeleton, ask.ask),
+    *(compare.compare, explain.explain, lint_driver.lint_driver, skeleton.skeleton, ask.ask),
+    notebooks.notebooks,
 )
 for _command in _COMMANDS:
     main.add_command(_command)

@@ -3,41 +3,63 @@
 from __future__ import annotations
 
 import random
-import shlex
-from collections.abc import Callable
-from functools import partial
+from concurrent.futures import BrokenExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import attrs
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from agentcore.cli.check_told import Teller
 from agentcore.cli.terminal import console, say
-from agentcore.oracle import targets
-from agentcore.oracle.check import (
-    Agreement,
-    CheckResult,
-    Disagreement,
-    DriverFailure,
-    ReferenceFailure,
-    Report,
-)
-from agentcore.oracle.check import check as run_check
-from agentcore.oracle.compare import render
-from agentcore.oracle.driver import Driver, Failure, Hung, Malformed
-from agentcore.oracle.families import PROFILE_NAMES, Family, family_of
-from agentcore.oracle.vectors import pretty
+from agentcore.oracle import crews, reports, targets
+from agentcore.oracle.check import Limits, Plan, campaign
+from agentcore.oracle.chunks import OtherFormatError
+from agentcore.oracle.crews import Crew
+from agentcore.oracle.database import Database, default_folder
+from agentcore.oracle.families import PROFILE_NAMES, family_of
+from agentcore.oracle.reports.document import document
+from agentcore.oracle.selection import UnknownFeatureError
 
-Json: TypeAlias = dict[str, Any]
-_DISAGREEMENT: Final = 1
-_FAILURE: Final = 2
+_NO_VERDICT: Final = 2
+_PROGRAMS: Final = 1000
+_PROFILES: Final = (
+    *dict.fromkeys(name.partition("/")[0] for name in PROFILE_NAMES if "/" in name),
+    *PROFILE_NAMES,
+)
+_POSITIVE: Final = click.FloatRange(min=0, min_open=True)
+_COUNT: Final = click.IntRange(min=1)
+
+
+def _reports(_: click.Context, __: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+    for file in files:
+        if file.suffix not in reports.SUFFIXES:
+            raise click.BadParameter(f"{file} ends in none of {', '.join(reports.SUFFIXES)}")
+        _in_a_folder(file)
+    return files
+
+
+def _save(_: click.Context, __: click.Parameter, file: Path) -> Path:
+    return _in_a_folder(file)
+
+
+def _in_a_folder(file: Path) -> Path:
+    if not file.absolute().parent.is_dir():
+        raise click.BadParameter(f"the folder of {file} does not exist")
+    return file
+
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 
 
 @click.command()
 @click.option(
-    "--profile", type=click.Choice(PROFILE_NAMES), required=True, help="Whose behaviour is expected."
+    "--profile",
+    type=click.Choice(_PROFILES),
+    help="Whose behaviour is expected; `ai-sdk-6` is that of both paths. A target has one of its own.",
 )
 @click.option(
     "--target",
@@ -45,28 +67,56 @@ _FAILURE: Final = 2
     help="A package that agentcore installs and drives.",
 )
 @click.option(
-    "-n",
-    "--programs",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    help="How many programs.",
+    "-n", "--programs", type=_COUNT, help="How many programs: 1000, unless --seconds says how long."
 )
+@click.option("--seconds", type=_POSITIVE, help="How long to run programs; the first of the two ends it.")
 @click.option(
     "--seed",
     type=int,
     help="The first program's seed; the others follow. Without it, one is drawn and printed.",
 )
+@click.option("--jobs", type=_COUNT, default=1, show_default=True, help="Processes, each with a driver.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler whose workers do it instead.")
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="FEATURE",
+    help="Run only programs that have it; a pattern such as `op *`: one of those. Repeatable: all of them.",
+)
+@click.option("--exclude", multiple=True, metavar="FEATURE", help="Run no programs that have it. Repeatable.")
+@click.option("--list-features", is_flag=True, help="Print the names of features, and do nothing else.")
+@click.option("--max-findings", type=_COUNT, default=1, show_default=True, help="End at so many kinds.")
+@click.option(
+    "--max-failures", type=_COUNT, default=3, show_default=True, help="End when the driver failed so often."
+)
+@click.option(
+    "--database",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="AGENTCORE_DATABASE",
+    show_envvar=True,
+    help="A folder for programs that were found, which are run first; by default in your cache.",
+)
+@click.option("--no-database", is_flag=True, help="Neither run nor keep programs that were found.")
+@click.option(
+    "--report",
+    "report_files",
+    type=_FILE,
+    multiple=True,
+    callback=_reports,
+    metavar="FILE",
+    help="Write a report: .html, .json, or .xml for JUnit's format. Repeatable.",
+)
 @click.option(
     "--save",
-    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    type=_FILE,
     default=Path("disagreement.json"),
     show_default=True,
-    help="Where the smallest program that shows a disagreement is written.",
+    callback=_save,
+    help="Where the smallest program of the first finding is written, and the others beside it.",
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_POSITIVE,
     default=20.0,
     show_default=True,
     help="Seconds a driver has for one program.",
@@ -76,131 +126,139 @@ _FAILURE: Final = 2
     type=click.FloatRange(min=0),
     default=60.0,
     show_default=True,
-    help="Seconds to spend on shrinking.",
+    help="Seconds to spend on making a program smaller.",
 )
 @click.argument("driver", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def check(  # noqa: PLR0913 - one parameter per option
-    context: click.Context,
-    *,
-    profile: str,
-    target: str | None,
-    programs: int,
-    seed: int | None,
-    save: Path,
-    time_limit: float,
-    shrink_seconds: float,
-    driver: tuple[str, ...],
-) -> None:
+def check(context: click.Context, /, **given: Any) -> None:
     """Run random programs on DRIVER (`-- node driver.mjs`) or a --target, and on the reference.
 
-    The first disagreement ends it: that is shrunk to a small program, which is printed with its first
-    difference and saved.
+    The first disagreement ends it, or that of the last kind of --max-findings. Each is made smaller, printed
+    with its first difference, saved, and kept in the database for the next time.
 
-    Exits with 0 on agreement, 1 on a disagreement, 2 when the driver failed or could not be started.
+    A driver that crashes, hangs or answers nonsense is started again, until --max-failures.
+
+    Exits with 0 if some programs were compared and all agreed; 1 on a disagreement; 2 without a verdict: the
+    driver failed, nothing could be compared, or the command cannot be understood.
     """
-    if bool(target) == bool(driver):
+    options = _Options(**given)
+    profile = _profile(options)
+    if options.list_features:
+        for name in family_of(profile).feature_names:
+            click.echo(name)
+        return
+    if bool(options.target) == bool(options.driver):
         raise click.UsageError("name a driver after `--`, or a --target, and not both")
-    if not save.absolute().parent.is_dir():
-        raise click.UsageError(f"the folder of --save {save} does not exist")
+    plan = _plan(profile, options)
     try:
-        argv = targets.command(target) if target else driver
-    except targets.TargetError as error:
+        plan.command()
+        context.exit(_checked(plan, options))
+    except (targets.TargetError, OtherFormatError, BrokenExecutor, OSError) as error:
         say(console(stderr=True), str(error), "red")
-        context.exit(_FAILURE)
-    first = random.SystemRandom().randrange(2**32) if seed is None else seed
-    family = family_of(profile)
-    result = _run(
-        family,
-        profile,
-        partial(Driver, argv, time_limit=time_limit, trace_fields=family.trace_fields),
-        range(first, first + programs),
-        shrink_seconds,
+    except KeyboardInterrupt:
+        say(console(stderr=True), "Interrupted: there is no verdict.", "red")
+    context.exit(_NO_VERDICT)
+
+
+@attrs.frozen(kw_only=True)
+class _Options:
+    profile: str | None
+    target: str | None
+    programs: int | None
+    seconds: float | None
+    seed: int | None
+    jobs: int
+    scheduler: str | None
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    list_features: bool
+    max_findings: int
+    max_failures: int
+    database: Path | None
+    no_database: bool
+    report_files: tuple[Path, ...]
+    save: Path
+    time_limit: float
+    shrink_seconds: float
+    driver: tuple[str, ...]
+
+
+def _profile(options: _Options) -> str:
+    if options.profile:
+        return options.profile
+    if not options.target:
+        raise click.UsageError(f"say whose behaviour is expected: --profile, one of {', '.join(_PROFILES)}")
+    return targets.TARGETS[options.target].profile
+
+
+def _plan(profile: str, options: _Options) -> Plan:
+    programs = options.programs
+    if programs is None and options.seconds is None:
+        programs = _PROGRAMS
+    plan = Plan(
+        profile=profile,
+        target=options.target,
+        argv=options.driver,
+        include=options.include,
+        exclude=options.exclude,
+        limits=Limits(programs=programs, findings=options.max_findings, failures=options.max_failures),
+        time_limit=options.time_limit,
+        shrink_seconds=options.shrink_seconds,
     )
-    context.exit(_Teller(console(), family, profile, argv, first, save).tell(result))
+    try:
+        plan.selection()
+    except UnknownFeatureError as error:
+        raise click.UsageError(f"{error}; --list-features prints all") from None
+    return plan
 
 
-def _run(
-    family: Family, profile: str, make_driver: Callable[[], Driver], seeds: range, shrink_seconds: float
-) -> CheckResult:
-    with _progress(console(stderr=True)) as bar:
-        task = bar.add_task("programs", total=len(seeds))
-        return run_check(
-            lambda program: family.trace(program, profile),
-            make_driver,
-            family.programs(seeds, profile),
-            family=family,
-            shrink_seconds=shrink_seconds,
-            progress=lambda done: bar.update(task, completed=done),
+def _checked(plan: Plan, options: _Options) -> int:
+    """Runs the campaign, tells of it and keeps what is to be kept; the exit code."""
+    seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
+    database = None if options.no_database else Database(options.database or default_folder())
+    known = _known(plan, database)
+    with _crew(options) as crew, _progress(console(stderr=True)) as bar:
+        task = bar.add_task("programs", total=plan.limits.programs)
+        done = campaign(
+            plan,
+            first=seed,
+            seconds=options.seconds,
+            replayed=known,
+            crew=crew,
+            progress=lambda count: bar.update(task, completed=count),
         )
+    if database is not None:
+        for finding in done.findings:
+            database.add(plan.profile, finding)
+    written = document(plan, done, seed=seed, jobs=crew.size)
+    for file in options.report_files:
+        reports.write(written, file)
+    return Teller(console=console(), plan=plan, seed=seed, save=options.save).tell(done, jobs=crew.size)
+
+
+def _known(plan: Plan, database: Database | None) -> list[dict[str, Any]]:
+    if database is None:
+        return []
+    known, problems = database.programs(plan.profile)
+    for problem in problems:
+        say(console(stderr=True), problem, "red")
+    return known
+
+
+def _crew(options: _Options) -> AbstractContextManager[Crew]:
+    if options.scheduler:
+        return _cluster(options.scheduler)
+    return crews.processes(options.jobs) if options.jobs > 1 else crews.alone()
+
+
+def _cluster(address: str) -> AbstractContextManager[Crew]:
+    try:
+        from agentcore.oracle import distributed  # noqa: PLC0415 - an extra, and not a small one
+    except ImportError:
+        raise click.UsageError("--scheduler needs the extra `dask` of agentcore-reference") from None
+    return distributed.cluster(address)
 
 
 def _progress(target: Console) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=target, transient=True, disable=not target.is_terminal)
-
-
-@attrs.frozen
-class _Teller:
-    """Prints a result for the one who asked for it."""
-
-    console: Console
-    family: Family
-    profile: str
-    argv: tuple[str, ...]
-    seed: int
-    save: Path
-
-    def tell(self, result: CheckResult) -> int:
-        """Prints the result and saves its program; the exit code."""
-        self._say(_summary(result.report, self.seed))
-        if isinstance(result, Agreement):
-            self._say("No disagreement.")
-            return 0
-        if isinstance(result, Disagreement):
-            self._disagreement(result)
-            return _DISAGREEMENT
-        self._say(_failure(result))
-        self._saved(result.program)
-        return _FAILURE
-
-    def _say(self, text: str) -> None:
-        say(self.console, text)
-
-    def _disagreement(self, found: Disagreement) -> None:
-        self._say(f"Disagreement, found in {found.original['id']} and made smaller:\n")
-        self._say(pretty(found.program))
-        self._say(f"\n{render(found.difference)}\n")
-        self._saved(found.program)
-
-    def _saved(self, program: Json) -> None:
-        self.save.write_text(self.family.to_line(program) + "\n", encoding="utf-8")
-        mine = ("agentcore", "trace", "--profile", self.profile)
-        file = shlex.quote(str(self.save))
-        self._say(f"The program is in {self.save}. What each side makes of it:")
-        for argv in (mine, self.argv):
-            self._say(f"  {shlex.join(argv)} < {file}")
-
-
-def _failure(result: DriverFailure | ReferenceFailure) -> str:
-    if isinstance(result, ReferenceFailure):
-        return f"The reference failed:\n{result.traceback}"
-    said = result.outcome.stderr.strip()
-    wrote = f"\nIt wrote to standard error:\n{said}" if said else ""
-    return f"The driver failed: {_what_it_did(result.outcome)}{wrote}"
-
-
-def _what_it_did(outcome: Failure) -> str:
-    if isinstance(outcome, Hung):
-        return f"no answer within {outcome.seconds:g} seconds"
-    if isinstance(outcome, Malformed) and outcome.output:
-        return f"{outcome.reason}: {outcome.output}"
-    return outcome.reason
-
-
-def _summary(report: Report, seed: int) -> str:
-    unsupported = f", {report.unsupported} of them unsupported" if report.unsupported else ""
-    return (
-        f"{report.programs} programs{unsupported} from seed {seed} in {report.seconds:.1f} s: "
-        f"{report.per_second:.0f} a second, {report.own_share:.0%} of the time in this process."
-    )

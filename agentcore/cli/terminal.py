@@ -6,6 +6,8 @@ from typing import Final
 
 from rich.console import Console
 
+from agentcore.oracle.visible import visible
+
 _PIPED_WIDTH: Final = 120
 
 
@@ -18,8 +20,8 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(target: Console, text: str, style: str | None = None) -> None:
-    """Writes a text as it is: no markup, and lines end where the text says."""
-    target.print(text, style=style, markup=False, soft_wrap=True)
+    """Writes a text as it is: no markup, no control characters, and lines end where the text says."""
+    target.print(visible(text), style=style, markup=False, soft_wrap=True)
 
 
 _PRINTED: Final = 2000

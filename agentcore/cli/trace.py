@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import traceback
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, Final, TypeAlias
 import attrs
 import click
 
+from agentcore.oracle.collecting import collect_seldom
 from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.oracle.program import BadProgram
 from agentcore.oracle.protocol import Implementation
@@ -89,16 +89,6 @@ def _error(name: str, message: str) -> Json:
 
 # ---------------------------------------------------------------- both
 
-# More containers than a program's run makes.
-_SELDOM: Final = 200_000
-
-
-def _collect_seldom() -> None:
-    """Runs leave nearly no cycles behind: searching for some within each would take a fifth of the time."""
-    gc.freeze()
-    gc.set_threshold(_SELDOM)
-
-
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 
@@ -135,5 +125,5 @@ def trace(profile: str | None, *, protocol: bool, file: BinaryIO) -> None:
 
     A line that is no program gives a trace with the error BadProgram, and the next line is read.
     """
-    _collect_seldom()
+    collect_seldom()
     (answer_lines if protocol else filter_lines)(file, sys.stdout.buffer, profile)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -19,7 +20,7 @@ from agentcore.compat import Snapshot
 from agentcore.compat.heap import Heap, Ref, Value
 from agentcore.values import sealed
 
-__all__ = ["Picture", "alias_graph", "curves", "timeline"]
+__all__ = ["Picture", "alias_graph", "alias_graphs", "curves", "timeline"]
 
 _SHARED: Final = "#f4b183"
 _OWN: Final = "#dddddd"
@@ -29,7 +30,12 @@ _NEW: Final = "#c6e0b4"
 _WIDTH: Final = 22
 _COLUMN: Final = 38
 # The same picture gives the same file.
-_STYLE: Final[Any] = {"svg.hashsalt": "agentcore", "svg.fonttype": "none", "font.size": 8}
+_STYLE: Final[Any] = {
+    "svg.hashsalt": "agentcore",
+    "svg.fonttype": "none",
+    "font.size": 8,
+    "text.parse_math": False,
+}
 
 
 @sealed
@@ -74,28 +80,105 @@ def alias_graph(
     Raises:
         KeyError: for a holder or a field that the snapshot has not.
     """
+    return _graphs([_graph(snapshot, holders, set(written), deepest)])
+
+
+def alias_graphs(
+    moments: Sequence[tuple[Snapshot, Iterable[int]]], *, deepest: int = 4, most: int = 60
+) -> Picture:
+    """Who shares what at some moments, one below the other; with each, the addresses that were written.
+
+    Of what the holders of a moment reach, only what is come to by several ways or was written is drawn, and
+    what leads there: at most so many boxes a moment, the others being counted in its title.
+
+    Raises:
+        ValueError: if there is no moment.
+    """
+    if not moments:
+        raise ValueError("there is no moment to draw")
+    found = [
+        _graph(snapshot, tuple(snapshot.holders), set(written), deepest) for snapshot, written in moments
+    ]
+    return _graphs([_telling(graph, most) for graph in found])
+
+
+@attrs.frozen(kw_only=True)
+class _Graph:
+    title: str
+    holders: tuple[str, ...]
+    nodes: Mapping[int, _Node]
+    edges: tuple[tuple[str, str], ...]
+    written: frozenset[int]
+
+    @property
+    def columns(self) -> dict[int, list[str]]:
+        # The layout puts what comes first at the bottom.
+        columns: dict[int, list[str]] = {0: [*reversed(self.holders)]}
+        for node in reversed([*self.nodes.values()]):
+            columns.setdefault(node.layer + 1, []).append(node.name)
+        return columns
+
+
+def _graph(snapshot: Snapshot, holders: Sequence[str], written: set[int], deepest: int) -> _Graph:
     nodes, edges = _reached(snapshot, holders, deepest)
-    rim = set(written)
-    graph: nx.DiGraph[str] = nx.DiGraph(edges)
-    graph.add_nodes_from(holders)
-    # The layout puts what comes first at the bottom.
-    columns: dict[int, list[str]] = {0: [*reversed(holders)]}
-    for node in reversed(nodes.values()):
-        columns.setdefault(node.layer + 1, []).append(node.name)
-    rows = max(map(len, columns.values()))
+    return _Graph(
+        title=f"{snapshot.moment}, step {snapshot.step}",
+        holders=tuple(holders),
+        nodes=nodes,
+        edges=tuple(edges),
+        written=frozenset(written & nodes.keys()),
+    )
+
+
+def _telling(graph: _Graph, most: int) -> _Graph:
+    """What is come to by several ways or was written, and what leads there; the rest follows from it."""
+    ways = Counter(target for _, target in graph.edges)
+    wanted = {
+        node.name for address, node in graph.nodes.items() if ways[node.name] > 1 or address in graph.written
+    }
+    for _ in range(len(graph.columns)):
+        wanted |= {source for source, target in graph.edges if target in wanted}
+    kept = {address: node for address, node in graph.nodes.items() if node.name in wanted}
+    left_out = max(0, len(kept) - most)
+    nodes = dict([*kept.items()][:most])
+    names = {node.name for node in nodes.values()}
+    edges = tuple(edge for edge in graph.edges if edge[1] in names and edge[0] in {*names, *graph.holders})
+    sources = {source for source, _ in edges}
+    return attrs.evolve(
+        graph,
+        title=graph.title + (f" ({left_out} more are not drawn)" if left_out else ""),
+        holders=tuple(holder for holder in graph.holders if holder in sources),
+        nodes=nodes,
+        edges=edges,
+    )
+
+
+def _graphs(graphs: Sequence[_Graph]) -> Picture:
+    """The graphs, one below the other."""
+    heights = [0.42 * max(map(len, graph.columns.values())) + 0.9 for graph in graphs]
+    width = 2.1 * max(len(graph.columns) for graph in graphs)
     with rc_context(_STYLE):
-        figure, axes = _canvas(2.1 * len(columns), 0.42 * rows + 0.9)
-        place = nx.multipartite_layout(graph, subset_key=columns)
-        nx.draw_networkx_edges(graph, place, ax=axes, edge_color="#888888", arrowsize=7, node_size=900)
-        for name in holders:
-            _box(axes, place[name], name, _HOLDER)
-        for address, node in nodes.items():
-            colour = _SHARED if node.shared else _OWN
-            _box(axes, place[node.name], node.label, colour, rim=address in rim)
-        kinds = {"holder": _HOLDER, "held by several": _SHARED, "held by one": _OWN}
-        _explain(axes, [Patch(color=colour, label=kind) for kind, colour in kinds.items()] + _rims(rim))
-        axes.set_title(f"{snapshot.moment}, step {snapshot.step}", loc="left")
+        figure = Figure(figsize=(width, sum(heights)), layout="tight")
+        every = figure.subplots(len(graphs), squeeze=False, height_ratios=heights)
+        for axes, graph in zip(every[:, 0], graphs, strict=True):
+            axes.set_axis_off()
+            _draw(axes, graph)
         return _drawn(figure)
+
+
+def _draw(axes: Axes, graph: _Graph) -> None:
+    drawn: nx.DiGraph[str] = nx.DiGraph(graph.edges)
+    drawn.add_nodes_from(graph.holders)
+    place = nx.multipartite_layout(drawn, subset_key=graph.columns)
+    nx.draw_networkx_edges(drawn, place, ax=axes, edge_color="#888888", arrowsize=7, node_size=900)
+    for name in graph.holders:
+        _box(axes, place[name], name, _HOLDER)
+    for address, node in graph.nodes.items():
+        colour = _SHARED if node.shared else _OWN
+        _box(axes, place[node.name], node.label, colour, rim=address in graph.written)
+    kinds = {"holder": _HOLDER, "held by several": _SHARED, "held by one": _OWN}
+    _explain(axes, [Patch(color=colour, label=kind) for kind, colour in kinds.items()] + _rims(graph.written))
+    axes.set_title(graph.title, loc="left")
 
 
 def _box(axes: Axes, place: Iterable[float], label: str, colour: str, *, rim: bool = False) -> None:
@@ -145,6 +228,8 @@ def _reached(
 
 def _held(snapshot: Snapshot, name: str) -> Value:
     """What the holder holds, or one of its fields: `prompt.messages`."""
+    if name in snapshot.holders:
+        return snapshot.holders[name]
     holder, *fields = name.split(".")
     value = snapshot.holders[holder]
     for field in fields:

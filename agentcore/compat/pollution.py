@@ -47,6 +47,9 @@ class Watched(Protocol):
     def holders(self) -> Mapping[str, str]:
         """What outlives a step."""
 
+    def held(self) -> Mapping[str, Value]:
+        """What each holder holds now."""
+
 
 class Verdict(Enum):
     """How long a write is seen."""
@@ -79,14 +82,26 @@ def findings(run: Watched) -> tuple[Finding, ...]:
     Raises:
         ValueError: if the run was not watched (`Store.watching`).
     """
+    carried = carriers(run)
+    looks = _Looks(run.snapshots, run.holders)
+    return tuple(
+        _finding(write, cells, looks) for write, cells in zip(run.desk.journal, carried, strict=True)
+    )
+
+
+def carriers(run: Watched) -> tuple[frozenset[int], ...]:
+    """For every write of a run, the addresses of the cells that carry it.
+
+    Raises:
+        ValueError: if the run was not watched (`Store.watching`).
+    """
     if not run.store.watching:
         raise ValueError("the run was not watched: set `store.watching` before it starts, or use compat.run")
     derived: dict[int, list[tuple[int, frozenset[str] | None]]] = defaultdict(list)
     for made, sources in run.store.origins.items():
         for source, fields in sources:
             derived[source].append((made, fields))
-    looks = _Looks(run.snapshots, run.holders)
-    return tuple(_finding(write, _carriers(write, derived), looks) for write in run.desk.journal)
+    return tuple(_carriers(write, derived) for write in run.desk.journal)
 
 
 def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str] | None]]]) -> frozenset[int]:

@@ -61,6 +61,7 @@ class Desk:
         self.hook = "caller"
         self.journal: list[Write] = []
         self.on_write: Callable[[Write], None] | None = None
+        self.on_hand: Callable[[tuple[Key, ...], Value], None] | None = None
 
     def view(self, slot: Value, handle: tuple[Key, ...] = ()) -> Any:
         """The slot as a hook sees it: a view of a cell, or the scalar itself."""
@@ -68,6 +69,12 @@ class Desk:
             return slot
         kind = ArrayView if type(self.store.cells[slot.address]) is tuple else ObjectView
         return kind(self, slot, handle)
+
+    def hand(self, slot: Value, handle: tuple[Key, ...]) -> Any:
+        """What passes a boundary, as a view for whoever is behind it; `handle` begins with the boundary."""
+        if self.on_hand is not None:
+            self.on_hand(handle, slot)
+        return self.view(slot, handle)
 
     def slot(self, value: Any) -> Slot:
         """The slot for a value of a hook's: the reference of a view, new cells for plain data (`Store.load`).

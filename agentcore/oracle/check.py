@@ -1,42 +1,70 @@
-"""Random programs on a reference and on another implementation, until the first disagreement."""
+"""Random programs on a reference and on another implementation: until the first disagreement, or many.
+
+`check` takes a reference, a driver and programs, and stops at the first thing to tell. `campaign` takes a
+plan made of data, shares the work out, and tells several kinds of things; what it finds depends on the seeds
+and on nothing else, as long as each answer of the driver depends on nothing but its program.
+"""
 
 from __future__ import annotations
 
 import time
-import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.oracle.compare import Difference, differences
-from agentcore.oracle.driver import Answer, Driver, Failure, Malformed, Outcome, Unsupported
+from agentcore.oracle import crews, work
+from agentcore.oracle.chunks import WINDOW, Chunk, Found, parsed, run_chunk
+from agentcore.oracle.crews import Crew, Promise
+from agentcore.oracle.driver import Driver, Implementation
 from agentcore.oracle.families import Family
-from agentcore.oracle.shrink import shrink
+from agentcore.oracle.findings import (
+    Disagreement,
+    DriverFailure,
+    Finding,
+    ReferenceFailure,
+    settled,
+    unsettled,
+)
+from agentcore.oracle.selection import Selection
+from agentcore.oracle.tally import Limits, Tally
+from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind, Reference, Sides
+from agentcore.oracle.work import Plan
 
 __all__ = [
     "Agreement",
+    "Campaign",
     "CheckResult",
     "Disagreement",
     "DriverFailure",
+    "Finding",
+    "Limits",
+    "Plan",
     "Reference",
     "ReferenceFailure",
     "Report",
+    "campaign",
     "check",
 ]
 
 Json: TypeAlias = dict[str, Any]
-Reference: TypeAlias = Callable[[Json], Json]
 
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """What was done before any shrinking; `waiting` is the part of `seconds` spent waiting for the driver."""
+    """What was done before any shrinking.
+
+    `programs` were run, `unsupported` of them not by the implementation, and `left_out` were not run because
+    of their features. It took `seconds`, in which `working` seconds were worked (by several jobs, in sum),
+    and of these `waiting` were spent waiting for drivers.
+    """
 
     programs: int
-    unsupported: int
+    unsupported: int = 0
+    left_out: int = 0
     seconds: float
+    working: float
     waiting: float
 
     @property
@@ -46,8 +74,11 @@ class Report:
 
     @property
     def own_share(self) -> float:
-        """The part of the time, from 0 to 1, that this process was at work and not waiting for the driver."""
-        return 1 - self.waiting / self.seconds if self.seconds else 0.0
+        """The part of the working time, from 0 to 1, that was not spent waiting for drivers."""
+        return 1 - self.waiting / self.working if self.working else 0.0
+
+
+# --- one disagreement ---------------------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -57,39 +88,8 @@ class Agreement:
     report: Report
 
 
-@attrs.frozen(kw_only=True)
-class Disagreement:
-    """A program with two traces, made as small as the time allowed; `original` is the one that was found."""
-
-    program: Json
-    expected: Json
-    actual: Json
-    difference: Difference
-    original: Json
-    report: Report
-
-
-@attrs.frozen(kw_only=True)
-class DriverFailure:
-    """The driver did not answer; says nothing about the implementation."""
-
-    program: Json
-    outcome: Failure
-    report: Report
-
-
-@attrs.frozen(kw_only=True)
-class ReferenceFailure:
-    """The reference raised, which it does for no program; made as small as the time allowed."""
-
-    program: Json
-    traceback: str
-    original: Json
-    report: Report
-
-
-CheckResult: TypeAlias = Agreement | Disagreement | DriverFailure | ReferenceFailure
-_WINDOW: Final = 16
+CheckResult: TypeAlias = Agreement | Finding
+_FIRST: Final = Limits(findings=1, failures=1)
 
 
 def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
@@ -98,7 +98,7 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
     programs: Iterable[Json],
     *,
     family: Family,
-    window: int = _WINDOW,
+    window: int = WINDOW,
     shrink_seconds: float = 60.0,
     progress: Callable[[int], None] = lambda _: None,
 ) -> CheckResult:
@@ -109,128 +109,197 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
     programs is none.
     """
     with make_driver() as driver:
-        run = _Run(reference, driver, family, _parsed(programs, family), window)
-        found = run.first(progress)
-        report = run.report()
-        if found is None:
-            return Agreement(report)
-        program, wrong = found
-        if isinstance(wrong, Difference):
+        sides = Sides(reference, driver, family)
+        chunk = run_chunk(
+            sides,
+            parsed(programs, family),
+            selection=Selection(family),
+            limits=_FIRST,
+            window=window,
+            progress=progress,
+        )
+        tally = Tally(_FIRST)
+        for kind in chunk.kinds:
+            tally.add(kind)
+        if not chunk.found:
+            return Agreement(_report(tally, [chunk], chunk.seconds))
+        [found] = chunk.found.values()
+        if _worth_shrinking(found, tally):
             driver.close()
-            return run.shrunk_disagreement(program, shrink_seconds, report)
-        if isinstance(wrong, str):
-            return run.shrunk_failure(program, shrink_seconds, report)
-        return DriverFailure(program=program, outcome=wrong, report=report)
+            return settled(sides, found, seconds=shrink_seconds, any_wrong=True)
+        return unsettled(found)
 
 
-def _parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
-    # Through the text, so that both sides run what the line says, whatever the program shares in memory.
-    return (family.parse(family.to_line(program)) for program in programs)
+def _worth_shrinking(found: Found, tally: Tally) -> bool:
+    """A driver that has answered nothing at all fails whatever the program is."""
+    return tally.answered or not found.fault.kind.of_driver
 
 
-_Found: TypeAlias = tuple[Json, Failure | Difference | str]
+def _report(tally: Tally, chunks: Sequence[Chunk], seconds: float) -> Report:
+    return Report(
+        programs=tally.run,
+        unsupported=tally.counts[UNSUPPORTED],
+        left_out=tally.counts[LEFT_OUT],
+        seconds=seconds,
+        working=sum(chunk.seconds for chunk in chunks),
+        waiting=sum(chunk.waiting for chunk in chunks),
+    )
 
 
-class _Run:
-    def __init__(
-        self, reference: Reference, driver: Driver, family: Family, programs: Iterator[Json], window: int
-    ) -> None:
-        self._reference = reference
-        self._driver = driver
-        self._family = family
-        self._programs = programs
-        self._window = window
-        self._started = time.monotonic()
-        self._waiting = 0.0
-        self._done = 0
-        self._unsupported = 0
+# --- a campaign ---------------------------------------------------------------------------------------------
 
-    def report(self) -> Report:
-        return Report(
-            programs=self._done,
-            unsupported=self._unsupported,
-            seconds=time.monotonic() - self._started,
-            waiting=self._waiting,
-        )
 
-    def first(self, progress: Callable[[int], None]) -> _Found | None:
-        """The first program not answered alike, with what was wrong (a text: the reference failed)."""
-        queue: deque[Json] = deque()
-        while True:
-            self._fill(queue)
-            if not queue:
-                return None
-            program = queue.popleft()
-            expected = _trace_or_text(self._reference, program)
-            wrong = expected if isinstance(expected, str) else self._compare(expected)
-            self._done += 1
-            progress(self._done)
-            if wrong is not None:
-                return program, wrong
+@attrs.frozen(kw_only=True)
+class Campaign:
+    """What came of a campaign.
 
-    def _fill(self, queue: deque[Json]) -> None:
-        while len(queue) < self._window and (program := next(self._programs, None)) is not None:
-            self._driver.submit(program)
-            queue.append(program)
+    `ended` says why it did: `programs`, `seconds`, `findings` or `failures` (the limits), or `nothing fits`
+    (too many programs in a row were left out). `counts` are programs by what became of them, and `replayed`
+    the same of those that were run first. `findings` are in the order in which they were found.
+    `implementation` is what the driver said that it is.
+    """
 
-    def _compare(self, expected: Json) -> Failure | Difference | None:
-        outcome = self._receive()
-        match outcome:
-            case Answer(trace):
-                return differences(expected, trace, self._family.comparison)
-            case Unsupported():
-                self._unsupported += 1
-                return None
-        return outcome
+    ended: str
+    counts: dict[Kind, int]
+    replayed: dict[Kind, int]
+    findings: tuple[Finding, ...]
+    report: Report
+    implementation: Implementation | None
 
-    def _receive(self) -> Outcome:
-        since = time.monotonic()
-        outcome = self._driver.receive()
-        self._waiting += time.monotonic() - since
-        return outcome
+    @property
+    def verdict(self) -> str:
+        """`disagreement` if a trace is wrong, `agreement` if some were compared and nothing failed.
 
-    def shrunk_disagreement(self, program: Json, seconds: float, report: Report) -> CheckResult:
-        """The smallest program found on which the traces differ."""
-        reference, driver, family = self._reference, self._driver, self._family
-        latest: dict[str, tuple[Json, Json, Difference]] = {}
+        Else it is `no verdict`.
+        """
+        kinds = {**self.counts, **self.replayed}
+        if any(isinstance(finding, Disagreement) for finding in self.findings):
+            return "disagreement"
+        failed = any(kind.is_fault for kind in kinds)
+        return "agreement" if AGREED in kinds and not failed else "no verdict"
 
-        def disagree(candidate: Json) -> bool:
-            expected, outcome = _trace_or_text(reference, candidate), driver.run(candidate)
-            if isinstance(expected, str) or not isinstance(outcome, Answer):
-                return False
-            difference = differences(expected, outcome.trace, family.comparison)
-            if difference is not None:
-                latest[family.to_line(candidate)] = expected, outcome.trace, difference
-            return difference is not None
 
-        if not disagree(program):
-            reason = "the answer changed when the program was run a second time"
-            return DriverFailure(program=program, outcome=Malformed(reason, "", ""), report=report)
-        smallest = shrink(program, disagree, family, seconds=seconds)
-        expected, actual, difference = latest[family.to_line(smallest)]
-        return Disagreement(
-            program=smallest,
-            expected=expected,
-            actual=actual,
-            difference=difference,
-            original=program,
+_SEEDS: Final = 50
+
+
+def campaign(  # noqa: PLR0913 - the last four have defaults that fit most uses
+    plan: Plan,
+    *,
+    first: int,
+    seconds: float | None = None,
+    replayed: Sequence[Json] = (),
+    crew: Crew | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Campaign:
+    """Runs the programs of the seeds from `first` on until a limit of the plan, and shrinks what was found.
+
+    It ends after so many `seconds`, too, shrinking apart. The programs `replayed` come first, and are not
+    counted as the others. The work is done by the crew, or else in this process. `progress` is called with
+    the number of programs done.
+
+    Raises:
+        ValueError: where neither programs nor seconds are limited.
+        BadProgram: for a replayed program that is none.
+        OtherFormatError: if the driver says that it runs programs of other formats only.
+        TargetError, UnknownFeatureError, UnknownProfileError: for a plan that cannot be followed.
+    """
+    if seconds is None and plan.limits.programs is None:
+        raise ValueError("a campaign without limits never ends; give `seconds`, or `programs` in the limits")
+    if crew is not None:
+        return _Campaign(plan, crew, seconds).result(first, replayed, progress)
+    with crews.alone() as one:
+        return _Campaign(plan, one, seconds).result(first, replayed, progress)
+
+
+class _Campaign:
+    def __init__(self, plan: Plan, crew: Crew, seconds: float | None) -> None:
+        self._plan = plan
+        self._crew = crew
+        self._begun = time.monotonic()
+        self._deadline = None if seconds is None else self._begun + seconds
+        self._tally = Tally(plan.limits)
+        self._chunks: list[Chunk] = []
+        self._found: dict[Kind, Found] = {}
+
+    def result(self, first: int, replayed: Sequence[Json], progress: Callable[[int], None]) -> Campaign:
+        if replayed:
+            again = self._crew.submit(work.run_programs, self._plan, replayed, self._left())
+            self._count(again.result(), replayed=True)
+        for chunk in self._chunks_from(first):
+            self._count(chunk)
+            progress(self._tally.run)
+        self._crew.dismiss()
+        # Before the rest, which is no part of what is measured.
+        report = _report(self._tally, self._chunks, time.monotonic() - self._begun)
+        return Campaign(
+            ended=self._tally.ended or "seconds",
+            counts=dict(self._tally.counts),
+            replayed=dict(self._tally.replayed),
+            findings=self._findings(),
             report=report,
+            implementation=next((c.implementation for c in self._chunks if c.implementation), None),
         )
 
-    def shrunk_failure(self, program: Json, seconds: float, report: Report) -> CheckResult:
-        """The smallest program found on which the reference fails."""
-        reference = self._reference
+    def _left(self) -> float | None:
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-        def fails(candidate: Json) -> bool:
-            return isinstance(_trace_or_text(reference, candidate), str)
+    def _count(self, chunk: Chunk, *, replayed: bool = False) -> None:
+        """Counts program by program, and none that comes after the end: it may have been run, or not."""
+        self._chunks.append(chunk)
+        for kind in chunk.kinds:
+            if self._tally.ended:
+                return
+            self._tally.add(kind, replayed=replayed)
+            if kind.is_fault and kind not in self._found:
+                self._found[kind] = chunk.found[kind]
 
-        smallest = shrink(program, fails, self._family, seconds=seconds)
-        text = _trace_or_text(reference, smallest)
-        return ReferenceFailure(program=smallest, traceback=str(text), original=program, report=report)
+    # ---------------------------------------------------------------- sharing the work out
 
+    def _chunks_from(self, first: int) -> Iterator[Chunk]:
+        """The seeds from the first on, in their order, until the end; some chunks are under way meanwhile."""
+        ahead = self._crew.size * 2 if self._crew.size > 1 else 1
+        under_way: deque[tuple[int, Promise[Chunk]]] = deque()
+        asked = 0
+        try:
+            while not self._tally.ended:
+                while len(under_way) < ahead and (size := self._next_size(asked)):
+                    seeds = range(first + asked, first + asked + size)
+                    promise = self._crew.submit(work.run_seeds, self._plan, seeds, self._left())
+                    under_way.append((size, promise))
+                    asked += size
+                if not under_way:
+                    return
+                size, promise = under_way.popleft()
+                chunk = promise.result()
+                yield chunk
+                if len(chunk.kinds) < size:
+                    # Its time was over, and with what comes after it there would be a gap.
+                    return
+        finally:
+            for _, promise in under_way:
+                promise.cancel()
 
-def _trace_or_text(reference: Reference, program: Json) -> Json | str:
-    try:
-        return reference(program)
-    except Exception:  # noqa: BLE001 - whatever it raises is reported with the program
-        return traceback.format_exc()
+    def _next_size(self, asked: int) -> int:
+        """How many seeds more to ask for. Where programs are left out, how many it takes is not known."""
+        if self._left() == 0:
+            return 0
+        limit = self._plan.limits.programs
+        if limit is None or self._tally.counts[LEFT_OUT]:
+            return _SEEDS
+        return min(_SEEDS, limit - asked)
+
+    # ---------------------------------------------------------------- what is told
+
+    def _findings(self) -> tuple[Finding, ...]:
+        smaller = {
+            kind: self._crew.submit(work.shrink_found, self._plan, found)
+            for kind, found in self._found.items()
+            if _worth_shrinking(found, self._tally)
+        }
+        return tuple(
+            attrs.evolve(
+                smaller[kind].result() if kind in smaller else unsettled(found),
+                programs=self._tally.of(kind),
+            )
+            for kind, found in self._found.items()
+        )

@@ -17,7 +17,7 @@ import attrs
 
 from agentcore.oracle.families import Comparison, Each, Trace
 
-__all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "render"]
+__all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "places", "render"]
 
 
 class Missing:
@@ -25,6 +25,9 @@ class Missing:
 
     def __repr__(self) -> str:
         return "nothing"
+
+    def __reduce__(self) -> str:
+        return "MISSING"  # there is one, in each process
 
 
 MISSING: Final = Missing()
@@ -115,6 +118,36 @@ def _of_the_same_types(mine: Any, theirs: Any) -> bool:
     return True
 
 
+def places(expected: Trace, actual: Trace, comparison: Comparison) -> tuple[str, ...]:
+    """All that differs, in the order of the run: observations and one level of fields in them.
+
+    Whatever the place in a list, such as `$.steps[].prompt`, `$.steps[].onStepFinish.messages` and
+    `$.final.steps`; nothing if the traces agree.
+    """
+    for permit in comparison.permitted.values():
+        expected, actual = permit(expected), permit(actual)
+    if alike(expected, actual):
+        return ()
+    found = (
+        where
+        for path, mine, theirs in _fields("$", expected, actual, comparison.order)
+        if not alike(mine, theirs)
+        for where in _fields_that_differ(path, mine, theirs)
+    )
+    return tuple(dict.fromkeys(_INDEX.sub("[]", where) for where in found))
+
+
+def _fields_that_differ(path: str, mine: Any, theirs: Any) -> Iterator[str]:
+    if not isinstance(mine, dict) or not isinstance(theirs, dict):
+        if _first(path, mine, theirs) is not None:
+            yield path
+        return
+    for key in {**mine, **theirs}:
+        where = f"{path}{_key(key)}"
+        if _first(where, mine.get(key, MISSING), theirs.get(key, MISSING)) is not None:
+            yield where
+
+
 _Pair: TypeAlias = tuple[str, Any, Any]
 
 
@@ -195,7 +228,7 @@ def render(difference: Difference, *, max_lines: int = 60) -> str:
     if len(diff) > max_lines:
         diff = [*diff[:max_lines], f"... {len(diff) - max_lines} more lines"]
     head = f"first difference: {difference.path}"
-    return "\n".join([head, *(_cut(line) for line in diff or _long_lines(difference))])
+    return "\n".join(_cut(line) for line in [head, *(diff or _long_lines(difference))])
 
 
 def _pretty(value: Any) -> list[str]:

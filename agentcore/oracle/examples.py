@@ -1,7 +1,7 @@
 """Examples of the specification: programs in its prose, with what is to be seen in their traces.
 
-An example begins with a line `**Example** (names of requirements): a sentence`, and has the fenced blocks
-that follow it:
+An example begins with a line `**Example** (names of requirements): a sentence`, without the names if it shows
+no requirement, and has the fenced blocks that follow it:
 
 - `json program`: a program without `id` and `path`, which the profile names;
 - `json trace` and one or more profiles: an object of paths into the trace, and what is there;
@@ -42,6 +42,7 @@ __all__ = [
     "mismatches",
     "reference",
     "scripts",
+    "value_at",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -263,7 +264,10 @@ def mismatches(example: Example, trace: Tracer = reference, *, profiles: str = "
         if profile not in traces:
             traces[profile] = trace(example.on(profile), profile)
         for path, value in expected.values.items():
-            found = _at(traces[profile], path, example)
+            try:
+                found = value_at(traces[profile], path)
+            except ExampleError as error:
+                raise ExampleError(f"{example.place}: {error}") from None
             if _same(found, value) is expected.claimed:
                 yield Mismatch(
                     example=example,
@@ -279,11 +283,16 @@ def _same(found: Any, expected: Any) -> bool:
     return found is not MISSING and canonical_json(found) == canonical_json(expected)
 
 
-def _at(value: Any, path: str, example: Example) -> Any:
+def value_at(trace: Any, path: str) -> Any:
+    """What is at a path of a trace; MISSING where there is nothing.
+
+    Raises:
+        ExampleError: if it is no path.
+    """
     keys = [*_KEY.finditer(path)]
     if "".join(key[0] for key in keys) != path:
-        raise ExampleError(f"{example.place}: {path} is no path")
-    return _below(value, [key[1] or key[2] for key in keys])
+        raise ExampleError(f"{path} is no path")
+    return _below(trace, [key[1] or key[2] for key in keys])
 
 
 def _below(value: Any, keys: Sequence[str]) -> Any:

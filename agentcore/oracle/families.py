@@ -6,10 +6,10 @@ for all. What they need to know of a format is a `Family`, one value, and `FAMIL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import attrs
 
@@ -17,13 +17,19 @@ from agentcore.errors import AgentCoreError
 from agentcore.oracle.choices import Choices, RandomChoices
 from agentcore.oracle.program import check_program, parse_program
 
+if TYPE_CHECKING:
+    from agentcore.compat.pollution import Watched
+
 __all__ = [
     "DEFAULT_PROFILE",
     "FAMILIES",
     "PROFILE_NAMES",
     "Comparison",
     "Each",
+    "Emulation",
     "Family",
+    "Recorded",
+    "Refusal",
     "Shrinking",
     "UnknownProfileError",
     "family_of",
@@ -90,6 +96,42 @@ class Shrinking:
     within: Callable[[Json], bool] = _any_program
 
 
+@attrs.frozen(kw_only=True)
+class Refusal:
+    """An op that an object refused: where (`step 0, prepareStep`), which of the hook's ops, and why."""
+
+    where: str
+    op: int
+    path: tuple[str | int, ...]
+    reason: str
+
+
+class Recorded(Protocol):
+    """A program about to run under a profile."""
+
+    @property
+    def loop(self) -> Watched | None:
+        """The loop that runs it on the heap, to be watched; None where there is no heap."""
+
+    @property
+    def refusals(self) -> Sequence[Refusal]:
+        """The ops that were refused, once it has run."""
+
+    def trace(self) -> Trace:
+        """Runs the program and writes its trace."""
+
+
+@attrs.frozen(kw_only=True)
+class Emulation:
+    """What of a family runs on the heap: `profiles` as data, by name (others are made with `attrs.evolve`).
+
+    `trace(profile, program)` is the trace under one of them.
+    """
+
+    profiles: Mapping[str, Any]
+    trace: Callable[[Any, Json], Trace]
+
+
 def _error(program_id: Any, name: str, message: str) -> Json:
     return {"id": program_id, "error": {"name": name, "message": message}}
 
@@ -104,6 +146,8 @@ class Family:
     `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
     `features(program)` says what the program has of `feature_names`, which name what programs may contain.
+    `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
+    before it begins, where runs cannot be looked into.
     """
 
     name: str
@@ -116,6 +160,8 @@ class Family:
     shrinking: Shrinking
     feature_names: tuple[str, ...]
     features: Callable[[Json], Collection[str]]
+    emulation: Emulation | None = None
+    recording: Callable[[Json, str], Recorded] | None = None
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
 

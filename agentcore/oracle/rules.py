@@ -67,9 +67,75 @@ class OracleRule(Requirement):
         "oracle.shrunk",
         "What is reported is the smallest program found that still disagrees, the same for the same start.",
     )
+    CLASS_BY_CAUSE = (
+        "oracle.class-by-cause",
+        (
+            "A difference is put down to every profile field that, undone alone, changes the trace where the "
+            "two sides differ."
+        ),
+    )
+    CLASS_WITNESS = (
+        "oracle.class-witness",
+        "A class is shown by smallest programs, none of which shows what another does with less.",
+    )
+    CLASS_ADVICE = (
+        "oracle.class-advice",
+        "What is said to be the same on both sides is run on both.",
+    )
+    HANDED_OUT = (
+        "oracle.handed-out",
+        (
+            "An explanation tells what passed each boundary as it was then, and which other names its "
+            "objects had."
+        ),
+    )
+    WRITE_FOLLOWED = (
+        "oracle.write-followed",
+        (
+            "An explanation tells of each write who made it, which names the object had, and which "
+            "boundaries showed it afterwards."
+        ),
+    )
+    REFUSAL_TOLD = (
+        "oracle.refusal-told",
+        "An explanation tells of each op that an object refused where it stands, and why.",
+    )
     SEEDED = (
         "oracle.seeded",
         "A seed and a path name a program.",
+    )
+    ORDER_OF_SEEDS = (
+        "oracle.order-of-seeds",
+        (
+            "What a check finds, and where it ends, is decided in the order of the seeds, however many "
+            "processes or machines share the work."
+        ),
+    )
+    GROUPED = (
+        "oracle.grouped",
+        (
+            "Wrong traces are counted by the first observation that differs, whatever its place in a list, "
+            "and of several such kinds each has a smallest program of its own."
+        ),
+    )
+    STARTED_AGAIN = (
+        "oracle.started-again",
+        "A driver that fails is started again, and the check goes on until it has failed too often.",
+    )
+    LEFT_OUT = (
+        "oracle.left-out",
+        "A program with a feature that is left out, or that the driver says it does not support, is not run.",
+    )
+    FOUND_BEFORE = (
+        "oracle.found-before",
+        "The smallest programs are kept, run first the next time, and kept on when they show nothing.",
+    )
+    SAID_IS_DATA = (
+        "oracle.said-is-data",
+        (
+            "Whatever a program or a driver says is data for those who show it: bounded, escaped, and never "
+            "evaluated."
+        ),
     )
 
 

@@ -97,7 +97,7 @@ class ProgramAgent:
 
     def __init__(self, program: Mapping[str, Any]) -> None:
         self.program = program
-        self.recording = immutable._Recording(program)
+        self.recording = immutable.Recording(program)
 
     def agent(self) -> Agent:
         """The agent. Raises as the reference does for settings that are none."""

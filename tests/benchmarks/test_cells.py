@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from agentcore.guard import Report
 from agentcore.oracle.families import family_of
 from benchmarks.asking import Asking, NoValueError
 from benchmarks.bodies import body, whole
-from benchmarks.cells import CASES, FULL, QUICK, Cell, Json, Sizes, cells, expected, request
+from benchmarks.cells import CASES, FULL, HERE, QUICK, Cell, Json, Sizes, cells, expected, request
+from benchmarks.guards import GuardClock
 from benchmarks.loops import LOOPS, OURS
 from benchmarks.oracle import programs_of_four_steps
 from benchmarks.peers.own import Own, last_prompt
@@ -72,7 +75,7 @@ def test_a_run_is_expected_to_do_all_of_it() -> None:
 
 def test_values_are_per_step_fork_or_run() -> None:
     figures: Json = {"seconds": [0.5, 0.7], "between": [0.2, 0.4], "bytes": 900}
-    cases = {name: case for name, case in CASES.items() if case.measure not in ("oracle", "body")}
+    cases = {name: case for name, case in CASES.items() if case.measure not in ("oracle", *HERE)}
     totals = {name: case.total(figures) for name, case in cases.items()}
     parts = {name: case.parts(of(name, steps=100, forks=20)) for name, case in cases.items()}
     assert totals["step"] == totals["override"] == totals["states"] == pytest.approx(0.6)
@@ -200,3 +203,16 @@ def test_bodies_of_kept_bytes_are_those_of_nothing_kept() -> None:
     longer = [*prompt, prompt[0]]
     for messages in (prompt, longer, prompt):
         assert body(messages) == whole(messages)
+
+
+@pytest.mark.parametrize("case", ["guard", "guard, deepcopy"])
+def test_a_guard_is_timed_on_messages_that_it_leaves_as_they_are(case: str) -> None:
+    clock = GuardClock(of(case, history=4))
+    assert clock(2) > 0
+    assert clock._messages[-1]["content"] != "x"
+
+
+def test_a_guard_that_reports_nothing_has_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.guards.guard", lambda _: nullcontext(Report(())))
+    with pytest.raises(NoValueError, match="reports nothing"):
+        GuardClock(of("guard"))

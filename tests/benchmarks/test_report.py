@@ -172,6 +172,14 @@ def test_the_page_shows_bodies_beside_joining_alone() -> None:
     assert "| a request's body over joining its bytes, 10,000 messages | at most 2 | 1.5 | met |" in shown
 
 
+def test_the_page_shows_guarded_blocks_beside_deep_copies() -> None:
+    costs = {"guard": 3e-3, "guard, deepcopy": 2e-3}
+    cells = {Cell(case=case, loop=OURS, history=100, steps=100): cost for case, cost in costs.items()}
+    assert "| 100 | 3 ms (5%) | 2 ms (5%) | 1.5 |" in page(found(cells))
+    del cells[Cell(case="guard, deepcopy", loop=OURS, history=100, steps=100)]
+    assert "1.5" not in page(found(cells))
+
+
 def test_the_page_says_of_which_versions_the_figures_are() -> None:
     results = attrs.evolve(found({step(OURS, 0, 10): 1e-4}), versions={PEER: "6.0.0", OURS: "0.1.0"})
     assert "Of agentcore-reference 0.1.0, ai 6.0.0." in page(results)

@@ -11,7 +11,7 @@ import pytest
 
 from agentcore import compat
 from agentcore.compat.heap import Store
-from agentcore.compat.pictures import Picture, alias_graph, curves, timeline
+from agentcore.compat.pictures import Picture, alias_graph, alias_graphs, curves, timeline
 
 SHARED = "#f4b183"
 NEW = "#c6e0b4"
@@ -182,3 +182,14 @@ def test_a_run_keeps_what_each_holder_held_at_each_moment() -> None:
 def test_curves_name_what_was_measured() -> None:
     svg = curves({"copies": {1: 2, 10: 20}, "shares": {1: 2, 10: 2}}, x="messages", y="us", title="cost").svg
     assert all(f">{text}</text>" in svg for text in ("copies", "shares", "messages", "us", "cost"))
+
+
+def test_pictures_of_several_moments_need_one_and_count_what_they_leave_out() -> None:
+    with pytest.raises(ValueError, match="no moment"):
+        alias_graphs([])
+    run = played()
+    moments = [(at(run, "prompt", step), [one.write.address for one in run.pollution]) for step in (0, 1)]
+    whole, small = alias_graphs(moments).svg, alias_graphs(moments, most=2).svg
+    assert whole.count("prompt, step") == 2
+    assert "are not drawn" not in whole
+    assert "more are not drawn" in small

@@ -21,9 +21,19 @@ class FaultyDriver(Driver):
         self.profile = IN_PROFILE[fault].profile()
         self.lines: deque[str] = deque()
 
+    @property
+    def pending(self) -> int:
+        return len(self.lines)
+
+    def start(self) -> None:
+        return None
+
     def submit(self, program: Mapping[str, Any]) -> None:
         self.lines.append(FAMILY.to_line(dict(program)))
 
     def receive(self) -> Outcome:
         program = FAMILY.parse(self.lines.popleft())
         return Answer(json.loads(json.dumps(trace_under(self.profile, program))))
+
+    def close(self) -> None:
+        self.lines.clear()

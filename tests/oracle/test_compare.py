@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.compare import MISSING, Difference, differences, ids_may_differ, render
+from agentcore.oracle.compare import MISSING, Difference, differences, ids_may_differ, places, render
 from agentcore.oracle.families import Comparison, Each
 
 
@@ -146,3 +146,23 @@ def test_fields_are_told_in_the_order_that_is_given_and_others_after_them() -> N
             field = later.rpartition(".")[2]
             (actual["steps"][0] if later in steps else actual)[field] = "other"
         assert found(TRACE, actual).observation == place
+
+
+def test_all_places_that_differ_are_told_in_order_whatever_their_place_in_a_list() -> None:
+    other = copy.deepcopy(TRACE)
+    other["final"]["text"] = "y"
+    other["final"]["more"] = 1
+    other["steps"][0]["prompt"] = []
+    other["steps"].append({"step": 1})
+    assert places(TRACE, other, COMPARISON) == (
+        "$.steps[].prompt",
+        "$.steps[]",
+        "$.final.text",
+        "$.final.more",
+    )
+
+
+def test_no_place_differs_where_only_what_may_differ_does_or_numbers_are_written_otherwise() -> None:
+    assert places(TRACE, TRACE | {"id": "b", "text": "two"}, COMPARISON) == ()
+    one, other = ({"steps": [{"step": 0, "prompt": {"n": number}}]} for number in (1, 1.0))
+    assert places(TRACE | one, TRACE | other, COMPARISON) == ()

@@ -160,10 +160,8 @@ def test_a_fault_is_told_in_the_order_of_the_family_and_shrunk_as_it_says() -> N
 
 
 def test_an_object_without_the_fields_of_a_trace_is_none() -> None:
-    code = (
-        "import json, sys\n"
-        "for line in sys.stdin: print(json.dumps({'id': json.loads(line).get('id'), 'sums': []}))"
-    )
+    answer = "{'id': json.loads(line).get('id'), 'sums': []}"
+    code = f"import json, sys\nfor line in sys.stdin: print(json.dumps({answer}))"
     result = check(
         partial(toy_family.trace, profile="toy-1"),
         lambda: Driver((sys.executable, "-uc", code), trace_fields=FAMILY.trace_fields),
@@ -257,7 +255,9 @@ def test_check_picks_the_family_by_the_profile(
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     saved = tmp_path / "found.json"
     adds = toy_family.driver("toy-1")
-    result = run("check", "--profile", profile, "-n", "40", "--save", str(saved), "--", *adds)
+    result = run(
+        "check", "--no-database", "--profile", profile, "-n", "40", "--save", str(saved), "--", *adds
+    )
     assert result.exit_code == code
     assert saved.exists() is bool(code)
     if code:

@@ -10,11 +10,9 @@ Rules are members of the `Requirement` enums in modules named `rules`. A profile
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import pkgutil
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -24,10 +22,10 @@ import attrs
 
 import agentcore
 from agentcore import compat
+from agentcore.compat.documented import fields_of
 from agentcore.requirement import Requirement, SourcedRequirement
 
 SPEC: Final = Path(__file__).parent.parent.parent / "spec"
-_IDENTITY: Final = ("name", "package")
 
 
 @attrs.frozen(kw_only=True)
@@ -60,8 +58,13 @@ def _modules(package: Any, last: str) -> Iterator[Any]:
 def rules() -> Mapping[str, Requirement]:
     """Every member of every enum of requirements."""
     assert [*_modules(agentcore, "rules")]
-    kinds = (*Requirement.__subclasses__(), *SourcedRequirement.__subclasses__())
+    kinds = sorted((*Requirement.__subclasses__(), *SourcedRequirement.__subclasses__()), key=_place)
     return {rule.value: rule for kind in kinds for rule in kind}
+
+
+def _place(kind: type[Requirement]) -> tuple[bool, str, str]:
+    # The core first; whatever was imported first.
+    return kind.__module__ != "agentcore.rules", kind.__module__, kind.__qualname__
 
 
 @cache
@@ -86,28 +89,9 @@ def _family(module: Any) -> ProfileFamily:
 
 
 def _fields(kind: type, family: str) -> Iterator[Field]:
-    source = inspect.getsource(kind)
-    lines = source.splitlines()
-    (definition,) = ast.parse(source).body
-    assert isinstance(definition, ast.ClassDef)
-    for node, follows in zip(definition.body, [*definition.body[1:], None], strict=True):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-            continue
-        field = node.target.id
-        if field not in _IDENTITY:
-            statement = _text(follows)
-            group = next((m[1] for line in lines[node.lineno - 1 :: -1] if (m := _HEADING.match(line))), "")
-            requirement = f"{family}.{field.replace('_', '-')}"
-            yield Field(requirement=requirement, name=field, statement=statement, group=group)
-
-
-_HEADING: Final = re.compile(r"    # (.+)\.$")
-
-
-def _text(node: ast.stmt | None) -> str:
-    """The text under a field, on one line."""
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return " ".join(str(node.value.value).split()) if is_text else ""  # type: ignore[union-attr]
+    for field in fields_of(kind):
+        requirement = f"{family}.{field.name.replace('_', '-')}"
+        yield Field(requirement=requirement, name=field.name, statement=field.statement, group=field.group)
 
 
 def statements() -> Mapping[str, str]:

@@ -29,7 +29,8 @@ def test_each_vector_and_each_example_cites_a_requirement_and_none_twice() -> No
     for vector in VECTORS:
         assert len({*vector.requirements}) == len(vector.requirements) > 0, vector.file
     for example in EXAMPLES:
-        assert len({*example.cites}) == len(example.cites) > 0, str(example.place)
+        assert len({*example.cites}) == len(example.cites), str(example.place)
+        assert example.cites, str(example.place)
 
 
 def test_ops_lead_nowhere_only_where_that_is_shown() -> None:

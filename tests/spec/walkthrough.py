@@ -62,7 +62,12 @@ def _environment(commands: Path) -> dict[str, str]:
         (commands / name).write_text(f"#!/bin/sh\n{line}\n", "utf-8")
         (commands / name).chmod(0o755)
     here = str(SPEC.parent)
-    return {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": here}
+    return {
+        **os.environ,
+        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": here,
+        "AGENTCORE_DATABASE": str(commands.parent / "found"),
+    }
 
 
 def _run(text: str, folder: Path, environment: dict[str, str]) -> Iterator[Mismatch]:

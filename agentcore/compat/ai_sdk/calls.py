@@ -50,7 +50,7 @@ def observe(desk: Desk, name: str, hook: Callable[..., Any] | None, event: Ref) 
         return
     desk.hook = name
     try:
-        hook(desk.view(event, (name,)))
+        hook(desk.hand(event, (name,)))
     except Exception:  # noqa: BLE001 - the package swallows whatever an observer throws
         return
 
@@ -135,7 +135,7 @@ class Calls:
             return None
         argument = self.store.object({"toolCallId": call_id, "input": input, "output": output})
         self.desk.hook = "toModelOutput"
-        return self.desk.slot(called(function.call, self.desk.view(argument, ("toModelOutput",))))
+        return self.desk.slot(called(function.call, self.desk.hand(argument, ("toModelOutput",))))
 
     # ---------------------------------------------------------------- parsing
 
@@ -176,17 +176,17 @@ class Calls:
         if isinstance(function, Function) and function.call is not None:
             options = {"input": get(self.store, call, "input"), **self._options(call, step)}
             self.desk.hook = "onInputAvailable"
-            called(function.call, self.desk.view(self.store.object(options), ("onInputAvailable",)))
+            called(function.call, self.desk.hand(self.store.object(options), ("onInputAvailable",)))
 
     def approval_request(self, call: Ref, step: StepCalls) -> Ref | None:
         """The request for a human's approval, if the tool wants one; its drawn id is left out."""
         needs = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
         if isinstance(needs, Function) and needs.call is not None:
             self.desk.hook = "needsApproval"
-            options = self.desk.view(self.store.object(self._options(call, step)), ("needsApproval",))
+            options = self.desk.hand(self.store.object(self._options(call, step)), ("needsApproval",))
             needs = called(
                 needs.call,
-                self.desk.view(get(self.store, call, "input"), ("needsApproval", "input")),
+                self.desk.hand(get(self.store, call, "input"), ("needsApproval", "input")),
                 options,
             )
         if not needs:
@@ -254,8 +254,8 @@ class Calls:
         if not isinstance(execute, Function) or execute.call is None:
             raise HookError(TypeError("tool2.execute.bind is not a function"))
         self.desk.hook = "execute"
-        options = self.desk.view(self.store.object(self._options(call, step)), ("execute",))
-        returned = called(execute.call, self.desk.view(input, ("execute", "input")), options)
+        options = self.desk.hand(self.store.object(self._options(call, step)), ("execute",))
+        returned = called(execute.call, self.desk.hand(input, ("execute", "input")), options)
         if returned is UNDEFINED or isinstance(returned, View):
             return UNDEFINED if returned is UNDEFINED else returned.ref
         try:

@@ -319,7 +319,7 @@ class AiSdkLoop:
             },
         )
         self.desk.hook = "prepareStep"
-        returned = called(self.hooks.prepare_step, self.desk.view(argument, ("prepareStep",)))
+        returned = called(self.hooks.prepare_step, self.desk.hand(argument, ("prepareStep",)))
         return UNDEFINED if returned is None else self.desk.slot(returned)
 
     def _step_started(self, step: _Step) -> None:
@@ -436,7 +436,7 @@ class AiSdkLoop:
         if self.hooks.stop_when is not None:
             self.desk.hook = "stopWhen"
             argument = self.store.object({"steps": self.steps})
-            stopped = bool(called(self.hooks.stop_when, self.desk.view(argument, ("stopWhen",))))
+            stopped = bool(called(self.hooks.stop_when, self.desk.hand(argument, ("stopWhen",))))
         return stopped or len(elements(self.store, self.steps)) == self.settings.max_steps
 
     # ---------------------------------------------------------------- the end
@@ -482,14 +482,16 @@ class AiSdkLoop:
 
     # ---------------------------------------------------------------- for the pollution report
 
+    def held(self) -> Mapping[str, Value]:
+        """What each of the holders holds now."""
+        chain = self.carried if self.profile.base is Base.CARRIED else self.response
+        return {"caller": self.caller, "initial": self.initial, "response": chain, "steps": self.steps}
+
     def _snapshot(self, moment: str, **holders: Value) -> None:
         if self.store.watching:
-            chain = self.carried if self.profile.base is Base.CARRIED else self.response
-            always = {"caller": self.caller, "initial": self.initial, "response": chain, "steps": self.steps}
+            held = {**self.held(), **holders}
             self.snapshots.append(
-                Snapshot(
-                    moment=moment, step=self.desk.step, holders={**always, **holders}, heap=self.store.heap()
-                )
+                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=self.store.heap())
             )
 
 

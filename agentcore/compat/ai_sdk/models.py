@@ -32,7 +32,7 @@ class Models:
 
     def _answer(self, model: Model, options: Ref) -> Sent:
         self.desk.hook = "model"
-        parts = called(model.answer, self.desk.view(options, ("model",)))
+        parts = called(model.answer, self.desk.hand(options, ("model",)))
         refs, inputs = [], {}
         for part in parts:
             kept = {key: self.store.load(value) for key, value in part.items() if key != "input"}
@@ -41,7 +41,7 @@ class Models:
         reason = "tool-calls" if any(part["type"] == "tool-call" for part in parts) else "stop"
         sent = Sent(parts=self.store.array(refs), inputs=inputs, finish_reason=reason)
         if model.on_parts is not None:
-            model.on_parts(self.desk.view(sent.parts, ("model parts",)))
+            model.on_parts(self.desk.hand(sent.parts, ("model parts",)))
         return sent
 
     def resolved(self, model: Value) -> Ref:

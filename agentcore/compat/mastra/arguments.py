@@ -81,6 +81,12 @@ class Arguments(Mapping[str, Any]):
         self.message_list = ListHandle(desk, target)
         self._values = {name: value for name, value in values.items() if value is not UNDEFINED}
 
+    def handed(self) -> Arguments:
+        """These, once each of them has passed the boundary."""
+        for name, value in self._values.items():
+            self.desk.hand(value, (self.processor_id, name))
+        return self
+
     def __getitem__(self, name: str) -> Any:
         if name == "messageList":
             return self.message_list

@@ -133,19 +133,21 @@ class MastraLoop:
             self._chunk("error")
             self.outcome.error = CallerError.through_json(error)
 
+    def held(self) -> Mapping[str, Value]:
+        """What each of the holders holds now."""
+        return {
+            "caller": self.caller,
+            "conversation": self.list.messages,
+            "system": self.store.array(self.list.all_system()),
+            "steps": self.recorder.steps,
+            "options": self.store.object({**self.options, "tools": self.tools}),
+        }
+
     def _snapshot(self, moment: str, **holders: Value) -> None:
-        store = self.store
-        if store.watching:
-            always: dict[str, Value] = {
-                "caller": self.caller,
-                "conversation": self.list.messages,
-                "system": store.array(self.list.all_system()),
-                "steps": self.recorder.steps,
-                "options": store.object({**self.options, "tools": self.tools}),
-            }
-            held = {**always, **holders}
+        if self.store.watching:
+            held = {**self.held(), **holders}
             self.snapshots.append(
-                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=store.heap())
+                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=self.store.heap())
             )
 
     def _prepare(self) -> None:

@@ -86,7 +86,7 @@ class Models:
         if isinstance(known, Router):
             key = f"process.env.{known.name.partition('/')[0].upper()}_API_KEY"
             raise PackageError("Error", f"Could not find API key {key} for model id {known.name}")
-        return list(known.answer(self.desk.view(options, ("model",))))
+        return list(known.answer(self.desk.hand(options, ("model",))))
 
     def named(self, model: Value) -> str | None:
         """Provider and name of a model, None if it lacks one."""

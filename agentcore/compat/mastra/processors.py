@@ -238,7 +238,7 @@ class Processors:
     def _called(self, processor_id: str, hook: Hook, shown: Mapping[str, Value]) -> Any:
         self.desk.hook = processor_id
         self.target.pass_time()
-        return hook(Arguments(self.desk, processor_id, self.target, shown))
+        return hook(Arguments(self.desk, processor_id, self.target, shown).handed())
 
     def _ids(self, messages: Value) -> list[Value]:
         return [get(self.store, message, "id") for message in elements(self.store, messages, "map")]

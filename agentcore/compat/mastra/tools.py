@@ -180,6 +180,6 @@ def _output(desk: Desk, execute: Value, args: Value) -> Value:
     given = {name: deep_copy(store, slot) for name, slot in fields(store, args).items()}
     own = store.object({name: value for name, value in given.items() if name not in _NOT_INPUT})
     desk.hook = execute.name
-    output = execute.call(desk.view(store.derive(own, args), (execute.name, "input")))
+    output = execute.call(desk.hand(store.derive(own, args), (execute.name, "input")))
     slot: Value = store.load(output)
     return slot

@@ -139,7 +139,7 @@ class Agent:
         """Calls the hooks of an event, and raises what they raise."""
         pace = self.profile.pace
         yield from self.jobs.pause(pace.own_hooks.get(event.name, 0) if pace is not None else 0)
-        view = self.desk.view(event.of, (event.name,))
+        view = self.desk.hand(event.of, (event.name,))
         try:
             for hook in tuple(self.hooks.get(event.name, ())):
                 self.desk.hook = f"hook:{event.name}"

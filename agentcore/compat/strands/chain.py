@@ -69,7 +69,7 @@ class Chains:
         """What a handler of one value makes of it."""
         self.desk.hook = name
         try:
-            returned = call(self.desk.view(given, (name,)))
+            returned = call(self.desk.hand(given, (name,)))
         finally:
             yield from self.jobs.pause()
         return given if returned is None else self.desk.slot(returned)  # type: ignore[return-value]
@@ -81,12 +81,12 @@ class Chains:
             given: Any = self.desk.slot(context)
             came = partial(setattr, self.desk, "hook", name)
             result = yield from relayed(self.jobs.passing(inner(given)), came=came)
-            view: ObjectView = self.desk.view(result, (name, "result"))
+            view: ObjectView = self.desk.hand(result, (name, "result"))
             return view
 
         def link(context: Ref) -> Steps[Ref]:
             resumed = partial(setattr, self.desk, "hook", name)
-            result = yield from relayed(call(self.desk.view(context, (name,)), following), resumed=resumed)
+            result = yield from relayed(call(self.desk.hand(context, (name,)), following), resumed=resumed)
             yield from self.jobs.pause()
             return self.desk.slot(result)  # type: ignore[return-value]
 

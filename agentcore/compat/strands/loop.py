@@ -6,7 +6,7 @@ field of the profile decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, cast
 
@@ -206,13 +206,11 @@ class StrandsLoop:
     def _prompted(self, request: Ref) -> None:
         self.snapshot("prompt", prompt=request)
 
-    def snapshot(self, moment: str, **holders: Value) -> None:
-        """Keeps who holds what at a moment, if the run is watched."""
+    def held(self) -> Mapping[str, Value]:
+        """What each of the holders holds now."""
         store, agent, caller = self.store, self.agent, self.agent.caller
-        if not store.watching:
-            return
         mine: list[Value] = [caller.messages, *caller.inputs, caller.system, caller.options, caller.state]
-        always: dict[str, Value] = {
+        return {
             "caller": store.array([slot for slot in mine if isinstance(slot, Ref)]),
             "history": agent.history,
             "system": agent.system,
@@ -220,6 +218,11 @@ class StrandsLoop:
             "modelState": agent.model_state,
             "results": store.array([one.result for one in self.outcomes if one.result is not None]),
         }
-        self.snapshots.append(
-            Snapshot(moment=moment, step=self.desk.step, holders={**always, **holders}, heap=store.heap())
-        )
+
+    def snapshot(self, moment: str, **holders: Value) -> None:
+        """Keeps who holds what at a moment, if the run is watched."""
+        if self.store.watching:
+            held = {**self.held(), **holders}
+            self.snapshots.append(
+                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=self.store.heap())
+            )

@@ -121,7 +121,7 @@ class Models:
         self.prompted(request)
         desk.hook = "model"
         try:
-            said = self.model.answer(desk.view(request, ("model",)))
+            said = self.model.answer(desk.hand(request, ("model",)))
         except Exception as error:
             raise self._failure(error) from error
         return Answer(self.profile, self.store, said)

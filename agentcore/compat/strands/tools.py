@@ -187,8 +187,8 @@ class Tools:
     def _ran(self, tool: Registered, use: Ref, state: Slot) -> Mapping[str, Value]:
         if isinstance(tool.tool, StructuredOutput):
             return self._validated(tool.tool, use)
-        view = self.agent.desk.view
-        output = tool.tool.run(view(use, ("tool", "toolUse")), view(state, ("tool", "invocationState")))
+        hand = self.agent.desk.hand
+        output = tool.tool.run(hand(use, ("tool", "toolUse")), hand(state, ("tool", "invocationState")))
         # Whatever the tool holds on to, a result is new.
         return self._output(copy.deepcopy(output))
 

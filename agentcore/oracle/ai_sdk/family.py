@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agentcore.compat.ai_sdk.profiles import PROFILES
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.features import FEATURES, features
 from agentcore.oracle.ai_sdk.program import check, path_of, to_line
 from agentcore.oracle.ai_sdk.programs import random_program
-from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
+from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, recording, trace, trace_under
 from agentcore.oracle.ai_sdk.shrinking import SHRINKING
 from agentcore.oracle.choices import Choices
-from agentcore.oracle.families import Family
+from agentcore.oracle.families import Emulation, Family, profiles_under
 
 __all__ = ["FAMILY"]
 
 
 def _program(choices: Choices, program_id: str, profile: str) -> dict[str, Any]:
-    return random_program(choices, id=program_id, path=path_of(profile))
+    data = next((PROFILES[name] for name in profiles_under(profile).values() if name in PROFILES), None)
+    shown = () if data is None else data.shown_to_prepare_step
+    return random_program(choices, id=program_id, path=path_of(profile), shown=shown)
 
 
 FAMILY: Final = Family(
@@ -31,4 +34,6 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    emulation=Emulation(profiles=PROFILES, trace=trace_under),
+    recording=recording,
 )

@@ -56,13 +56,14 @@ from agentcore.hooks import StepOverride, StepRecord
 from agentcore.messages import Message, SystemMessage
 from agentcore.oracle.ai_sdk.frozen import Frames, FrozenOps, Shown
 from agentcore.oracle.ai_sdk.ops import RefusedError, ThrownError
+from agentcore.oracle.families import Refusal
 from agentcore.prompt import SystemPrompt
 from agentcore.run import Failed, Run, give, need, start
 from agentcore.schema import accepts, schema
 from agentcore.values import JsonValue, Vector, freeze, json_path, thaw
 from agentcore.wire import message_from_wire, messages_from_wire
 
-__all__ = ["trace"]
+__all__ = ["Recording", "trace"]
 
 _T = TypeVar("_T")
 _DISTRIBUTION: Final = "agentcore-reference"
@@ -83,7 +84,7 @@ _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 
 def trace(program: Mapping[str, Any]) -> dict[str, Any]:
     """The trace of a program, parsed by `parse_program`, on the immutable core; both paths run the same."""
-    return _Recording(program).trace()
+    return Recording(program).trace()
 
 
 @cache
@@ -96,8 +97,10 @@ def _schema() -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(schema("model-message"))
 
 
-class _Recording:
+class Recording:
     """A program's run: its hooks, model and tools, and what they are shown, written down."""
+
+    loop = None
 
     def __init__(self, program: Mapping[str, Any]) -> None:
         self.program = program
@@ -112,6 +115,11 @@ class _Recording:
         self.approvals: list[dict[str, Any]] = []
         self.model_calls = 0
         self.outputs = {name: freeze(spec.get("output")) for name, spec in (self.tools or {}).items()}
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """The writes that frozen values refused."""
+        return self.ops.refusals
 
     # ---------------------------------------------------------------- the call
 
@@ -264,7 +272,7 @@ class _Recording:
         return own.get("output")  # Difference.NOTHING_IS_NULL
 
     # Functions and not methods of this recording, which would be in a cycle then, and outlive its run.
-    _answers: ClassVar[Mapping[type, Callable[[_Recording, Any], Outcome]]] = {
+    _answers: ClassVar[Mapping[type, Callable[[Recording, Any], Outcome]]] = {
         NeedPrepareStep: _prepare_step,
         NeedStepStart: _step_start,
         NeedModel: _model,

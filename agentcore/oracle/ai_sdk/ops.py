@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias
 from agentcore.compat.heap import UNDEFINED, DataCloneError
 from agentcore.compat.js import number_text
 from agentcore.errors import ImmutableWriteError
+from agentcore.oracle.families import Refusal
 
 Path: TypeAlias = Sequence[str | int]
 
@@ -91,6 +92,7 @@ class Ops:
         self.objects = objects
         self.kept: dict[str, Any] = {}
         self.errors: list[str] = []
+        self.refusals: list[Refusal] = []
 
     def run(self, ops: Sequence[Mapping[str, Any]] | None, argument: Any, where: str) -> Any:
         """Runs a hook's ops on its argument; gives what the hook returns (None for nothing).
@@ -107,11 +109,19 @@ class Ops:
                 self._apply(op, argument)
             except NowhereError as error:
                 self.errors.append(f"{where}, op {number}: {error}")
-            except (ThrownError, ImmutableWriteError):
+            except ThrownError:
+                raise
+            except ImmutableWriteError as error:
+                self._refused(where, number, op, error)
                 raise
             except (TypeError, ValueError, LookupError, AttributeError, DataCloneError) as error:
+                self._refused(where, number, op, error)
                 raise RefusedError from error
         return None
+
+    def _refused(self, where: str, number: int, op: Mapping[str, Any], error: Exception) -> None:
+        path = next((op[verb] for verb in ("set", "append", "delete", "keep", "freeze") if verb in op), ())
+        self.refusals.append(Refusal(where=where, op=number, path=tuple(path), reason=str(error)))
 
     def _apply(self, op: Mapping[str, Any], argument: Any) -> None:
         if "set" in op:

@@ -10,7 +10,7 @@ examples readable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -19,7 +19,7 @@ from agentcore.oracle.ai_sdk.expected import approved, content, prompt, response
 from agentcore.oracle.ai_sdk.writes import BASE64, Maker
 from agentcore.oracle.choices import Choices, RandomChoices
 
-__all__ = ["program_of_seed", "random_program", "random_programs"]
+__all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]
 
 Json = dict[str, Any]
 _TOOLS: Final = ("look", "save")
@@ -35,9 +35,26 @@ def random_programs(seeds: Iterable[int], path: str | None = None) -> Iterator[J
     return (program_of_seed(seed, path) for seed in seeds)
 
 
-def random_program(choices: Choices, *, id: str, path: str | None = None) -> Json:  # noqa: A002
-    """A program for the given path, or for either."""
-    return _Generator(choices).program(id, path or choices.sample(("stream", "generate")))
+def random_program(
+    choices: Choices,
+    *,
+    id: str,  # noqa: A002
+    path: str | None = None,
+    shown: Collection[str] = (),
+) -> Json:
+    """A program for the given path, or for either.
+
+    `shown` are the names that a step hook is shown; those that only some versions have are written to, too.
+    """
+    return _Generator(choices, shown=shown).program(id, path or choices.sample(("stream", "generate")))
+
+
+def random_conversation(choices: Choices, texts: Sequence[str] = ()) -> Json:
+    """Messages that a run may be given, the answers of its model, and what its tools return, by name.
+
+    Some of its texts begin with one of those given.
+    """
+    return _Generator(choices, texts=texts).conversation()
 
 
 @attrs.define
@@ -50,9 +67,10 @@ class _Expected:
 
 
 class _Generator:
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, *, shown: Collection[str] = (), texts: Sequence[str] = ()) -> None:
         self.choices = choices
-        self.make = Maker(choices)
+        self.shown = frozenset(shown)
+        self.make = Maker(choices, texts)
         self.calls = 0
         self.hooks: dict[str, list[Any]] = {}
 
@@ -79,9 +97,26 @@ class _Generator:
             program["hooks"] = self.hooks
         return program
 
+    def conversation(self) -> Json:
+        # A model that says nothing at the end is no simpler to read, though it takes fewer choices.
+        messages, script = self.messages(), self.script(silent=0)
+        calls = [part for step in script for part in step if part["type"] == "tool-call"]
+        asked = [part for each in messages for part in each["content"] if "toolCallId" in part]
+        tools = {name: self.make.payload() for name in _TOOLS} if calls or asked else {}
+        return {"messages": messages, "script": script, "tools": tools}
+
     # --- the history ---
 
     def history(self) -> list[Any]:
+        choices = self.choices
+        messages = self.messages()
+        if choices.chance(0.7):
+            messages.append(choices.sample(({"role": "odd", "content": "x"}, {"role": "user"}, 7, None)))
+        elif choices.chance(0.3):
+            messages.clear()
+        return messages
+
+    def messages(self) -> list[Any]:
         choices = self.choices
         messages: list[Any] = []
         if choices.chance(4):
@@ -93,10 +128,6 @@ class _Generator:
             messages += self.approvals()
         elif choices.chance(5):
             messages += self.answer()
-        if choices.chance(0.7):
-            messages.append(choices.sample(({"role": "odd", "content": "x"}, {"role": "user"}, 7, None)))
-        elif choices.chance(0.3):
-            messages.clear()
         return messages
 
     def user(self) -> Json:
@@ -187,11 +218,11 @@ class _Generator:
 
     # --- the script and the tools ---
 
-    def script(self) -> list[list[Json]]:
+    def script(self, silent: float = 6) -> list[list[Json]]:
         choices = self.choices
         steps = choices.sample((1, 2, 2, 3, 3, 3, 4, 4, 5, 6))
         script = [self.calling_step() for _ in range(steps - 1)]
-        last: list[Json] = [] if choices.chance(6) else [self.generated("text")]
+        last: list[Json] = [] if silent and choices.chance(silent) else [self.generated("text")]
         return [*script, self.spiced(last)]
 
     def calling_step(self) -> list[Json]:
@@ -282,6 +313,10 @@ class _Generator:
             options["toolChoice"] = self.tool_choice()
         if choices.chance(10):
             options["temperature"] = 0
+        if "runtimeContext" in self.shown and choices.chance(60):
+            options["runtimeContext"] = make.payload()
+        if "toolsContext" in self.shown and choices.chance(40):
+            options["toolsContext"] = {name: make.payload() for name in _TOOLS}
         return options
 
     def active_tools(self) -> list[str]:
@@ -305,7 +340,7 @@ class _Generator:
         for index, parts in enumerate(script):
             shown = [*expected.messages, *expected.response]
             around = {"messages": shown, "steps": expected.steps, "experimental_context": context}
-            self.hook("prepareStep", index, percents, around)
+            self.hook("prepareStep", index, percents, around | self.shown_besides(expected, program))
             self.hook("onStepStart", index, percents, around)
             self.hook("model", index, percents, self.model_options(shown, program))
             made = response(parts, tools)
@@ -328,6 +363,15 @@ class _Generator:
             expected.response = [*expected.response, *made]
             last = index == len(script) - 1
             self.hook("onFinish" if last else "stopWhen", index, percents, {"steps": expected.steps})
+
+    def shown_besides(self, expected: _Expected, program: Json) -> Json:
+        """What a step hook of some versions is shown besides."""
+        known = {
+            "initialMessages": expected.messages,
+            "responseMessages": expected.response,
+            "runtimeContext": program.get("options", {}).get("runtimeContext"),
+        }
+        return {name: value for name, value in known.items() if name in self.shown}
 
     def model_options(self, shown: list[Json], program: Json) -> Json:
         options = program.get("options", {}).get("providerOptions")
@@ -372,6 +416,7 @@ class _Generator:
 
     def overrides(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
         make = self.make
+        later = (("instructions", make.mark), ("runtimeContext", make.payload))
         return (
             ("model", lambda: "second"),
             ("system", lambda: self.choices.sample((self.system(), ""))),
@@ -379,6 +424,7 @@ class _Generator:
             ("toolChoice", self.tool_choice),
             ("providerOptions", self.merged_options),
             ("experimental_context", make.payload),
+            *((name, value) for name, value in later if name in self.shown),
         )
 
     def merged_options(self) -> Json:

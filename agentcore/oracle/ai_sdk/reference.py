@@ -18,6 +18,7 @@ from agentcore.compat.js import described, elements, get
 from agentcore.compat.views import Desk, View
 from agentcore.oracle.ai_sdk import immutable
 from agentcore.oracle.ai_sdk.ops import Ops, ThrownError
+from agentcore.oracle.families import Refusal
 
 _PATHS: Final = {"stream": "ai-sdk-6/stream", "generate": "ai-sdk-6/generate"}
 
@@ -134,14 +135,14 @@ class Recording:
     def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
         def execute(given: Any, options: Any) -> Any:
             calls = self.steps[-1]["tools"] if self.steps else self.approvals
-            calls.append(
-                {
-                    "toolName": name,
-                    "toolCallId": options["toolCallId"],
-                    "input": self._plain(given),
-                    "messages": self._plain(options["messages"]),
-                }
-            )
+            shown = {
+                "toolName": name,
+                "toolCallId": options["toolCallId"],
+                "input": self._plain(given),
+                "messages": self._plain(options["messages"]),
+            }
+            # An approved call of the history may have no input.
+            calls.append({key: value for key, value in shown.items() if value is not UNDEFINED})
             argument = self._tool_argument(name, spec, given, options)
             self.ops.run(spec.get("mutate"), argument, f"tool {name}, mutate")
             self._hook("execute", argument)
@@ -164,6 +165,11 @@ class Recording:
         for key in ("messages", "experimental_context", "context"):
             fields[key] = self.desk.slot(options[key]) if key in options else UNDEFINED
         return self.desk.view(self.store.object(fields), ("execute",))
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """The ops that objects refused."""
+        return self.ops.refusals
 
     def close(self) -> None:
         """Lets go of the run: hooks and cells refer to each other, and are freed here and not by a search."""
@@ -238,6 +244,13 @@ def trace(program: Mapping[str, Any], profile: str | None = None) -> dict[str, A
     return trace_under(PROFILES[profile or _PATHS[program["path"]]], program)
 
 
+def recording(program: Mapping[str, Any], profile: str) -> Recording | immutable.Recording:
+    """A program about to run under a profile."""
+    if profile == "immutable":
+        return immutable.Recording(program)
+    return Recording(PROFILES[profile], program)
+
+
 def trace_under(profile: AiSdkProfile, program: Mapping[str, Any]) -> dict[str, Any]:
     """The trace of a program under a profile of one's own."""
     recording = Recording(profile, program)
@@ -247,4 +260,4 @@ def trace_under(profile: AiSdkProfile, program: Mapping[str, Any]) -> dict[str, 
         recording.close()
 
 
-__all__ = ["HookError", "Recording", "trace", "trace_under"]
+__all__ = ["HookError", "Recording", "recording", "trace", "trace_under"]

@@ -21,10 +21,13 @@ def _steps_and_ops(program: Json) -> tuple[int, int]:
     return len(program["script"]), sum(len(ops or ()) for ops in (*entries, *mutations))
 
 
-def _text_of_list(value: Any) -> tuple[str, ...]:
+def _said_with_less(value: Any) -> tuple[Any, ...]:
+    """The text of a list of parts; a tool that only returns."""
     match value:
         case [{"type": "text", "text": str(text)}, *_]:
             return (text,)
+        case {"returns": _}:
+            return ({"output": 0},)
     return ()
 
 
@@ -102,5 +105,5 @@ SHRINKING: Final = Shrinking(
     names=frozenset({"id", "toolCallId", "toolName", "approvalId"}),
     measure=_steps_and_ops,
     edits=(_hooks_and_history, _steps, _hook_entries, _messages),
-    merged=_text_of_list,
+    merged=_said_with_less,
 )

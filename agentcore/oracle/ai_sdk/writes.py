@@ -10,6 +10,7 @@ how far a write spread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.choices import Choices
@@ -43,10 +44,14 @@ _DELETABLE: Final = frozenset({"user", "system", "text", "reasoning"})
 
 
 class Maker:
-    """Makes the values and ops of one program. `kept` holds what is expected behind each kept name."""
+    """Makes the values and ops of one program. `kept` holds what is expected behind each kept name.
 
-    def __init__(self, choices: Choices) -> None:
+    `texts` are some that marks may begin with.
+    """
+
+    def __init__(self, choices: Choices, texts: Sequence[str] = ()) -> None:
         self.choices = choices
+        self.texts = ("", *(f"{text} " for text in texts))
         self.kept: dict[str, Any] = {}
         self._marks = 0
         self._names = 0
@@ -56,7 +61,8 @@ class Maker:
     def mark(self) -> str:
         """A text that stands nowhere else in the program."""
         self._marks += 1
-        return f"#{self._marks}"
+        begin = self.choices.sample(self.texts) if len(self.texts) > 1 else ""
+        return f"{begin}#{self._marks}"
 
     def leaf(self) -> Any:
         """A JSON value without anything inside."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agentcore.oracle.families import Family
+from agentcore.compat.mastra.profiles import PROFILES
+from agentcore.oracle.families import Emulation, Family
 from agentcore.oracle.mastra.comparison import COMPARISON
 from agentcore.oracle.mastra.features import FEATURES, features
 from agentcore.oracle.mastra.program import check, to_line
 from agentcore.oracle.mastra.programs import random_program
-from agentcore.oracle.mastra.reference import PROFILE_NAMES, trace
+from agentcore.oracle.mastra.reference import PROFILE_NAMES, recording, trace, trace_under
 from agentcore.oracle.mastra.shrinking import SHRINKING
 
 __all__ = ["FAMILY"]
@@ -30,6 +31,8 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    emulation=Emulation(profiles=PROFILES, trace=trace_under),
+    recording=recording,
     refusal=_refusal,
     trace_fields=("events", "error"),
 )

@@ -22,9 +22,10 @@ from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
 from agentcore.compat.mastra.settings import Model, Processor, Router, Settings, Tool
 from agentcore.compat.views import Desk, View
 from agentcore.oracle.ai_sdk.ops import ThrownError
+from agentcore.oracle.families import Refusal
 from agentcore.oracle.mastra.ops import Ops
 
-__all__ = ["PROFILE_NAMES", "trace", "trace_under"]
+__all__ = ["PROFILE_NAMES", "recording", "trace", "trace_under"]
 
 PROFILE_NAMES: Final = tuple(PROFILES)
 """The profiles that programs can be traced under."""
@@ -43,7 +44,12 @@ def trace(program: Mapping[str, Any], profile: str) -> dict[str, Any]:
 
 def trace_under(profile: MastraProfile, program: Mapping[str, Any]) -> dict[str, Any]:
     """The trace of a program under a profile of one's own."""
-    return Recording(profile, program).run()
+    return Recording(profile, program).trace()
+
+
+def recording(program: Mapping[str, Any], profile: str) -> Recording:
+    """A program about to run under a profile."""
+    return Recording(PROFILES[profile], program)
 
 
 class Recording:
@@ -59,6 +65,7 @@ class Recording:
         self.tool_runs: list[dict[str, Any]] = []
         self.listed = False
         self.ops = Ops(self)
+        self.refusals: tuple[Refusal, ...] = ()
         self.caller = {name: self._given(name) for name in _CALLER if name == "messages" or name in program}
         self.passed = {
             name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()
@@ -249,8 +256,8 @@ class Recording:
 
     # ---------------------------------------------------------------- the trace
 
-    def run(self) -> dict[str, Any]:
-        """Runs the program; gives its trace."""
+    def trace(self) -> dict[str, Any]:
+        """Runs the program and writes its trace."""
         outcome = self.loop.run()
         streams = self.loop.settings.streams
         made: dict[str, Any] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any, Final
 
+from agentcore.compat.strands.profiles import PROFILES
 from agentcore.oracle.choices import Choices
-from agentcore.oracle.families import Family
+from agentcore.oracle.families import Emulation, Family
 from agentcore.oracle.strands.comparison import COMPARISON
 from agentcore.oracle.strands.features import FEATURES, features
 from agentcore.oracle.strands.program import check, to_line
 from agentcore.oracle.strands.programs import Traits, random_program
-from agentcore.oracle.strands.reference import trace
+from agentcore.oracle.strands.reference import recording, trace, trace_under
 from agentcore.oracle.strands.shrinking import SHRINKING
 
 __all__ = ["FAMILY", "TRAITS"]
@@ -45,6 +46,8 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    emulation=Emulation(profiles=PROFILES, trace=trace_under),
+    recording=recording,
     refusal=_refusal,
     trace_fields=("impl",),
 )

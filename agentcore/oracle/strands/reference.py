@@ -12,18 +12,20 @@ from agentcore.compat.strands.loop import Outcome, StrandsLoop
 from agentcore.compat.strands.profiles import PROFILES, StrandsProfile
 from agentcore.compat.strands.settings import Model, Said, Settings, Tool
 from agentcore.compat.views import ObjectView, View
+from agentcore.oracle.families import Refusal
 from agentcore.oracle.strands.acting import Acting
 from agentcore.oracle.strands.holders import held_in, objects_of, shared
 from agentcore.oracle.strands.ops import Ops, compact
 from agentcore.oracle.strands.shapes import MISSING, Field, Place, Record, Shape, Shapes, is_sdk_key
 from agentcore.oracle.strands.structured import structured_output
 
-__all__ = ["Recording", "trace", "trace_under"]
+__all__ = ["Recording", "recording", "trace", "trace_under"]
 
 Json: TypeAlias = dict[str, Any]
 
 _MODEL_CALLS: Final = 25
 _LOG_ENTRIES: Final = 400
+_STREAMED: Final = frozenset({"modelDelta", "contentBlock"})
 
 
 class TooLongError(BaseException):
@@ -45,6 +47,7 @@ class Recording:
         self.entries: list[str] = []
         self.identities: list[Json] = []
         self.ops = Ops(self)
+        self.refusals: tuple[Refusal, ...] = ()
         self.pending: ObjectView | None = None
         self.loop = StrandsLoop(profile, self._settings())
         self.desk = self.loop.desk
@@ -299,7 +302,10 @@ class Recording:
     # --- the trace ------------------------------------------------------------------------------------------
 
     def trace(self) -> Json:
-        """Runs the program and writes its trace."""
+        """Runs the program and writes its trace; or what the profile's SDK lacks for it."""
+        lacking = [hook["on"] for hook in self.program.get("hooks", ()) if hook["on"] in _STREAMED]
+        if lacking and not self.profile.streams_told:
+            return {"id": self.program.get("id"), "unsupported": f"there is no hook {lacking[0]} in Python"}
         head = {"id": self.program.get("id"), "impl": "agentcore", "version": self.profile.package}
         try:
             outcomes = self.loop.run()
@@ -401,9 +407,6 @@ def _ordered(value: Any) -> str:
     return compact(value)
 
 
-_STREAMED: Final = frozenset({"modelDelta", "contentBlock"})
-
-
 def trace(program: Mapping[str, Any], profile: str) -> Json:
     """The trace of a program under a profile; or what the profile's SDK lacks for it."""
     return trace_under(PROFILES[profile], program)
@@ -411,7 +414,9 @@ def trace(program: Mapping[str, Any], profile: str) -> Json:
 
 def trace_under(profile: StrandsProfile, program: Mapping[str, Any]) -> Json:
     """The trace of a program under a profile of one's own; or what its SDK lacks for it."""
-    lacking = [hook["on"] for hook in program.get("hooks", ()) if hook["on"] in _STREAMED]
-    if lacking and not profile.streams_told:
-        return {"id": program.get("id"), "unsupported": f"there is no hook {lacking[0]} in Python"}
     return Recording(profile, program).trace()
+
+
+def recording(program: Mapping[str, Any], profile: str) -> Recording:
+    """A program about to run under a profile."""
+    return Recording(PROFILES[profile], program)

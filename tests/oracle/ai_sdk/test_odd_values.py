@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agentcore.oracle.ai_sdk.family import FAMILY
@@ -46,3 +48,21 @@ def test_numbers_that_no_double_holds_are_no_program(text: str) -> None:
     line = f'{{"id": 1, "path": "stream", "messages": [], "script": [], "options": {{"x": {text}}}}}'
     with pytest.raises(BadProgram):
         FAMILY.parse(line)
+
+
+def test_an_approved_call_without_input_is_traced_without_one() -> None:
+    call = {"type": "tool-call", "toolCallId": "c0", "toolName": "look"}
+    request = {"type": "tool-approval-request", "approvalId": "a0", "toolCallId": "c0"}
+    answer = {"type": "tool-approval-response", "approvalId": "a0", "approved": True}
+    program = {
+        "id": 1,
+        "path": "generate",
+        "messages": [
+            {"role": "assistant", "content": [call, request]},
+            {"role": "tool", "content": [answer]},
+        ],
+        "script": [],
+        "tools": {"look": {"output": 1}},
+    }
+    (approval,) = json.loads(json.dumps(trace(program, "ai-sdk-7/generate")))["approvals"]
+    assert {*approval} == {"toolName", "toolCallId", "messages"}

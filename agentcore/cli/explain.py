@@ -1,0 +1,137 @@
+"""`agentcore explain`: one program's run, step by step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+
+from agentcore.cli.terminal import console, say
+from agentcore.compat.handouts import Alias
+from agentcore.compat.pollution import Verdict, written_path
+from agentcore.oracle.explain import Boundary, Explanation, ExplanationError, Step, Writing
+from agentcore.oracle.explain import explain as run_explain
+from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
+from agentcore.oracle.program import BadProgram
+
+_FAILURE: Final = 2
+_WIDTH: Final = 100
+_MOST: Final = 12
+
+
+@click.command()
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILE_NAMES),
+    help="Whose run. Without it, the program's path picks that of AI SDK 6.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON, whole.")
+@click.option(
+    "--svg",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    help="Draw who holds what at the end of each step (needs the extra `pictures`).",
+)
+@click.argument("program", type=click.File("rb"))
+@click.pass_context
+def explain(
+    context: click.Context, *, profile: str | None, as_json: bool, svg: Path | None, program: Any
+) -> None:
+    """Run PROGRAM, a file with one program as JSON, and tell its run step by step.
+
+    Told are what each boundary handed out and which names are names of one object then, each write in place
+    with who made it, and how far it went. Exits with 2 if the program cannot be run so.
+    """
+    try:
+        text = program.read()
+        known = family_of(profile or DEFAULT_PROFILE).parse(text)
+        found = run_explain(known, profile or f"{DEFAULT_PROFILE}/{known['path']}")
+        if as_json:
+            click.echo(json.dumps(found.to_json()))
+        else:
+            _tell(console(), found)
+        if svg is not None:
+            found.picture().save(svg)
+    except (BadProgram, ExplanationError) as error:
+        say(console(stderr=True), str(error), "red")
+        context.exit(_FAILURE)
+
+
+def _tell(target: Console, found: Explanation) -> None:
+    for step in found.steps:
+        say(target, "before the first step" if step.number < 0 else f"step {step.number}", "bold")
+        for event in step.events:
+            if isinstance(event, Boundary):
+                _tell_boundary(target, event)
+            else:
+                _tell_write(target, event)
+        _tell_aliases(target, step)
+    for refusal in found.refusals:
+        say(target, f"refused: {_line(refusal.where)}, op {refusal.op}: {_line(refusal.reason)}", "yellow")
+    if found.error is not None:
+        say(target, f"the run failed: {_json(found.error)}", "red")
+    if not found.writes:
+        say(target, "Nothing was written in place.")
+    for note in found.notes:
+        say(target, note)
+
+
+def _tell_boundary(target: Console, boundary: Boundary) -> None:
+    say(target, f"  {_line(boundary.name)} is handed", "cyan")
+    value = boundary.value
+    fields = value if isinstance(value, dict) else {"value": value}
+    _bounded(target, (f"    {_line(name)}: {_json(item)}" for name, item in fields.items()))
+    _bounded(target, (f"    one object: {names}" for names in _names(boundary.aliases)))
+
+
+def _tell_write(target: Console, writing: Writing) -> None:
+    finding, write = writing.finding, writing.finding.write
+    polluting = finding.verdict is Verdict.POLLUTING
+    path = written_path(str(write.handle[0]), write.handle[1:], write.key)
+    changed = f"{_json(write.before)} -> {_json(write.after)}"
+    say(target, f"  {_line(write.hook)} writes {_line(path)} ({write.operation}): {changed}", "magenta")
+    if len(writing.objects) > 1:
+        say(target, f"    the object is {_line(' = '.join(writing.objects))}")
+    shown = [f"{name} in step {step}" if step != write.step else name for step, name in writing.shown]
+    say(target, f"    shown to {_line(', '.join(shown[:_MOST]))}" if shown else "    shown to nobody")
+    if not polluting:
+        say(target, f"    lasts: {finding.verdict.value}", "green")
+        return
+    first = "" if finding.first_seen is None else f", first seen again in step {finding.first_seen}"
+    where = ", ".join(finding.paths.values()) or ", ".join(finding.reach)
+    say(target, f"    lasts: {finding.verdict.value}{first}; at the end in {_line(where)}", "red")
+
+
+def _tell_aliases(target: Console, step: Step) -> None:
+    names = [*_names(step.aliases)]
+    if names:
+        say(target, "  names of one object at the end of the step", "cyan")
+        _bounded(target, (f"    {line}" for line in names))
+
+
+def _names(found: Iterable[Alias]) -> Iterator[str]:
+    return (_line(" = ".join(alias.paths)) for alias in found)
+
+
+def _bounded(target: Console, lines: Iterable[str]) -> None:
+    every = [*lines]
+    for line in every[:_MOST]:
+        say(target, line)
+    if len(every) > _MOST:
+        say(target, f"    ... {len(every) - _MOST} more (--json has all)")
+
+
+def _json(value: Any) -> str:
+    return _cut(json.dumps(value))
+
+
+def _line(text: str) -> str:
+    """A text of the program's on one line: what would steer a terminal is escaped."""
+    return _cut("".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}... ({len(text)} characters)"

@@ -1,0 +1,43 @@
+"""What holds for guards, by name."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from agentcore.rules import Requirement
+
+
+class GuardRule(Requirement):
+    """What a guard reports."""
+
+    def __new__(cls, name: str, statement: str) -> Self:
+        """Take name and statement from the member's definition."""
+        rule = object.__new__(cls)
+        rule._value_ = name
+        rule.statement = statement
+        return rule
+
+    EVERY_PATH = (
+        "guard.every-path",
+        "A change is reported with every path by which the object that has the place is reached.",
+    )
+    IN_PLACE = (
+        "guard.in-place",
+        "A change tells whether the object that has the place changed itself, or holds another object now.",
+    )
+    BY_VALUE = (
+        "guard.by-value",
+        "Numbers, texts and the like are compared by class and value; everything else is the same if it is.",
+    )
+    ONLY_READ = (
+        "guard.only-read",
+        "What is guarded is only read, and no code of its classes is run.",
+    )
+    OPAQUE_TOLD = (
+        "guard.opaque-told",
+        "What cannot be looked into is compared by identity, and the report says where it is.",
+    )
+    REPORT_STANDS = (
+        "guard.report-stands",
+        "An exception of the block goes on, and the report is there.",
+    )

@@ -1,0 +1,177 @@
+"""A piece of a campaign: programs on both sides, one after the other, the driver some way ahead.
+
+Rule oracle.started-again: a driver that fails takes nothing with it but the program that it was at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from agentcore.errors import AgentCoreError
+from agentcore.oracle.driver import Failure, Implementation, Outcome
+from agentcore.oracle.families import Family
+from agentcore.oracle.selection import Selection
+from agentcore.oracle.tally import Limits, Tally
+from agentcore.oracle.verdicts import (
+    AGREED,
+    LEFT_OUT,
+    UNSUPPORTED,
+    Failed,
+    Fault,
+    Kind,
+    Raised,
+    Sides,
+    Verdict,
+)
+
+__all__ = ["WINDOW", "Chunk", "Found", "OtherFormatError", "parsed", "run_chunk"]
+
+Json: TypeAlias = dict[str, Any]
+
+WINDOW: Final = 16
+"""How many programs a driver is given ahead of the one that it is waited for."""
+
+
+class OtherFormatError(AgentCoreError):
+    """The driver says that it speaks formats of programs among which the family's is not."""
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """A program of which something is to be told."""
+
+    program: Json
+    fault: Fault
+
+
+@attrs.frozen(kw_only=True)
+class Chunk:
+    """What became of the programs, in their order, and of each kind of fault the first.
+
+    `seconds` is how long it took, of which `waiting` was spent on the driver's answers. `implementation` is
+    what the driver said that it is.
+    """
+
+    kinds: tuple[Kind, ...]
+    found: Mapping[Kind, Found]
+    seconds: float
+    waiting: float
+    implementation: Implementation | None
+
+
+def parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
+    """The programs as their lines say, so that both sides run the same, whatever is shared in memory.
+
+    Raises BadProgram when it comes to one that is none.
+    """
+    return (family.parse(family.to_line(program)) for program in programs)
+
+
+def run_chunk(  # noqa: PLR0913 - the last have defaults that fit most uses
+    sides: Sides,
+    programs: Iterable[Json],
+    *,
+    selection: Selection,
+    limits: Limits,
+    window: int = WINDOW,
+    over: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Chunk:
+    """Runs the programs until there are no more, a limit is reached, or it is `over`.
+
+    Features that the driver says it does not support are left out too. `progress` is called with the number
+    of programs done. What the driver still has to answer in the end is forgotten, with its process.
+
+    Raises:
+        OtherFormatError: if the driver says that it runs programs of other formats only.
+    """
+    return _Run(sides, selection, limits, window).chunk(programs, over, progress)
+
+
+class _Run:
+    def __init__(self, sides: Sides, selection: Selection, limits: Limits, window: int) -> None:
+        self._sides = sides
+        self._window = window
+        self._tally = Tally(limits)
+        self._kinds: list[Kind] = []
+        self._found: dict[Kind, Found] = {}
+        self._waiting = 0.0
+        self._begun = time.monotonic()
+        # Why there was no start is what becomes of the first program; the next one gets another process.
+        self._unstarted: Failure | None = self._waited(sides.driver.start)
+        said = sides.driver.implementation
+        if said and sides.family.name not in said.formats:
+            formats = ", ".join(said.formats) or "none"
+            raise OtherFormatError(f"the driver runs no {sides.family.name} programs; it has said: {formats}")
+        self._selection = selection.without(said.unsupported) if said else selection
+
+    def chunk(
+        self, programs: Iterable[Json], over: Callable[[], bool], progress: Callable[[int], None]
+    ) -> Chunk:
+        source = iter(programs)
+        queue: deque[tuple[Json, bool]] = deque()
+        while not (self._tally.ended or over()):
+            self._fill(queue, source)
+            if not queue:
+                break
+            self._take(*queue.popleft())
+            progress(self._tally.run)
+        if self._sides.driver.pending:
+            self._sides.driver.close()
+        return Chunk(
+            kinds=tuple(self._kinds),
+            found=self._found,
+            seconds=time.monotonic() - self._begun,
+            waiting=self._waiting,
+            implementation=self._sides.driver.implementation,
+        )
+
+    def _fill(self, queue: deque[tuple[Json, bool]], source: Iterator[Json]) -> None:
+        driver = self._sides.driver
+        while driver.pending < self._window and not self._stands(queue):
+            program = next(source, None)
+            if program is None:
+                return
+            selected = self._selection.has(program)
+            queue.append((program, selected))
+            if selected and self._unstarted is None:
+                driver.submit(program)
+
+    def _stands(self, queue: deque[tuple[Json, bool]]) -> bool:
+        """Whether the first program to run is there, and there is no process to run it."""
+        return self._unstarted is not None and any(selected for _, selected in queue)
+
+    def _take(self, program: Json, selected: bool) -> None:
+        kind, verdict = LEFT_OUT, None
+        if selected:
+            verdict = self._verdict(program)
+            kind = _kind(verdict)
+        self._kinds.append(kind)
+        if isinstance(verdict, Fault) and kind not in self._found:
+            self._found[kind] = Found(program=program, fault=verdict)
+        self._tally.add(kind)
+
+    def _verdict(self, program: Json) -> Verdict:
+        unstarted, self._unstarted = self._unstarted, None
+        if unstarted is not None:
+            return Failed(unstarted)
+        expected = self._sides.expected(program)
+        outcome: Outcome = self._waited(self._sides.driver.receive)
+        return expected if isinstance(expected, Raised) else self._sides.compared(expected, outcome)
+
+    def _waited(self, ask: Callable[[], Any]) -> Any:
+        since = time.monotonic()
+        found = ask()
+        self._waiting += time.monotonic() - since
+        return found
+
+
+def _kind(verdict: Verdict) -> Kind:
+    if verdict is None:
+        return AGREED
+    return verdict.kind if isinstance(verdict, Fault) else UNSUPPORTED

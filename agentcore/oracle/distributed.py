@@ -1,0 +1,41 @@
+"""The work of a campaign on the workers of a Dask cluster. Needs the extra `dask`.
+
+A worker imports this package, so it has to be installed there, in the same version; a target installs itself
+there. Workers with one thread each use the cores best: reference and comparison are Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from distributed import Client
+
+from agentcore.oracle import work
+from agentcore.oracle.crews import Crew, Promise
+
+__all__ = ["cluster"]
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Crew]:
+    """The workers of the scheduler at an address (`tcp://host:8786`); their drivers end in the end.
+
+    Raises:
+        OSError: where there is no scheduler, or it has no worker.
+    """
+    with Client(address, set_as_default=False) as client:
+        size = sum(client.nthreads().values())
+        if not size:
+            raise OSError(f"the scheduler at {address} has no workers; start some: dask worker {address}")
+
+        def submit(function: Callable[..., Any], *arguments: Any) -> Promise[Any]:
+            # Not pure: the same work is done again where it is asked for again.
+            promise: Promise[Any] = client.submit(function, *arguments, pure=False)
+            return promise
+
+        try:
+            yield Crew(size=size, submit=submit)
+        finally:
+            client.run(work.close_drivers)

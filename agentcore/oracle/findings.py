@@ -1,0 +1,127 @@
+"""What a check tells: programs made as small as the time allowed, of each kind of fault one."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import attrs
+
+from agentcore.oracle.chunks import Found
+from agentcore.oracle.compare import Difference
+from agentcore.oracle.driver import Failure, Hung, Malformed
+from agentcore.oracle.shrink import shrink
+from agentcore.oracle.verdicts import Fault, Kind, Raised, Sides, Wrong
+
+__all__ = ["Disagreement", "DriverFailure", "Finding", "ReferenceFailure", "settled", "unsettled"]
+
+Json: TypeAlias = dict[str, Any]
+
+
+@attrs.frozen(kw_only=True)
+class _Base:
+    """`original` is the program that was found, `programs` how many there were of its kind."""
+
+    kind: Kind
+    program: Json
+    original: Json
+    programs: int = 1
+
+
+@attrs.frozen(kw_only=True)
+class Disagreement(_Base):
+    """A program with two traces, made as small as the time allowed; `original` is the one that was found."""
+
+    expected: Json
+    actual: Json
+    difference: Difference
+
+
+@attrs.frozen(kw_only=True)
+class DriverFailure(_Base):
+    """The driver did not answer; says nothing about the implementation.
+
+    `repeated` says whether the driver failed in the same way when it was given the program once more, alone;
+    only then the program was made smaller.
+    """
+
+    outcome: Failure
+    repeated: bool
+
+    @property
+    def reason(self) -> str:
+        """What the driver did, for people."""
+        if isinstance(self.outcome, Hung):
+            return f"no answer within {self.outcome.seconds:g} seconds"
+        if isinstance(self.outcome, Malformed) and self.outcome.output:
+            return f"{self.outcome.reason}: {self.outcome.output}"
+        return self.outcome.reason
+
+
+@attrs.frozen(kw_only=True)
+class ReferenceFailure(_Base):
+    """The reference raised, which it does for no program; made as small as the time allowed."""
+
+    traceback: str
+
+
+Finding: TypeAlias = Disagreement | DriverFailure | ReferenceFailure
+
+
+def settled(sides: Sides, found: Found, *, seconds: float, any_wrong: bool) -> Finding:
+    """The smallest program found of the same kind as the given one.
+
+    With `any_wrong` a program with any wrong trace will do for one that has another: it may be smaller still,
+    and is of another kind then. A driver that has failed is asked once more before its program is made
+    smaller, and so is one that has answered wrongly: an answer that is another then is a failure too.
+    """
+    latest: dict[str, Fault] = {}
+
+    def holds(candidate: Json) -> bool:
+        fault = sides.verdict(candidate)
+        if not isinstance(fault, Fault) or not _alike(fault, found.fault, any_wrong=any_wrong):
+            return False
+        latest[sides.family.to_line(candidate)] = fault
+        return True
+
+    if not holds(found.program):
+        return _unrepeated(found)
+    program = shrink(found.program, holds, sides.family, seconds=seconds)
+    return _told(program, latest[sides.family.to_line(program)], found.program)
+
+
+def unsettled(found: Found) -> Finding:
+    """The program as it was found."""
+    return _told(found.program, found.fault, found.program)
+
+
+def _alike(fault: Fault, other: Fault, *, any_wrong: bool) -> bool:
+    both_wrong = isinstance(fault, Wrong) and isinstance(other, Wrong)
+    return fault.kind == other.kind or (any_wrong and both_wrong)
+
+
+def _unrepeated(found: Found) -> Finding:
+    program, fault = found.program, found.fault
+    if isinstance(fault, Wrong):
+        outcome = Malformed("the answer changed when the program was run a second time", "", "")
+        kind = Kind("changed", fault.kind.where)
+        return DriverFailure(kind=kind, program=program, original=program, outcome=outcome, repeated=False)
+    told = unsettled(found)
+    return attrs.evolve(told, repeated=False) if isinstance(told, DriverFailure) else told
+
+
+def _told(program: Json, fault: Fault, original: Json) -> Finding:
+    match fault:
+        case Wrong(expected=expected, actual=actual, difference=difference):
+            return Disagreement(
+                kind=fault.kind,
+                program=program,
+                original=original,
+                expected=expected,
+                actual=actual,
+                difference=difference,
+            )
+        case Raised(traceback=text):
+            return ReferenceFailure(kind=fault.kind, program=program, original=original, traceback=text)
+    return DriverFailure(
+        kind=fault.kind, program=program, original=original, outcome=fault.outcome, repeated=True
+    )

@@ -1,0 +1,109 @@
+"""What a campaign's report says, as JSON; every other format is made of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from agentcore.oracle.check import Campaign, Plan
+from agentcore.oracle.compare import Difference, Missing, render
+from agentcore.oracle.driver import Implementation
+from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
+from agentcore.oracle.verdicts import Kind
+from agentcore.oracle.visible import bounded, cut
+from agentcore.oracle.work import profile_for
+
+__all__ = ["FORMAT", "document"]
+
+Json: TypeAlias = dict[str, Any]
+
+FORMAT: Final = 1
+"""The version of the document: fields may be added, none changes its meaning without a new version."""
+
+_NAME: Final = 200
+_TEXT: Final = 20_000
+_OUTCOMES: Final = (
+    *("agreed", "wrong", "unsupported", "left out"),
+    *("crashed", "hung", "malformed", "incompatible", "changed", "raised"),
+)
+
+
+def document(plan: Plan, done: Campaign, *, seed: int, jobs: int) -> Json:
+    """The report of a campaign that began at a seed: what `check-report.schema.json` says."""
+    told = done.report
+    return {
+        "format": FORMAT,
+        "verdict": done.verdict,
+        "profile": plan.profile,
+        "target": plan.target,
+        "driver": [cut(word, _TEXT) for word in plan.argv],
+        "implementation": _implementation(done.implementation),
+        "seed": seed,
+        "ended": done.ended,
+        "include": [*plan.include],
+        "exclude": [*plan.exclude],
+        "programs": told.programs,
+        "outcomes": _outcomes(done.counts),
+        "replayed": _outcomes(done.replayed),
+        "seconds": round(told.seconds, 3),
+        "perSecond": round(told.per_second, 1),
+        "ownShare": round(told.own_share, 3),
+        "jobs": jobs,
+        "findings": [_finding(finding, plan.profile) for finding in done.findings],
+    }
+
+
+def _implementation(said: Implementation | None) -> Json | None:
+    if said is None:
+        return None
+    unsupported = bounded([*said.unsupported], length=_NAME)
+    return {"name": cut(said.name, _NAME), "version": cut(said.version, _NAME), "unsupported": unsupported}
+
+
+def _outcomes(counts: Mapping[Kind, int]) -> Json:
+    found: Counter[str] = Counter()
+    for kind, count in counts.items():
+        found[kind.outcome] += count
+    return {outcome: found[outcome] for outcome in _OUTCOMES}
+
+
+def _finding(finding: Finding, profile: str) -> Json:
+    return {
+        "outcome": finding.kind.outcome,
+        "where": cut(finding.kind.where, _NAME),
+        "programs": finding.programs,
+        "profile": profile_for(finding.program, profile),
+        "original": bounded(finding.original["id"], length=_NAME),
+        "program": bounded(finding.program, length=_TEXT),
+        **_evidence(finding),
+    }
+
+
+def _evidence(finding: Finding) -> Json:
+    if isinstance(finding, Disagreement):
+        return {"difference": _difference(finding.difference)}
+    if isinstance(finding, ReferenceFailure):
+        return {"traceback": cut(finding.traceback, _TEXT)}
+    return {
+        "failure": {
+            "reason": cut(finding.reason, _TEXT),
+            "stderr": cut(finding.outcome.stderr, _TEXT),
+            "repeated": finding.repeated,
+        }
+    }
+
+
+def _difference(difference: Difference) -> Json:
+    return {
+        "path": cut(difference.path, _NAME),
+        "observation": cut(difference.observation, _NAME),
+        "expected": _shown(difference.expected),
+        "actual": _shown(difference.actual),
+        "diff": render(difference),
+    }
+
+
+def _shown(value: Any) -> Json:
+    """What a trace has at a path: `{}` for nothing."""
+    return {} if isinstance(value, Missing) else {"value": bounded(value, length=_TEXT)}

@@ -1,0 +1,42 @@
+"""A picture for a report: who holds what in the run of a program, where it can be drawn."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, Final
+
+__all__ = ["alias_picture"]
+
+_HOLDERS: Final = ("caller", "initial", "response", "prompt")
+# A picture of more is none to look at.
+_CELLS: Final = 400
+
+
+def alias_picture(program: dict[str, Any], profile: str) -> str | None:
+    """Who holds what when the model is called for the last time, as an SVG element.
+
+    None without the extra `pictures`, for a profile whose heap is not the AI SDK's, for a run that calls no
+    model, and for one too large to be looked at.
+    """
+    if find_spec("matplotlib") is None or find_spec("networkx") is None:
+        return None
+    from agentcore.compat.ai_sdk.profiles import PROFILES  # noqa: PLC0415 - only where there is a picture
+    from agentcore.compat.pictures import alias_graph  # noqa: PLC0415 - takes a second, and is an extra
+    from agentcore.compat.pollution import findings  # noqa: PLC0415
+    from agentcore.oracle.ai_sdk.reference import Recording  # noqa: PLC0415
+
+    if profile not in PROFILES:
+        return None
+    recording = Recording(PROFILES[profile], program)
+    recording.loop.store.watching = True
+    try:
+        recording.trace()
+        moments = [one for one in recording.loop.snapshots if one.moment == "prompt"]
+        if not moments or moments[-1].heap_size > _CELLS:
+            return None
+        holders = [name for name in _HOLDERS if name in moments[-1].holders]
+        written = {finding.write.address for finding in findings(recording.loop)}
+        svg = alias_graph(moments[-1], holders, written=written).svg
+    finally:
+        recording.close()
+    return svg[svg.index("<svg") :]

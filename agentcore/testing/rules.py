@@ -1,0 +1,34 @@
+"""What holds for checks of hooks, by name."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from agentcore.rules import Requirement
+
+
+class HookRule(Requirement):
+    """What a check of a hook finds."""
+
+    def __new__(cls, name: str, statement: str) -> Self:
+        """Take name and statement from the member's definition."""
+        rule = object.__new__(cls)
+        rule._value_ = name
+        rule.statement = statement
+        return rule
+
+    AS_VALUES = (
+        "testing.as-values",
+        (
+            "Under each profile a hook has the effect that it has when it is given copies of the step's own "
+            "messages and only what it returns counts, for its step only; else it is at fault."
+        ),
+    )
+    SMALLEST = (
+        "testing.smallest",
+        "A fault is shown by a conversation from which nothing can be taken without losing it.",
+    )
+    STRICT = (
+        "testing.strict",
+        "Expected pollution that does not happen is an error.",
+    )

@@ -1,0 +1,249 @@
+"""`agentcore check` beyond the first disagreement: several findings, features, time, database, reports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from click.testing import Result
+
+from agentcore.cli import check as module
+from agentcore.oracle import crews, targets, work
+from agentcore.oracle.ai_sdk.family import FAMILY
+from agentcore.oracle.crews import Crew
+from cli.commands import driver, run
+from liars.moody import InMemory
+from oracle.junit_shape import assert_junit
+
+Json = dict[str, Any]
+STREAM: Final = ("--profile", "ai-sdk-6/stream")
+QUICK: Final = ("--shrink-seconds", "0", "--seed", "0")
+
+
+@pytest.fixture(autouse=True)
+def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "Driver", InMemory)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTCORE_DATABASE", str(tmp_path / "found"))
+    return tmp_path
+
+
+def check(*options: str, deeds: tuple[str, ...] = (), profile: tuple[str, ...] = STREAM) -> Result:
+    return run("check", *profile, *QUICK, *options, "--", *driver("liars.moody", *deeds))
+
+
+TWO: Final = ("hook onFinish=error", "op delete=wrong")
+
+
+def test_several_findings_are_told_with_their_kinds_and_saved_beside_each_other(folder: Path) -> None:
+    result = check("-n", "60", "--max-findings", "5", deeds=TWO)
+    assert result.exit_code == 1
+    assert "Disagreement at $.error (" in result.stdout
+    assert "Disagreement at $.caller (" in result.stdout
+    saved = [FAMILY.parse(file.read_text("utf-8")) for file in folder.glob("disagreement*.json")]
+    assert len({program["id"] for program in saved}) == 2
+    assert "The program is in disagreement-2.json." in result.stdout
+
+
+def test_findings_are_kept_and_run_first_the_next_time(folder: Path) -> None:
+    first = check("-n", "60", deeds=TWO)
+    [kept] = (folder / "found").rglob("*.json")
+    saved = json.loads((folder / "disagreement.json").read_text("utf-8"))
+    assert json.loads(kept.read_text("utf-8"))["program"] == saved
+    again = check("-n", "60", deeds=TWO)
+    assert (first.exit_code, again.exit_code) == (1, 1)
+    assert "1 programs that were found before were run first; 0 of them show" in again.stdout
+    assert "\n0 programs from seed 0" in again.stdout
+
+
+def test_a_kept_program_that_shows_nothing_any_more_is_told_and_kept_on(folder: Path) -> None:
+    check("-n", "60", deeds=TWO)
+    mended = check("-n", "5")
+    assert mended.exit_code == 0
+    assert "1 programs that were found before were run first; 1 of them show nothing now." in mended.stdout
+    assert len([*(folder / "found").rglob("*.json")]) == 1
+
+
+def test_without_a_database_nothing_is_kept_or_run_first(folder: Path) -> None:
+    check("-n", "60", "--no-database", deeds=TWO)
+    assert not (folder / "found").exists()
+    check("-n", "60", "--database", str(folder / "other"), deeds=TWO)
+    assert len([*(folder / "other").rglob("*.json")]) == 1
+    assert "found before" not in check("-n", "5", "--no-database", "--database", str(folder / "other")).stdout
+
+
+def test_a_file_of_the_database_that_holds_no_program_is_told(folder: Path) -> None:
+    bad = folder / "found" / "ai-sdk-6" / "stream" / "bad.json"
+    bad.parent.mkdir(parents=True)
+    bad.write_text("no", "utf-8")
+    result = check("-n", "3")
+    assert result.exit_code == 0
+    assert f"{bad} holds no program" in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_time_ends_a_check_too() -> None:
+    result = check("--seconds", "0.3")
+    assert result.exit_code == 0
+    assert "No disagreement." in result.stdout
+    assert check("--seconds", "100", "-n", "2").stdout.startswith("2 programs")
+
+
+@pytest.mark.usefixtures("folder")
+def test_features_are_asked_for_and_left_out() -> None:
+    result = check("-n", "5", "--include", "op *", "--exclude", "op delete", deeds=("op delete=wrong",))
+    assert result.exit_code == 0
+    assert result.stdout.startswith("5 programs from seed 0 (")
+    assert " others were left out) in " in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("option", ["--include", "--exclude"])
+def test_an_unknown_feature_is_a_usage_error_with_names_near_it(option: str) -> None:
+    result = check(option, "op delte")
+    assert result.exit_code == 2
+    assert "no feature of ai-sdk programs is named 'op delte'; near it are op delete" in result.stderr
+    assert "--list-features prints all" in result.stderr
+
+
+def test_features_can_be_listed_without_a_driver() -> None:
+    result = run("check", "--profile", "ai-sdk-6", "--list-features")
+    assert result.exit_code == 0
+    assert tuple(result.stdout.splitlines()) == FAMILY.feature_names
+
+
+@pytest.mark.usefixtures("folder")
+def test_features_that_no_program_has_give_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentcore.oracle.tally.FRUITLESS", 60)
+    result = check("--include", "op delete", "--exclude", "op *")
+    assert result.exit_code == 2
+    assert result.stdout.startswith("0 programs from seed 0 (60 others were left out)")
+    assert "Nothing was compared: hardly a program has the features" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_check_whose_time_was_too_short_gives_no_verdict() -> None:
+    result = check("--seconds", "0.000001")
+    assert result.exit_code == 2
+    assert "Nothing was compared: the time was over" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_failures_of_the_driver_are_told_apart_from_wrong_traces() -> None:
+    deeds = ("op delete=crash", "hook onFinish=junk", "hook stopWhen=hang")
+    result = check("-n", "40", "--max-failures", "99", deeds=deeds)
+    assert result.exit_code == 2
+    for reason in ("ended with exit code 3", "a line that is not JSON", "no answer within 20 seconds"):
+        assert f"The driver failed: {reason}" in result.stdout.replace("the process ", "")
+    assert check("-n", "40", "--max-failures", "1", deeds=deeds).stdout.count("The driver failed") == 1
+
+
+@pytest.mark.parametrize("deed", ["crash", "junk", "hostile"])
+def test_what_a_driver_says_does_not_reach_the_terminal(deed: str, folder: Path) -> None:
+    report = ("--report", str(folder / "a.html"))
+    result = check("-n", "20", *report, deeds=(f"op set={deed}",))
+    for text in (result.stdout, (folder / "a.html").read_text("utf-8")):
+        assert "\\u001b[2J\\u0000" in text
+        assert not {"\x1b", "\x00", "\u202e"} & {*text}
+        assert "[red]x[/red]" in text
+        assert len(text) < 200_000
+
+
+def test_reports_are_written_in_each_format(folder: Path) -> None:
+    files = [folder / f"report{suffix}" for suffix in (".json", ".html", ".xml")]
+    options = [word for file in files for word in ("--report", str(file))]
+    result = check("-n", "60", *options, deeds=TWO)
+    assert result.exit_code == 1
+    told, page, cases = (file.read_text("utf-8") for file in files)
+    assert json.loads(told)["verdict"] == "disagreement"
+    assert '<h1 class="disagreement">' in page
+    assert_junit(cases)
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [("report.pdf", "ends in none of .html, .json, .xml"), ("nowhere/report.json", "does not exist")],
+)
+def test_a_report_that_cannot_be_written_is_told_before_any_program_runs(
+    file: str, says: str, folder: Path
+) -> None:
+    result = check("--report", str(folder / file))
+    assert result.exit_code == 2
+    assert says in result.stderr.replace("\n", " ")
+    assert result.stdout == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_target_has_a_profile_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "command", lambda _: driver("liars.moody", "path generate=wrong"))
+    result = run("check", *QUICK, "-n", "30", "--target", "ai-sdk@6.0.134")
+    assert result.exit_code == 1
+    assert "agentcore trace --profile ai-sdk-6/generate < " in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_driver_without_a_profile_is_a_usage_error() -> None:
+    result = check(profile=())
+    assert result.exit_code == 2
+    assert "say whose behaviour is expected: --profile, one of ai-sdk-6" in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_driver_for_programs_of_another_format_gives_no_verdict() -> None:
+    result = check(profile=("--profile", "strands-ts@1.5.0"))
+    assert result.exit_code == 2
+    assert result.stderr == "the driver runs no strands programs; it has said: ai-sdk\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_jobs_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def processes(jobs: int) -> Any:
+        asked.append(jobs)
+        return crews.alone()
+
+    monkeypatch.setattr(crews, "processes", processes)
+    assert check("-n", "3", "--jobs", "2").exit_code == 0
+    assert asked == [2]
+
+
+@pytest.mark.usefixtures("folder")
+def test_who_interrupts_a_check_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "campaign", interrupted)
+    result = check()
+    assert result.exit_code == 2
+    assert result.stderr == "Interrupted: there is no verdict.\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_the_extra_a_scheduler_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "agentcore.oracle.distributed", raising=False)
+    monkeypatch.delattr("agentcore.oracle.distributed", raising=False)
+    result = check("--scheduler", "tcp://127.0.0.1:1")
+    assert result.exit_code == 2
+    assert "--scheduler needs the extra `dask`" in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_crew_that_falls_apart_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise BrokenProcessPool("a job was ended")
+
+    monkeypatch.setattr(module, "_crew", lambda _: nullcontext(Crew(size=2, submit=broken)))
+    result = check()
+    assert result.exit_code == 2
+    assert "a job was ended" in result.stderr
