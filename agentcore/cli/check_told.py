@@ -53,9 +53,10 @@ class Teller:
         line = family_of(self.plan.profile).to_line(program)
         file.write_text(line + "\n", encoding="utf-8")
         expected = ("agentcore", "trace", "--profile", profile_for(program, self.plan.profile))
+        actual = ("agentcore", "ask", str(file), "--", *self.plan.command())
         self._say(f"The program is in {file}. What each side makes of it:")
-        for argv in (expected, self.plan.command()):
-            self._say(f"  {shlex.join(argv)} < {shlex.quote(str(file))}")
+        self._say(f"  {shlex.join(expected)} < {shlex.quote(str(file))}")
+        self._say(f"  {shlex.join(actual)}")
 
     def _told(self, finding: Finding) -> str:
         program = pretty(finding.program)

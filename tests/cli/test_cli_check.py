@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -206,6 +207,7 @@ def test_a_terminal_shows_progress_beside_the_result(saved: Path) -> None:
 def test_long_lines_are_not_broken_when_piped(saved: Path) -> None:
     result = check(saved, "--seed", "1", "--shrink-seconds", "0", "--", *FAULTY, env={"COLUMNS": "20"})
     again = next(line for line in result.stdout.splitlines() if "faults.profile_driver" in line)
-    assert again.endswith(f"< {saved}")
+    assert again.startswith(f"  agentcore ask {saved} -- ")
+    assert shlex.split(again)[-1] == FAULT
     assert "\x1b" not in result.stdout
     assert json.loads(saved.read_text("utf-8"))["id"] == "seed-1"
