@@ -113,7 +113,9 @@ _SMALL: Final[Mapping[str, Callable[[Any], Json]]] = MappingProxyType(
 
 def _family(session: Session) -> Family | None:
     """The first of the driver's formats that is known here."""
-    known = (name for name in session.introduction.get("formats", ()) if name in FAMILIES)
+    if not session.introduction:
+        session.started()
+    known = (name for name in session.introduction["formats"] if name in FAMILIES)
     return next((FAMILIES[name] for name in known), None)
 
 
@@ -141,8 +143,6 @@ def _programs(session: Session) -> list[Json]:
 
 def _run(session: Session, seq: Any, program: Any) -> Json:
     """The answer to a program, which has the `seq` that was given."""
-    if not session.introduction:
-        session.started()
     session.say(ran(seq, program))
     return _due(session, seq)
 
@@ -288,6 +288,9 @@ def _any_text(session: Session) -> None:
             request = {"cmd": "run", "seq": text, "program": _saying(session, said)}
             session.say(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             _holds(_due(session, text), said)
+    # White space to JSON.
+    session.say(ran("return", _saying(session, "hi")).replace(b", ", b",\r"))
+    _due(session, "return")
 
 
 def _encodable(text: str) -> bool:

@@ -20,7 +20,7 @@ Json: TypeAlias = dict[str, Any]
 STOP: Final = b'{"cmd":"stop"}\n'
 _MAX_LINE: Final = 1 << 26
 _STDERR: Final = 500
-_FLUSH_SECONDS: Final = 1.0
+_FLUSH_SECONDS: Final = 0.5
 
 
 class BrokenError(AgentCoreError):

@@ -126,7 +126,7 @@ function parsed(line) {
 const write = process.stdout.write.bind(process.stdout);
 console.log = console.info = console.debug = console.error;
 
-// Lines end at \n and nowhere else, which node:readline has otherwise.
+// Lines end at \n and nowhere else; node:readline ends them at \r too, which is white space to JSON.
 let begun = '';
 reading: for await (const chunk of process.stdin.setEncoding('utf8')) {
   const lines = (begun + chunk).split('\n');

@@ -305,5 +305,6 @@ def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:
     schemas = {f"agentcore/schemas/{file.name}" for file in (here / "agentcore" / "schemas").iterdir()}
     assert len(schemas) >= 3
     assert schemas <= names
+    assert {"agentcore/skeletons/driver.py", "agentcore/skeletons/driver.mjs"} <= names
     assert "agentcore/py.typed" in names
     assert not any("node_modules" in name for name in names)

@@ -44,7 +44,7 @@ async function inOrder(answer, before) {
   await write(JSON.stringify(value));
 }
 
-// They end at \n and nowhere else: a text of JSON may hold the other characters at which readline ends a line.
+// They end at \n and nowhere else: readline ends a line at \r too, which is white space to JSON.
 async function* lines(input) {
   input.setEncoding('utf8');
   let begun = [];
