@@ -461,7 +461,7 @@ def grown(kept: Vector[_T], new: Sequence[_T]) -> Vector[_T]:
     """
     base: Any = kept
     tail = base._tail + [*new]  # noqa: RUF005, SLF001 # exactly as long as it has to be; as below
-    if not new or len(tail) > BRANCH_FACTOR:
+    if not new or len(tail) >= BRANCH_FACTOR:
         return kept.extend(new)
     made: Any = PythonPVector(base._count + len(new), base._shift, base._root, tail)  # type: ignore[no-untyped-call]  # noqa: SLF001 # as below
     made._tail_offset = base._tail_offset  # noqa: SLF001 # as it is, but one integer for all that grow alike

@@ -73,6 +73,20 @@ def test_values_are_compared_as_json(mine: Any, theirs: Any, same: bool) -> None
     assert (differences(changed("caller", to=theirs), changed("caller", to=mine), COMPARISON) is None) is same
 
 
+def test_values_that_are_too_deep_for_python_to_compare_are_compared_all_the_same() -> None:
+    def nested(inner: Any) -> Any:
+        for _ in range(5_000):
+            inner = [inner]
+        return inner
+
+    deep, same, other = (changed("caller", to=nested(inner)) for inner in (1, 1.0, True))
+    assert differences(deep, same, COMPARISON) is None
+    assert differences(deep, deep, COMPARISON) is None
+    difference = differences(deep, other, COMPARISON)
+    assert difference is not None
+    assert difference.actual is True
+
+
 def test_a_missing_entry_is_told_as_missing() -> None:
     difference = found(TRACE, changed("steps", to=[]))
     assert (difference.path, difference.actual) == ("$.steps[0]", MISSING)
