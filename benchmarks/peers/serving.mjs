@@ -79,7 +79,8 @@ export class Script {
 // `peer.prepare(task, script)` gives the run of a new agent, which comes to its text and what its caller has of it;
 // `peer.forks(task, script)` a run that was run, as `fork(number)` and `length(fork)`.
 export function serve(peer) {
-  serveLines((request) => answer(peer, request), () => {});
+  const implementation = { name: 'peer', version: '1', formats: [] };
+  serveLines(implementation, (request) => answer(peer, request), () => {});
 }
 
 async function answer(peer, { id, measure, runs, forks, limit, ...asked }) {
