@@ -16,6 +16,13 @@ class Requirement(Enum):
 
     statement: str
 
+    def __new__(cls, name: str, statement: str) -> Self:
+        """Take name and statement from the member's definition."""
+        requirement = object.__new__(cls)
+        requirement._value_ = name
+        requirement.statement = statement
+        return requirement
+
     @property
     def text(self) -> str:
         """What the specification says under the name."""

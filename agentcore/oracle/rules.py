@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from agentcore.rules import Requirement
 
 
 class OracleRule(Requirement):
     """The protocol between a checker and an implementation."""
-
-    def __new__(cls, name: str, statement: str) -> Self:
-        """Take name and statement from the member's definition."""
-        rule = object.__new__(cls)
-        rule._value_ = name
-        rule.statement = statement
-        return rule
 
     LINE_FOR_LINE = (
         "oracle.line-for-line",
@@ -141,13 +132,6 @@ class OracleRule(Requirement):
 
 class DriverRule(Requirement):
     """Version 1 of the protocol that a driver speaks; most are checks of `agentcore lint-driver`."""
-
-    def __new__(cls, name: str, statement: str) -> Self:
-        """Take name and statement from the member's definition."""
-        rule = object.__new__(cls)
-        rule._value_ = name
-        rule.statement = statement
-        return rule
 
     START = (
         "driver.start",

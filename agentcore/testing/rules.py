@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from agentcore.rules import Requirement
 
 
 class HookRule(Requirement):
     """What a check of a hook finds."""
-
-    def __new__(cls, name: str, statement: str) -> Self:
-        """Take name and statement from the member's definition."""
-        rule = object.__new__(cls)
-        rule._value_ = name
-        rule.statement = statement
-        return rule
 
     AS_VALUES = (
         "testing.as-values",

@@ -80,7 +80,7 @@ class Scripted(Model):
         return ModelResponse(output=[said], usage=Usage(), response_id=None)
 
     def stream_response(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
+        raise TypeError("this model answers at once; run the agent without streaming")
 
 
 @function_tool

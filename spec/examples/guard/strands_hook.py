@@ -24,7 +24,7 @@ class Echo(Model):
         return {"model_id": "echo"}
 
     def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
+        raise TypeError("this model says texts only")
 
     async def count_tokens(self, *args: Any, **kwargs: Any) -> int:
         return 0
