@@ -15,6 +15,8 @@ from benchmarks.cells import Cell
 SUITE: Final = "result.json"
 PARTS: Final = "cells"
 _REASONS: Final = "without.json"
+# What pyperf notes that is nobody's business: whose machine it was, and its paths.
+_PRIVATE: Final = frozenset({"hostname", "python_executable", "python_config_args", "boot_time"})
 
 
 @attrs.frozen(kw_only=True)
@@ -83,7 +85,13 @@ class Results:
                 benchmarks[name] = benchmark
         if not benchmarks:
             raise ValueError("no cell has a value")
-        pyperf.BenchmarkSuite(list(benchmarks.values())).dump(str(self.folder / SUITE), replace=True)
+        path = self.folder / SUITE
+        pyperf.BenchmarkSuite(list(benchmarks.values())).dump(str(path), replace=True)
+        path.write_text(json.dumps(json.loads(path.read_text(), object_hook=_shared)))
+
+
+def _shared(noted: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in noted.items() if name not in _PRIVATE}
 
 
 def _read_reasons(folder: Path) -> dict[Cell, str]:

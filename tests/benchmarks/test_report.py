@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import platform
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -224,6 +226,19 @@ def test_results_are_what_pyperf_has_stored(tmp_path: Path) -> None:
     assert loaded.values == {cell: Value(cell=cell, median=2.0, low=1.0, high=6.0, count=3, deviation=1.0)}
     assert loaded.values[cell].spread == pytest.approx(0.5)
     assert loaded.without == {other: "over the limit"} == {other: Results(tmp_path).reason(other)}
+
+
+def test_results_name_no_machine_and_none_of_its_paths(tmp_path: Path) -> None:
+    cell = step(OURS, 0, 10)
+    results = Results(tmp_path)
+    metadata = {"name": cell.name, **cell.metadata}
+    results.add(cell, 1, pyperf.Benchmark([pyperf.Run([1.0], metadata=metadata)]))
+    assert "hostname" in results.file_of(cell).read_text()
+    results.finish()
+    noted = (tmp_path / SUITE).read_text()
+    assert not [each for each in (platform.node(), "hostname", sys.executable, sys.prefix) if each in noted]
+    assert "cpu_count" in noted
+    assert load(tmp_path).values[cell].median == 1.0
 
 
 def test_results_without_a_value_are_none(tmp_path: Path) -> None:
