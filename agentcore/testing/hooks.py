@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 import attrs
 import hypothesis
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis.errors import NoSuchExample
 
 from agentcore.compat import PROFILES, CompatRun, Hooks, Model, Settings, Tool, run
@@ -48,7 +50,8 @@ def check_hook(  # noqa: PLR0913 - what is asked of a hook, by name
     """Runs a hook over random conversations, and raises for the smallest one in which it is at fault.
 
     The hook is called at every step of each conversation with plain dicts and lists in the AI SDK's message
-    form. What it does has to follow from its argument only. It is at fault if it
+    form. An async one is awaited on an event loop of its own, so a test may be sync or async. What it does
+    has to follow from its argument only. It is at fault if it
 
     - writes in place to what it is given;
     - makes something else when it is applied to what it made (unless `idempotent` is false);
@@ -76,8 +79,9 @@ def check_hook(  # noqa: PLR0913 - what is asked of a hook, by name
     __tracebackhide__ = True
     for name in profiles:
         PROFILES[name]
-    check = _Check(hook, takes, tuple(profiles), idempotent, expected_pollution)
-    fault = _smallest(check, texts, examples)
+    with start_blocking_portal() as portal:
+        check = _Check(hook, portal, takes, tuple(profiles), idempotent, expected_pollution)
+        fault = _smallest(check, texts, examples)
     if fault is not None:
         raise HookFaultError(_name(hook), fault) from check.cause
     if expected_pollution is not None and not check.polluted:  # testing.strict
@@ -133,6 +137,7 @@ class _Check:
     """A hook and what is asked of it; `polluted` once it wrote where it was expected to."""
 
     hook: Hook
+    portal: BlockingPortal
     takes: Takes
     profiles: tuple[str, ...]
     idempotent: bool
@@ -210,14 +215,21 @@ class _Check:
 
     def called(self, argument: Json) -> Any:
         """The override that the hook returns."""
-        if self.takes == "options":
-            return self.hook(argument)
-        messages = self.hook(argument["messages"])
-        return None if messages is None else {"messages": messages}
+        returned = self._come_to(self.hook(self.given(argument)))
+        if self.takes == "options" or returned is None:
+            return returned
+        return {"messages": returned}
+
+    def _come_to(self, returned: Any) -> Any:
+        return self.portal.call(_awaited, returned) if inspect.isawaitable(returned) else returned
 
     def given(self, argument: Json) -> Any:
         """What the hook is given of the argument."""
         return argument if self.takes == "options" else argument["messages"]
+
+
+async def _awaited(returned: Awaitable[Any]) -> Any:
+    return await returned
 
 
 class _AsValues:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from agentcore.testing import HookFault, HookFaultError, NothingPollutedError, check_hook
@@ -119,6 +121,38 @@ def test_a_hook_that_adds_at_every_application_is_not_idempotent() -> None:
 def test_a_hook_need_not_be_idempotent_if_it_is_not_to_be() -> None:
     check_hook(remind, profiles=(ONE,), idempotent=False, examples=5)
     check_hook(remind_once, profiles=(ONE,), examples=5)
+
+
+# ---------------------------------------------------------------- async hooks
+
+
+async def shout_later(messages: list[Json]) -> list[Json]:
+    await anyio.lowlevel.checkpoint()
+    return shout(messages)
+
+
+async def shout_later_mended(messages: list[Json]) -> list[Json]:
+    await anyio.lowlevel.checkpoint()
+    return shout_mended(messages)
+
+
+async def raise_later(messages: list[Json]) -> list[Json]:
+    await anyio.lowlevel.checkpoint()
+    raise ValueError(len(messages))
+
+
+def test_an_async_hook_is_awaited() -> None:
+    assert fault_of(shout_later, profiles=(ONE,)) == fault_of(shout, profiles=(ONE,))
+    assert fault_of(raise_later).details == ("ValueError: 1",)
+    check_hook(shout_later_mended, examples=5)
+
+
+def test_a_test_may_be_async_itself() -> None:
+    async def test() -> None:
+        await anyio.lowlevel.checkpoint()
+        check_hook(shout_later_mended, examples=5)
+
+    anyio.run(test)
 
 
 # ---------------------------------------------------------------- profiles
