@@ -1,0 +1,73 @@
+from .agent import (
+    Agent as Agent,
+    AgentError as AgentError,
+    AgentResult as AgentResult,
+)
+from .errors import (
+    AgentCoreError as AgentCoreError,
+    ImmutableWriteError as ImmutableWriteError,
+    InvalidJsonError as InvalidJsonError,
+    InvalidMessageError as InvalidMessageError,
+    WireError as WireError,
+)
+from .hooks import StepOverride as StepOverride
+from .interrupts import Interrupt as Interrupt
+from .message_list import MessageList as MessageList
+from .messages import (
+    AssistantMessage as AssistantMessage,
+    ContentOutput as ContentOutput,
+    ErrorJsonOutput as ErrorJsonOutput,
+    ErrorTextOutput as ErrorTextOutput,
+    ExecutionDeniedOutput as ExecutionDeniedOutput,
+    FilePart as FilePart,
+    ImagePart as ImagePart,
+    JsonOutput as JsonOutput,
+    Message as Message,
+    ReasoningPart as ReasoningPart,
+    SystemMessage as SystemMessage,
+    TextOutput as TextOutput,
+    TextPart as TextPart,
+    ToolApprovalRequestPart as ToolApprovalRequestPart,
+    ToolApprovalResponsePart as ToolApprovalResponsePart,
+    ToolCallPart as ToolCallPart,
+    ToolMessage as ToolMessage,
+    ToolOutput as ToolOutput,
+    ToolResultPart as ToolResultPart,
+    UserMessage as UserMessage,
+)
+from .middleware import (
+    AgentStreamContext as AgentStreamContext,
+    AgentStreamStage as AgentStreamStage,
+    ExecuteToolContext as ExecuteToolContext,
+    ExecuteToolStage as ExecuteToolStage,
+    InvokeModelContext as InvokeModelContext,
+    InvokeModelStage as InvokeModelStage,
+    Middleware as Middleware,
+)
+from .models.scripted import ScriptedModel as ScriptedModel
+from .output import Output as Output
+from .processors import (
+    InputArguments as InputArguments,
+    Processor as Processor,
+    StepArguments as StepArguments,
+    Tripwire as Tripwire,
+)
+from .tools import (
+    Tool as Tool,
+    ToolContext as ToolContext,
+    tool as tool,
+)
+from .values import (
+    JsonObject as JsonObject,
+    JsonValue as JsonValue,
+    Vector as Vector,
+    freeze as freeze,
+    thaw as thaw,
+    vector as vector,
+)
+from .wire import (
+    message_from_wire as message_from_wire,
+    message_to_wire as message_to_wire,
+    messages_from_wire as messages_from_wire,
+    messages_to_json as messages_to_json,
+)
