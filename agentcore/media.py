@@ -9,6 +9,8 @@ import base64
 import re
 from typing import TypeAlias
 
+import ada_url
+
 from agentcore.errors import InvalidDataContentError
 
 _ANY = None
@@ -32,10 +34,6 @@ _BASE64_HEAD = 24
 _ID3_IN_BASE64 = "SUQz"
 _ID3 = b"ID3"
 _ID3_HEADER = 10
-# URL parsers take tabs and line ends out first, wherever they are.
-_URL_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-\t\n\r]*:")
-_EDGES = "".join(map(chr, range(0x21)))
-_REMOVED = str.maketrans("", "", "\t\n\r")
 
 
 def detect_image_media_type(data: str | bytes, signatures: Signatures = IMAGE_SIGNATURES) -> str | None:
@@ -50,9 +48,22 @@ def detect_image_media_type(data: str | bytes, signatures: Signatures = IMAGE_SI
     return None
 
 
+def parse_url(data: str | bytes) -> ada_url.URL | None:
+    """What a WHATWG URL parser (Ada, which is Node.js's too) makes of text; None of what is no URL.
+
+    Lone surrogates become U+FFFD. Base64 never is a URL, having no colon.
+    """
+    if not isinstance(data, str) or ":" not in data:
+        return None
+    try:
+        return ada_url.URL(_well_formed(data))
+    except ValueError:
+        return None
+
+
 def is_url(data: str | bytes) -> bool:
-    """Whether text begins with a URL scheme; base64 never does, having no colon."""
-    return isinstance(data, str) and _URL_SCHEME.match(data.lstrip(_EDGES)) is not None
+    """Whether it is text that is a URL."""
+    return parse_url(data) is not None
 
 
 def split_data_url(data: str | bytes) -> tuple[str | bytes, str | None]:
@@ -60,15 +71,17 @@ def split_data_url(data: str | bytes) -> tuple[str | bytes, str | None]:
 
     Raises InvalidDataContentError for a data: URL without a comma.
     """
-    if not isinstance(data, str) or not is_url(data):
+    url = parse_url(data)
+    if url is None or url.protocol != "data:":
         return data, None
-    url = _serialized(data)
-    if url[:5].lower() != "data:":
-        return data, None
-    header, comma, rest = url.partition(",")
+    header, comma, rest = url.href.partition(",")
     if not comma:
         raise InvalidDataContentError("$", "a data: URL has a comma between its media type and its data")
     return rest.partition(",")[0], header[5:].partition(";")[0].partition(":")[0]
+
+
+def _well_formed(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _begins_with(head: bytes, signature: tuple[int | None, ...]) -> bool:
@@ -102,21 +115,3 @@ def _decoded(text: str) -> bytes:
         raise InvalidDataContentError("$", "the data of an image is bytes, base64 text or a URL")
     # Bits beyond the last whole byte are dropped by browsers, whatever they are; Python agrees unless strict.
     return base64.b64decode(compact + "=" * (-len(compact) % 4))
-
-
-def _serialized(url: str) -> str:
-    """A data: URL as a URL parser would write it again, for what can stand in one."""
-    text = url.strip(_EDGES).translate(_REMOVED)
-    head, hash_sign, fragment = text.partition("#")
-    path, question, query = head.partition("?")
-    return _escaped(path, "") + question + _escaped(query, ' "<>') + hash_sign + _escaped(fragment, ' "<>`')
-
-
-def _escaped(text: str, also: str) -> str:
-    if text.isascii() and text.isprintable() and not any(char in also for char in text):
-        return text
-    return "".join(char if " " <= char <= "~" and char not in also else _percent(char) for char in text)
-
-
-def _percent(char: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))

@@ -205,7 +205,7 @@ def _tool_part(part: ToolPart) -> ToolPart | None:
 
 def _image_as_file(part: ImagePart) -> FilePart:
     data, media_type = split_data_url(part.image)
-    found = None if is_url(data) else detect_image_media_type(data)
+    found = None if media_type is None and is_url(data) else detect_image_media_type(data)
     declared = part.media_type if media_type is None else media_type
     if found is None:
         found = ANY_IMAGE if declared is None else declared

@@ -2,6 +2,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
+import os
+import shutil
+import subprocess
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -9,7 +14,7 @@ from hypothesis import strategies as st
 
 from agentcore.differences import Difference
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import IMAGE_SIGNATURES, detect_image_media_type, is_url, split_data_url
+from agentcore.media import IMAGE_SIGNATURES, detect_image_media_type, is_url, parse_url, split_data_url
 from agentcore.messages import FilePart, ImagePart, UserMessage
 from agentcore.prompt import to_prompt
 from agentcore.rules import Rule
@@ -57,6 +62,8 @@ RECORDED: list[tuple[str, tuple[str, str] | None]] = [
     ("data:a b/c ,AAAA", ("AAAA", "a b/c ")),
     ('data:a/b? ",AAAA', ("AAAA", "a/b?%20%22")),
     ("da\tta:a/b,AA\nAA", ("AAAA", "a/b")),
+    ("data:a/b,x:y", None),
+    ("http:", None),
     ("foo:bar", ("foo:bar", "image/*")),
     ("cid:x", ("cid:x", "image/*")),
 ]
@@ -93,6 +100,86 @@ def test_bytes_are_looked_at_behind_an_id3_tag() -> None:
 def test_bytes_are_no_url() -> None:
     assert not is_url(b"data:image/png,AAAA")
     assert split_data_url(b"data:image/png,AAAA") == (b"data:image/png,AAAA", None)
+
+
+# node -e 'for (const s of [...]) console.log(new URL(s).href)'; None: it throws.
+URLS: Final = {
+    "https://example.com": "https://example.com/",
+    " HTTPS://Example.COM:443/a/../b c?d e#f g\n": "https://example.com/b%20c?d%20e#f%20g",
+    "ht\ttps:\\\\example.com\\a": "https://example.com/a",
+    "https://ex\u00e4mple.com/\u00e4": "https://xn--exmple-cua.com/%C3%A4",
+    "https://example.com/\ud800": "https://example.com/%EF%BF%BD",
+    "https://example.com/\ud83d\ude00": "https://example.com/%F0%9F%98%80",
+    "https://0x7f.1": "https://127.0.0.1/",
+    "DATA:Text/Plain,A B": "data:Text/Plain,A B",
+    "cid:Part One": "cid:Part One",
+    "a:": "a:",
+    "http:": None,
+    "http://a b": None,
+    "https://[::1": None,
+    "https://example.com:99999": None,
+    "1a:b": None,
+    "/a:b": None,
+    "": None,
+}
+URL_TEXTS: Final = st.lists(
+    st.sampled_from(
+        (
+            *("http:", "HTTPS://", "//", "a:", "data:", "file:", "Ex.com", "\u00e4", ":80", "/", "..", "\\"),
+            *(
+                "@",
+                "?",
+                "#",
+                " ",
+                "\t",
+                "%41",
+                "%zz",
+                ",",
+                "[::1]",
+                "1.2",
+                "\ud800",
+                "\U0001f600",
+                "<",
+                '"',
+                "|",
+            ),
+        )
+    ),
+    max_size=8,
+).map("".join)
+
+
+def href(text: str) -> str | None:
+    url = parse_url(text)
+    return None if url is None else url.href
+
+
+@pytest.mark.parametrize(("text", "shown"), URLS.items())
+def test_a_url_is_what_node_makes_of_it(text: str, shown: str | None) -> None:
+    assert href(text) == shown
+    assert is_url(text) == (shown is not None)
+
+
+def test_node_and_the_parser_here_agree_about_random_urls() -> None:
+    node = shutil.which("node")
+    if node is None:
+        assert not os.environ.get("CI"), "node is missing, and in CI it must not be"
+        pytest.skip("node is not installed: the recorded ones above are compared all the same")
+    texts = [*URLS]
+
+    @given(URL_TEXTS)
+    def collect(text: str) -> None:
+        texts.append(text)
+
+    collect()
+    script = (
+        "const parsed = (text) => { try { return new URL(text).href } catch { return null } };"
+        "const texts = JSON.parse(require('fs').readFileSync(0, 'utf8'));"
+        "console.log(JSON.stringify(texts.map(parsed)))"
+    )
+    given_texts = json.dumps(texts)
+    done = subprocess.run([node, "-e", script], input=given_texts, capture_output=True, text=True, check=True)
+    assert dict(zip(texts, json.loads(done.stdout), strict=True)) == {text: href(text) for text in texts}
 
 
 def test_a_url_of_another_scheme_is_kept() -> None:

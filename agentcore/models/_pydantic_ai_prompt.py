@@ -129,7 +129,7 @@ class PromptWriter:
         details = _fields(options, self.provider)
         detail = details.get("imageDetail", details.get("detail"))
         vendor = None if detail is None else {"detail": detail}
-        if isinstance(inline, str) and is_url(inline):
+        if told is None and isinstance(inline, str) and is_url(inline):
             exact = None if media_type.endswith("/*") else media_type
             kind = _URLS.get(media_type.partition("/")[0], theirs.DocumentUrl)
             return cast(

@@ -56,8 +56,8 @@ class PromptCheck(Enum):
 class FileShape(Enum):
     """How a prompt holds files."""
 
-    PLAIN = "their data or address as they are"
-    TAGGED = "an object that says what kind of data it is"
+    PLAIN = "their data as it is; an address as a URL parser writes it"
+    TAGGED = "an object that says what kind of data it is; an address with its text if that is another"
 
 
 @attrs.frozen(kw_only=True)

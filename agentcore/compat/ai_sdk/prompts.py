@@ -23,7 +23,7 @@ from agentcore.compat.js import (
     text,
 )
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import detect_image_media_type, is_url, split_data_url
+from agentcore.media import detect_image_media_type, is_url, parse_url, split_data_url
 from agentcore.values import sealed
 
 # ai-sdk.unknown-fields-kept: what else a message has is not read.
@@ -231,10 +231,10 @@ def _user_part(store: Store, part: Value) -> Ref:
         return _copy(store, part, _TEXT)
     if kind not in ("image", "file"):
         raise PackageError("Error", f"Unsupported part type: {text(store, kind)}")
-    data, media_type = _data(get(store, part, "image" if kind == "image" else "data"))
-    media_type = or_else(media_type, get(store, part, "mediaType"))
+    data, named = _data(get(store, part, "image" if kind == "image" else "data"))
+    media_type = or_else(named, get(store, part, "mediaType"))
     if kind == "image":
-        if isinstance(data, str) and not is_url(data):
+        if isinstance(data, str) and (named is not UNDEFINED or not is_url(data)):
             media_type = or_else(_image_type(data), media_type)
         media_type = or_else(media_type, "image/*")
     elif is_nullish(media_type):
@@ -254,10 +254,11 @@ def _user_part(store: Store, part: Value) -> Ref:
 
 def _data(data: Value) -> tuple[Value, Value]:
     """Data and the media type that it names itself: a `data:` address is split into both."""
-    if not isinstance(data, str):
+    url = parse_url(data) if isinstance(data, str) else None
+    if url is None:
         return data, UNDEFINED
     try:
-        content, media_type = split_data_url(data)
+        content, media_type = split_data_url(url.href)
     except InvalidDataContentError as error:
         raise PackageError(error.wire_name, str(error)) from error
     return content, UNDEFINED if media_type is None else media_type  # type: ignore[return-value]
@@ -284,13 +285,9 @@ def _plan_downloads(store: Store, messages: Iterable[Value]) -> None:
                 continue
             is_image = get(store, part, "type") == "image"
             data = get(store, part, "image" if is_image else "data")
-            if (
-                isinstance(data, str)
-                and is_url(data)
-                and not is_image
-                and is_nullish(get(store, part, "mediaType"))
-            ):
-                raise PackageError("AI_DownloadError", f"Failed to download {data}")
+            url = parse_url(data) if isinstance(data, str) else None
+            if url is not None and not is_image and is_nullish(get(store, part, "mediaType")):
+                raise PackageError("AI_DownloadError", f"Failed to download {url.href}")
 
 
 def _flat(store: Store, content: Value) -> Iterable[Value]:

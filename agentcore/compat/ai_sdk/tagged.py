@@ -9,7 +9,7 @@ from agentcore.compat.ai_sdk.prompts import PromptRules
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, get, is_array, is_nullish, iterated, or_else
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import detect_image_media_type, is_url, split_data_url
+from agentcore.media import detect_image_media_type, parse_url, split_data_url
 
 _MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
 _TEXT: Final = frozenset({"type", "text", "providerOptions"})
@@ -80,16 +80,23 @@ def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
 
 
 def _of_text(store: Store, content: str) -> tuple[Ref, Value]:
+    url = parse_url(content)
+    if url is None:
+        return _inline(store, content), UNDEFINED
     try:
-        data, media_type = split_data_url(content)
+        return _of_url(store, url.href, content)
     except InvalidDataContentError:
         # What is no address after all is taken for data.
         return _inline(store, content), UNDEFINED
+
+
+def _of_url(store: Store, href: str, original: str) -> tuple[Ref, Value]:
+    """An address as the parser writes it, and its text if that is another; or what a `data:` one holds."""
+    data, media_type = split_data_url(href)
     if media_type is not None:
         return _inline(store, str(data)), media_type
-    return (
-        store.object({"type": "url", "url": content}) if is_url(content) else _inline(store, content)
-    ), UNDEFINED
+    held = {"type": "url", "url": href}
+    return store.object(held if href == original else held | {"originalUrl": original}), UNDEFINED
 
 
 def _inline(store: Store, data: Value) -> Ref:
@@ -129,7 +136,7 @@ def user_part(store: Store, part: Value) -> Ref:
 
 def _file(store: Store, part: Value, data: Value, declared: Value, filename: Value) -> Ref:
     tagged, named = tagged_data(store, data)
-    media_type = or_else(_image_type(store, tagged), or_else(named, declared))
+    media_type = _media_type(store, tagged, named, declared)
     if is_nullish(media_type):
         raise PackageError("Error", "Media type is missing for file part")
     return store.object(
@@ -141,6 +148,10 @@ def _file(store: Store, part: Value, data: Value, declared: Value, filename: Val
             "providerOptions": get(store, part, "providerOptions"),
         }
     )
+
+
+def _media_type(store: Store, tagged: Ref, named: Value, declared: Value) -> Value:
+    return or_else(_image_type(store, tagged), or_else(named, declared))
 
 
 def other_assistant_part(store: Store, part: Value) -> Value:
@@ -194,10 +205,13 @@ def _of_data(store: Store, item: Value) -> _Item:
     return _inline(store, get(store, item, "data")), get(store, item, "mediaType"), named
 
 
-def _of_url(store: Store, item: Value) -> _Item:
-    url, media_type = _address(store, item)
-    data = store.object({"type": "url", "url": url})
-    return data, media_type, UNDEFINED
+def _of_address(store: Store, item: Value) -> _Item:
+    href, declared = _address(store, item)
+    try:
+        tagged, named = _of_url(store, href, str(get(store, item, "url")))
+    except InvalidDataContentError as error:
+        raise PackageError("AI_InvalidDataContentError", str(error)) from error
+    return tagged, _media_type(store, tagged, named, declared), UNDEFINED
 
 
 def _of_id(store: Store, item: Value) -> _Item:
@@ -220,8 +234,8 @@ def _referring(store: Store, item: Value, reference: Value) -> _Item:
 _OLDER_ITEMS: Final = {
     "file-data": _of_data,
     "image-data": _of_data,
-    "file-url": _of_url,
-    "image-url": _of_url,
+    "file-url": _of_address,
+    "image-url": _of_address,
     "file-id": _of_id,
     "image-file-id": _of_id,
     "file-reference": _of_reference,
@@ -231,14 +245,15 @@ _OLDER_ITEMS: Final = {
 
 def _address(store: Store, item: Value) -> tuple[str, Value]:
     """The address of an item and its media type, which the address's ending may tell."""
-    url = get(store, item, "url")
-    if not isinstance(url, str) or not is_url(url):
+    text = get(store, item, "url")
+    url = parse_url(text) if isinstance(text, str) else None
+    if url is None:
         raise HeapTypeError("Invalid URL")
     if get(store, item, "type") == "image-url":
-        return url, "image"
-    path = url.partition("#")[0].partition("?")[0]
-    ending = path.rpartition(".")[2].lower()
-    return url, or_else(get(store, item, "mediaType"), _EXTENSIONS.get(ending, "application/octet-stream"))
+        return url.href, "image"
+    ending = url.pathname.rpartition(".")[2].lower()
+    told = _EXTENSIONS.get(ending, "application/octet-stream")
+    return url.href, or_else(get(store, item, "mediaType"), told)
 
 
 # ---------------------------------------------------------------- downloads

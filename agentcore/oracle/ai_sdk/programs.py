@@ -16,13 +16,18 @@ from typing import Any, Final
 import attrs
 
 from agentcore.oracle.ai_sdk.expected import approved, content, prompt, response, shortcuts
-from agentcore.oracle.ai_sdk.writes import BASE64, Maker
+from agentcore.oracle.ai_sdk.writes import ADDRESSES, BASE64, Maker
 from agentcore.oracle.choices import Choices, RandomChoices
 
 __all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]
 
 Json = dict[str, Any]
 _TOOLS: Final = ("look", "save")
+_CONTENT_ITEMS: Final[tuple[Json, ...]] = (
+    *({"type": "media", "data": data, "mediaType": "image/png"} for data in BASE64),
+    *({"type": "image-url", "url": address} for address in ADDRESSES),
+    *({"type": "file-url", "url": address} for address in ADDRESSES),
+)
 
 
 def program_of_seed(seed: int, path: str | None = None) -> Json:
@@ -136,10 +141,11 @@ class _Generator:
             return self.optioned({"role": "user", "content": make.mark()}, 12)
         parts = [self.optioned(make.text_part(), 15)]
         if choices.chance(30):
-            image: Json = {"type": "image", "image": choices.sample((*BASE64, "https://example.com/a.png"))}
+            image: Json = {"type": "image", "image": choices.sample((*BASE64, *ADDRESSES))}
             parts.append(image | ({"mediaType": "image/png"} if choices.chance(60) else {}))
         if choices.chance(30):
-            file: Json = {"type": "file", "data": choices.sample(BASE64), "mediaType": "text/plain"}
+            data = choices.sample((*BASE64, *ADDRESSES))
+            file: Json = {"type": "file", "data": data, "mediaType": "text/plain"}
             parts.append(file | ({"filename": make.mark()} if choices.chance(40) else {}))
         if choices.chance(6):
             parts.append({"type": "text", "text": ""})
@@ -191,8 +197,8 @@ class _Generator:
             return {"type": kind} | ({"reason": make.mark()} if choices.chance(50) else {})
         value: Any = make.mark()
         if kind == "content":
-            media = {"type": "media", "data": choices.sample(BASE64), "mediaType": "image/png"}
-            value = [make.text_part(), media] if choices.chance(60) else [make.text_part()]
+            item = {**choices.sample(_CONTENT_ITEMS)}
+            value = [make.text_part(), item] if choices.chance(60) else [make.text_part()]
         elif kind.endswith("json"):
             value = make.payload() if choices.chance(85) else choices.sample((None, 0, [], "text"))
         return self.optioned({"type": kind, "value": value}, 6)

@@ -15,12 +15,13 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.choices import Choices
 
-__all__ = ["BASE64", "Maker"]
+__all__ = ["ADDRESSES", "BASE64", "Maker"]
 
 Op: TypeAlias = dict[str, Any]
 Path: TypeAlias = list[str | int]
 
 BASE64: Final = ("aGk=", "iVBORw0KGgo=", "aXQgaXM=")
+ADDRESSES: Final = ("https://example.com/a.png", "HTTPS://Example.com/a b.png", "data:image/gif,R0lGODlh")
 _BYTES_KEYS: Final = frozenset({"image", "data"})
 _MESSAGE_LISTS: Final = frozenset({"messages", "prompt", "$caller"})
 # Fields by which the loop tells things apart: a write there mostly ends the run, so only wrong() aims at
