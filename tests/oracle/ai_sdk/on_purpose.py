@@ -14,6 +14,7 @@ import attrs
 
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
 from agentcore.differences import Difference
+from agentcore.media import parse_url
 from agentcore.oracle import compare
 from agentcore.oracle.ai_sdk import immutable
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
@@ -150,6 +151,23 @@ def overrides_checked(_: Json, theirs: Json, ours: Json) -> Pair:
     return _cut(theirs, ours) if refused else (theirs, ours)
 
 
+def urls_kept(_: Json, theirs: Json, ours: Json) -> Pair:
+    """The package writes the address of a file as its URL parser does."""
+    steps = [
+        step | {"prompt": _with_hrefs(step["prompt"])} if "prompt" in step else step for step in ours["steps"]
+    ]
+    return theirs, ours | {"steps": steps}
+
+
+def _with_hrefs(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_hrefs(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    url = parse_url(value.get("data")) if value.get("type") == "file" else None
+    return {key: _with_hrefs(item) for key, item in value.items()} | ({"data": url.href} if url else {})
+
+
 def _error_name(trace: Json) -> Any:
     return (trace.get("error") or {}).get("name")
 
@@ -172,6 +190,7 @@ TRACE_CHANGES: Final[Mapping[str, tuple[Difference, TraceChange]]] = {
     "failed_run_does_not_finish": (Difference.FAILED_RUN_DOES_NOT_FINISH, failed_run_does_not_finish),
     "hook_failure_fails": (Difference.HOOK_FAILURE_FAILS, hook_failure_fails),
     "overrides_checked": (Difference.OVERRIDES_CHECKED, overrides_checked),
+    "urls_kept": (Difference.URLS_KEPT, urls_kept),
 }
 
 

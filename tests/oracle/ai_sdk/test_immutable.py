@@ -265,6 +265,11 @@ SHOWN: list[tuple[Difference, str, Json]] = [
     ),
     (Difference.NOTHING_IS_NULL, "nothing_is_null", program(tools={"look": {"needsApproval": False}})),
     (
+        Difference.URLS_KEPT,
+        "urls_kept",
+        program(messages=[{"role": "user", "content": [{"type": "image", "image": "HTTPS://example.com"}]}]),
+    ),
+    (
         Difference.UNKNOWN_FIELDS_REFUSED,
         "unknown_fields_refused",
         program(messages=[{**USER, "metadata": {}}]),
