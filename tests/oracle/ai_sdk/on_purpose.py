@@ -164,7 +164,7 @@ def _with_hrefs(value: Any) -> Any:
         return [_with_hrefs(item) for item in value]
     if not isinstance(value, dict):
         return value
-    url = parse_url(value.get("data")) if value.get("type") == "file" else None
+    url = parse_url(value.get("data", "")) if value.get("type") == "file" else None
     return {key: _with_hrefs(item) for key, item in value.items()} | ({"data": url.href} if url else {})
 
 
