@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import ada_url
 
@@ -61,23 +61,26 @@ def parse_url(data: str | bytes) -> ada_url.URL | None:
         return None
 
 
-def is_url(data: str | bytes) -> bool:
-    """Whether it is text that is a URL."""
-    return parse_url(data) is not None
+class Data(NamedTuple):
+    """Data of an image or a file, with the media type that a data: URL names; `url` is any other, parsed."""
+
+    content: str | bytes
+    media_type: str | None = None
+    url: ada_url.URL | None = None
 
 
-def split_data_url(data: str | bytes) -> tuple[str | bytes, str | None]:
-    """Inline data and its media type: of a data: URL what it holds, of anything else itself and None.
+def read_data(data: str | bytes) -> Data:
+    """What the data of an image or a file is; the content is as given, but a data: URL is taken apart.
 
     Raises InvalidDataContentError for a data: URL without a comma.
     """
     url = parse_url(data)
     if url is None or url.protocol != "data:":
-        return data, None
+        return Data(data, url=url)
     header, comma, rest = url.href.partition(",")
     if not comma:
         raise InvalidDataContentError("$", "a data: URL has a comma between its media type and its data")
-    return rest.partition(",")[0], header[5:].partition(";")[0].partition(":")[0]
+    return Data(rest.partition(",")[0], header[5:].partition(";")[0].partition(":")[0])
 
 
 def _well_formed(text: str) -> str:

@@ -15,7 +15,7 @@ from attrs import field
 from immutabledict import immutabledict
 
 from agentcore.errors import InvalidDataContentError, InvalidPromptError, MissingToolResultsError
-from agentcore.media import detect_image_media_type, is_url, split_data_url
+from agentcore.media import detect_image_media_type, read_data
 from agentcore.messages import (
     AssistantMessage,
     AssistantPart,
@@ -204,8 +204,8 @@ def _tool_part(part: ToolPart) -> ToolPart | None:
 
 
 def _image_as_file(part: ImagePart) -> FilePart:
-    data, media_type = split_data_url(part.image)
-    found = None if media_type is None and is_url(data) else detect_image_media_type(data)
+    data, media_type, url = read_data(part.image)
+    found = detect_image_media_type(data) if url is None else None
     declared = part.media_type if media_type is None else media_type
     if found is None:
         found = ANY_IMAGE if declared is None else declared
@@ -213,7 +213,7 @@ def _image_as_file(part: ImagePart) -> FilePart:
 
 
 def _file(part: FilePart) -> FilePart:
-    data, media_type = split_data_url(part.data)
+    data, media_type, _ = read_data(part.data)
     if media_type is None:
         return part
     return attrs.evolve(part, data=data, media_type=media_type)  # prompt.data-url-split

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agentcore.differences import Difference
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import IMAGE_SIGNATURES, detect_image_media_type, is_url, parse_url, split_data_url
+from agentcore.media import IMAGE_SIGNATURES, Data, detect_image_media_type, parse_url, read_data
 from agentcore.messages import FilePart, ImagePart, UserMessage
 from agentcore.prompt import to_prompt
 from agentcore.rules import Rule
@@ -98,8 +98,7 @@ def test_bytes_are_looked_at_behind_an_id3_tag() -> None:
 
 
 def test_bytes_are_no_url() -> None:
-    assert not is_url(b"data:image/png,AAAA")
-    assert split_data_url(b"data:image/png,AAAA") == (b"data:image/png,AAAA", None)
+    assert read_data(b"data:image/png,AAAA") == Data(b"data:image/png,AAAA")
 
 
 # node -e 'for (const s of [...]) console.log(new URL(s).href)'; None: it throws.
@@ -157,7 +156,6 @@ def href(text: str) -> str | None:
 @pytest.mark.parametrize(("text", "shown"), URLS.items())
 def test_a_url_is_what_node_makes_of_it(text: str, shown: str | None) -> None:
     assert href(text) == shown
-    assert is_url(text) == (shown is not None)
 
 
 def test_node_and_the_parser_here_agree_about_random_urls() -> None:
@@ -183,8 +181,10 @@ def test_node_and_the_parser_here_agree_about_random_urls() -> None:
 
 
 def test_a_url_of_another_scheme_is_kept() -> None:
-    assert is_url("https://example.com/a.png")
-    assert split_data_url("https://example.com/a.png") == ("https://example.com/a.png", None)
+    content, media_type, url = read_data("HTTPS://example.com/a.png")
+    assert (content, media_type) == ("HTTPS://example.com/a.png", None)
+    assert url is not None
+    assert url.href == "https://example.com/a.png"
 
 
 @given(st.binary(max_size=40))
@@ -195,6 +195,6 @@ def test_base64_text_is_told_as_its_bytes_are(raw: bytes) -> None:
 
 @given(st.text(max_size=30))
 def test_any_text_is_told_or_refused_with_a_typed_error(text: str) -> None:
-    for function in (detect_image_media_type, split_data_url):
+    for function in (detect_image_media_type, read_data):
         with contextlib.suppress(InvalidDataContentError):
             function(text)

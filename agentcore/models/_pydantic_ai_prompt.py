@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from pydantic_ai import messages as theirs
 
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import detect_image_media_type, is_url, split_data_url
+from agentcore.media import detect_image_media_type, read_data
 from agentcore.messages import (
     AssistantMessage,
     AssistantPart,
@@ -124,12 +124,12 @@ class PromptWriter:
         filename: str | None = None,
         options: JsonObject | None = None,
     ) -> theirs.ImageUrl | theirs.AudioUrl | theirs.VideoUrl | theirs.DocumentUrl | theirs.BinaryContent:
-        inline, told = split_data_url(data)
+        inline, told, address = read_data(data)
         media_type = told or media_type
         details = _fields(options, self.provider)
         detail = details.get("imageDetail", details.get("detail"))
         vendor = None if detail is None else {"detail": detail}
-        if told is None and isinstance(inline, str) and is_url(inline):
+        if address is not None and isinstance(inline, str):
             exact = None if media_type.endswith("/*") else media_type
             kind = _URLS.get(media_type.partition("/")[0], theirs.DocumentUrl)
             return cast(

@@ -23,7 +23,7 @@ from agentcore.compat.js import (
     text,
 )
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import detect_image_media_type, is_url, parse_url, split_data_url
+from agentcore.media import detect_image_media_type, parse_url, read_data
 from agentcore.values import sealed
 
 # ai-sdk.unknown-fields-kept: what else a message has is not read.
@@ -166,7 +166,7 @@ def _assistant_part(store: Store, part: Value, rules: PromptRules) -> Value:
 
 def _other_assistant_part(store: Store, part: Value) -> Value:
     if get(store, part, "type") == "file":
-        data, media_type = _data(get(store, part, "data"))
+        data, media_type, _ = _data(get(store, part, "data"))
         fields = {
             "type": "file",
             "data": data,
@@ -231,10 +231,10 @@ def _user_part(store: Store, part: Value) -> Ref:
         return _copy(store, part, _TEXT)
     if kind not in ("image", "file"):
         raise PackageError("Error", f"Unsupported part type: {text(store, kind)}")
-    data, named = _data(get(store, part, "image" if kind == "image" else "data"))
+    data, named, is_address = _data(get(store, part, "image" if kind == "image" else "data"))
     media_type = or_else(named, get(store, part, "mediaType"))
     if kind == "image":
-        if isinstance(data, str) and (named is not UNDEFINED or not is_url(data)):
+        if isinstance(data, str) and not is_address:
             media_type = or_else(_image_type(data), media_type)
         media_type = or_else(media_type, "image/*")
     elif is_nullish(media_type):
@@ -252,16 +252,17 @@ def _user_part(store: Store, part: Value) -> Ref:
 # ---------------------------------------------------------------- data
 
 
-def _data(data: Value) -> tuple[Value, Value]:
-    """Data and the media type that it names itself: a `data:` address is split into both."""
-    url = parse_url(data) if isinstance(data, str) else None
-    if url is None:
-        return data, UNDEFINED
+def _data(data: Value) -> tuple[Value, Value, bool]:
+    """Data, the media type that it names, and whether it is an address; a `data:` one is taken apart."""
+    if not isinstance(data, str):
+        return data, UNDEFINED, False
     try:
-        content, media_type = split_data_url(url.href)
+        content, media_type, url = read_data(data)
     except InvalidDataContentError as error:
         raise PackageError(error.wire_name, str(error)) from error
-    return content, UNDEFINED if media_type is None else media_type  # type: ignore[return-value]
+    if url is not None:
+        return url.href, UNDEFINED, True
+    return str(content), UNDEFINED if media_type is None else media_type, False
 
 
 def _image_type(data: str) -> Value:

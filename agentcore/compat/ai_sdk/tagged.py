@@ -9,7 +9,7 @@ from agentcore.compat.ai_sdk.prompts import PromptRules
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import PackageError, elements, get, is_array, is_nullish, iterated, or_else
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import detect_image_media_type, parse_url, split_data_url
+from agentcore.media import detect_image_media_type, parse_url, read_data
 
 _MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
 _TEXT: Final = frozenset({"type", "text", "providerOptions"})
@@ -80,23 +80,20 @@ def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
 
 
 def _of_text(store: Store, content: str) -> tuple[Ref, Value]:
-    url = parse_url(content)
-    if url is None:
-        return _inline(store, content), UNDEFINED
     try:
-        return _of_url(store, url.href, content)
+        return _read(store, content)
     except InvalidDataContentError:
         # What is no address after all is taken for data.
         return _inline(store, content), UNDEFINED
 
 
-def _of_url(store: Store, href: str, original: str) -> tuple[Ref, Value]:
-    """An address as the parser writes it, and its text if that is another; or what a `data:` one holds."""
-    data, media_type = split_data_url(href)
-    if media_type is not None:
-        return _inline(store, str(data)), media_type
-    held = {"type": "url", "url": href}
-    return store.object(held if href == original else held | {"originalUrl": original}), UNDEFINED
+def _read(store: Store, text: str) -> tuple[Ref, Value]:
+    """Data, of a `data:` address too; or an address as the parser writes it, and its text if another."""
+    content, media_type, url = read_data(text)
+    if url is None:
+        return _inline(store, str(content)), UNDEFINED if media_type is None else media_type
+    held = {"type": "url", "url": url.href}
+    return store.object(held if url.href == text else held | {"originalUrl": text}), UNDEFINED
 
 
 def _inline(store: Store, data: Value) -> Ref:
@@ -206,9 +203,9 @@ def _of_data(store: Store, item: Value) -> _Item:
 
 
 def _of_address(store: Store, item: Value) -> _Item:
-    href, declared = _address(store, item)
+    address, declared = _address(store, item)
     try:
-        tagged, named = _of_url(store, href, str(get(store, item, "url")))
+        tagged, named = _read(store, address)
     except InvalidDataContentError as error:
         raise PackageError("AI_InvalidDataContentError", str(error)) from error
     return tagged, _media_type(store, tagged, named, declared), UNDEFINED
@@ -246,14 +243,13 @@ _OLDER_ITEMS: Final = {
 def _address(store: Store, item: Value) -> tuple[str, Value]:
     """The address of an item and its media type, which the address's ending may tell."""
     text = get(store, item, "url")
-    url = parse_url(text) if isinstance(text, str) else None
-    if url is None:
+    if not isinstance(text, str) or (url := parse_url(text)) is None:
         raise HeapTypeError("Invalid URL")
     if get(store, item, "type") == "image-url":
-        return url.href, "image"
+        return text, "image"
     ending = url.pathname.rpartition(".")[2].lower()
     told = _EXTENSIONS.get(ending, "application/octet-stream")
-    return url.href, or_else(get(store, item, "mediaType"), told)
+    return text, or_else(get(store, item, "mediaType"), told)
 
 
 # ---------------------------------------------------------------- downloads
