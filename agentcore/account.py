@@ -11,11 +11,12 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple, TypeAlias
 
 import attrs
+from attrs import field
 
 from agentcore.hooks import StepOverride, StepRecord
 from agentcore.messages import Message, ToolMessage
 from agentcore.prompt import prompt_form
-from agentcore.values import Vector, sealed
+from agentcore.values import NO_ITEMS, FrozenList, Vector, frozen_list, sealed
 
 __all__ = [
     "Added",
@@ -123,9 +124,9 @@ class HookEdit:
     """
 
     hook: str
-    fields: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
-    lasting: tuple[Change, ...] = ()
+    fields: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    changes: tuple[Change, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    lasting: tuple[Change, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
 
 @sealed
@@ -142,6 +143,10 @@ class PrefixBreak:
     step_number: int
 
 
+def _frozen_lists(value: Iterable[Iterable[Origin]]) -> tuple[tuple[Origin, ...], ...]:
+    return FrozenList(map(frozen_list, value))
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class StepAccount:
@@ -154,8 +159,8 @@ class StepAccount:
 
     step_number: int
     prompt: Vector[Message]
-    hooks: tuple[HookEdit, ...]
-    origins: tuple[tuple[Origin, ...], ...]
+    hooks: tuple[HookEdit, ...] = field(converter=frozen_list)
+    origins: tuple[tuple[Origin, ...], ...] = field(converter=_frozen_lists)
     shared_prefix: int
     broken_by: PrefixBreak | None
 

@@ -85,7 +85,7 @@ class Chains:
             first = self.first_ids
             if first is None:
                 first = numbered("initial", len(self._first))
-            object.__setattr__(self, "_ids", first.extend(self._numbered_from(self.since)))
+            object.__setattr__(self, "_ids", grown(first, self._numbered_from(self.since)))
         return cast("Vector[str]", self._ids)
 
     def _numbered_from(self, since: int) -> Vector[str]:

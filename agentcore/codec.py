@@ -16,10 +16,9 @@ from cattrs import (
     ForbiddenExtraKeysError,
 )
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
-from immutabledict import immutabledict
 
 from agentcore.errors import AgentCoreError, WireError
-from agentcore.values import JsonObject, JsonValue, freeze, json_path
+from agentcore.values import FrozenDict, FrozenList, JsonObject, JsonValue, freeze, json_path
 
 __all__ = [
     "Codec",
@@ -140,7 +139,7 @@ def reads_each(read: Read) -> Read:
         if not is_array(value):
             raise WireError("$", f"expected an array, got {kind_of(value)}")
         items = cast("Sequence[object]", value)
-        return tuple(_item(read, item, index) for index, item in enumerate(items))
+        return FrozenList(_item(read, item, index) for index, item in enumerate(items))
 
     return read_all
 
@@ -201,8 +200,8 @@ class Codec:
         """A writer of its fields, after the tag with its name if there is one."""
         fields = make_dict_unstructure_fn(cls, self.converter, **self._rows(cls))
         if tag is None:
-            return lambda value: immutabledict(fields(value))
-        return lambda value: immutabledict({tag: name, **fields(value)})
+            return lambda value: FrozenDict(fields(value))
+        return lambda value: FrozenDict({tag: name, **fields(value)})
 
     def _rows(self, cls: Any) -> dict[str, Any]:
         rows: dict[str, Any] = {}

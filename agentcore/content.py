@@ -32,7 +32,19 @@ from agentcore.messages import (
     ToolPart,
     ToolResultPart,
 )
-from agentcore.values import JsonObject, JsonValue, Vector, dump_json, freeze, sealed, strict_key, vector
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenList,
+    JsonObject,
+    JsonValue,
+    Vector,
+    dump_json,
+    freeze,
+    frozen_list,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = [
     "Approval",
@@ -303,13 +315,13 @@ class Approval:
 class Approvals:
     """The answered approvals that the last message brings, in the order of the responses."""
 
-    approved: tuple[Approval, ...] = ()
-    denied: tuple[Approval, ...] = ()
+    approved: tuple[Approval, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    denied: tuple[Approval, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
     @property
     def to_run(self) -> tuple[ToolCallPart, ...]:
         """The approved calls that are ours to run."""
-        return tuple(approval.call for approval in self.approved if not approval.call.provider_executed)
+        return FrozenList(approval.call for approval in self.approved if not approval.call.provider_executed)
 
 
 def collect_approvals(messages: Sequence[Message]) -> Approvals:

@@ -7,7 +7,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import attrs
 from attrs import field
-from immutabledict import immutabledict
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.errors import InvalidJsonError
@@ -28,7 +27,21 @@ from agentcore.preparing import CallPreparation, StepPreparation
 from agentcore.processors import Tripwire
 from agentcore.prompt import SystemPrompt
 from agentcore.usage import Usage
-from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key, vector
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenDict,
+    FrozenList,
+    FrozenSet,
+    JsonObject,
+    JsonValue,
+    Vector,
+    freeze,
+    frozen_list,
+    frozen_list_or_none,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = [
     "Answered",
@@ -93,7 +106,7 @@ def _error(value: object) -> JsonValue:
 
 
 def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(value)
+    return frozen_list_or_none(value)
 
 
 # ---------------------------------------------------------------- what a run is given
@@ -140,7 +153,7 @@ class Settings:
     @_by_name.default
     def _named(self) -> Mapping[str, ToolSpec]:
         # Of tools that share a name, the first.
-        return immutabledict({tool.name: tool for tool in reversed(self.tools or ())})
+        return FrozenDict({tool.name: tool for tool in reversed(self.tools or ())})
 
     @max_steps.validator
     def _is_positive(self, _: attrs.Attribute[Any], value: int) -> None:
@@ -166,7 +179,7 @@ class StepStartEvent:
     messages: Vector[Message]
     tools: Vector[ToolSpec] | None
     tool_choice: JsonObject | None = field(converter=tool_choice, eq=strict_key)
-    active_tools: tuple[str, ...] | None
+    active_tools: tuple[str, ...] | None = field(converter=frozen_list_or_none)
     steps: Vector[StepRecord]
     provider_options: JsonObject | None = field(converter=_options, eq=strict_key)
     experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
@@ -266,7 +279,7 @@ class NeedTools:
     calls: Vector[ToolCall]
     messages: Vector[Message]
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
-    finished: tuple[ToolSucceeded | ToolFailed, ...] = ()
+    finished: tuple[ToolSucceeded | ToolFailed, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
 
 @sealed
@@ -339,7 +352,7 @@ class HookFailed:
 
 
 def _edits(value: Iterable[ProcessorEdit]) -> tuple[ProcessorEdit, ...]:
-    return tuple(value)
+    return frozen_list(value)
 
 
 @sealed
@@ -380,7 +393,7 @@ class ModelAnswer:
     provider_metadata: JsonObject | None = field(
         default=None, converter=metadata, kw_only=True, eq=strict_key
     )
-    warnings: tuple[str, ...] = field(default=(), converter=warnings, kw_only=True)
+    warnings: tuple[str, ...] = field(default=NO_ITEMS, converter=warnings, kw_only=True)
     requested_model: str | None = field(default=None, kw_only=True)
     model_state: JsonObject | None = field(default=None, converter=_state, kw_only=True, eq=strict_key)
 
@@ -394,7 +407,7 @@ class ModelFailed:
 
 
 def _ids(value: Iterable[str]) -> frozenset[str]:
-    return frozenset(value)
+    return FrozenSet(value)
 
 
 @sealed
@@ -436,7 +449,7 @@ class ToolsFailed:
 
 
 def _outcomes(value: Iterable[ToolSucceeded | ToolFailed]) -> tuple[ToolSucceeded | ToolFailed, ...]:
-    return tuple(value)
+    return frozen_list(value)
 
 
 @sealed
@@ -448,7 +461,7 @@ class ToolOutcomes:
 
 
 def _questions(value: Iterable[Interrupt]) -> tuple[Interrupt, ...]:
-    return tuple({interrupt.id: interrupt for interrupt in value}.values())
+    return FrozenList({interrupt.id: interrupt for interrupt in value}.values())
 
 
 @sealed

@@ -85,9 +85,29 @@ class WireError(_LocatedError, ValueError):
 # An attribute write is an AttributeError in Python and an item write a TypeError: code that expects either of
 # them from a frozen value goes on working.
 class ImmutableWriteError(_LocatedError, AttributeError, TypeError):
-    """Something was written in place that cannot change; `reason` says what to return instead."""
+    """A write in place into a value that cannot change; `reason` says what to return instead.
+
+    `path` begins at what the hook was given; `hook` is its name and `step_number` its step (None before the
+    steps). Both are None where no hook was running.
+    """
 
     wire_name = "ImmutableWriteError"
+
+    def __init__(
+        self, path: str, reason: str, *, hook: str | None = None, step_number: int | None = None
+    ) -> None:
+        super().__init__(path, reason)
+        self.hook = hook
+        self.step_number = step_number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _immutable_write_error, (self.path, self.reason, self.hook, self.step_number)
+
+
+def _immutable_write_error(
+    path: str, reason: str, hook: str | None, step_number: int | None
+) -> ImmutableWriteError:
+    return ImmutableWriteError(path, reason, hook=hook, step_number=step_number)
 
 
 class InvalidPromptError(AgentCoreError):

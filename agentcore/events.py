@@ -13,7 +13,7 @@ from agentcore.hooks import StepRecord
 from agentcore.interrupts import Interrupt
 from agentcore.models.base import PartDone, ReasoningDelta, TextDelta, ToolInputDelta
 from agentcore.processors import Tripwire
-from agentcore.values import JsonValue, sealed, strict_key
+from agentcore.values import JsonValue, frozen_list, sealed, strict_key
 
 __all__ = [
     "AgentEvent",
@@ -120,7 +120,7 @@ class RunInterrupted:
     """The last event of a stream whose run waits for answers to these questions."""
 
     type: ClassVar[Literal["run-interrupted"]] = "run-interrupted"
-    interrupts: tuple[Interrupt, ...]
+    interrupts: tuple[Interrupt, ...] = field(converter=frozen_list)
 
 
 ChunkEvent: TypeAlias = (

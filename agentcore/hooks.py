@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import attrs
 from attrs import field
-from immutabledict import immutabledict
 
 from agentcore.content import ContentPart, GeneratedText, ToolCall
 from agentcore.errors import (
@@ -22,10 +21,14 @@ from agentcore.messages import Message
 from agentcore.prompt import SystemPrompt
 from agentcore.usage import Usage
 from agentcore.values import (
+    NO_ITEMS,
+    FrozenDict,
+    FrozenList,
     JsonObject,
     JsonValue,
     Vector,
     freeze,
+    frozen_list,
     json_path,
     sealed,
     strict_key,
@@ -44,7 +47,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 _CHOICES: Final = ("auto", "none", "required")
-_AUTO: Final[JsonObject] = immutabledict({"type": "auto"})
+_AUTO: Final[JsonObject] = FrozenDict({"type": "auto"})
 
 
 def tool_choice(value: str | Mapping[str, object] | None) -> JsonObject | None:
@@ -58,9 +61,9 @@ def tool_choice(value: str | Mapping[str, object] | None) -> JsonObject | None:
     given = _choice_fields(value)
     kind = given.get("type")
     if kind in _CHOICES and len(given) == 1:
-        return _AUTO if kind == "auto" else immutabledict({"type": str(kind)})
+        return _AUTO if kind == "auto" else FrozenDict({"type": str(kind)})
     if kind == "tool" and len(given) == 2 and isinstance(given.get("toolName"), str):  # noqa: PLR2004
-        return immutabledict({"type": "tool", "toolName": str(given["toolName"])})
+        return FrozenDict({"type": "tool", "toolName": str(given["toolName"])})
     reason = 'use "auto", "none", "required" or {"type": "tool", "toolName": name}'
     raise InvalidOverrideError("$.tool_choice", reason)
 
@@ -107,7 +110,7 @@ def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
         return None
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidOverrideError("$.active_tools", "use a list of tool names")
-    names = tuple(value)
+    names = frozen_list(value)
     if not all(isinstance(name, str) for name in names):
         raise InvalidOverrideError("$.active_tools", "use a list of tool names")
     return names
@@ -135,8 +138,8 @@ def metadata(value: Mapping[str, object] | None) -> JsonObject | None:
 
 
 def warnings(value: Iterable[str]) -> tuple[str, ...]:
-    """Warnings as a tuple."""
-    return tuple(value)
+    """Warnings as a list."""
+    return frozen_list(value)
 
 
 def _options(value: Mapping[str, object] | None) -> JsonObject | None:
@@ -254,7 +257,7 @@ class StepOverride:
     @property
     def fields(self) -> tuple[str, ...]:
         """The names of the fields that are there."""
-        return tuple(name for name in _FIELDS if getattr(self, name) is not None)
+        return FrozenList(name for name in _FIELDS if getattr(self, name) is not None)
 
 
 def evolved(override: StepOverride, **changes: Any) -> StepOverride:
@@ -304,7 +307,7 @@ def merge_provider_options(base: JsonObject | None, override: JsonObject | None)
         target, changes = pending.pop()
         for key, value in changes.items():
             below = target.get(key)
-            if isinstance(value, immutabledict) and isinstance(below, immutabledict):
+            if isinstance(value, FrozenDict) and isinstance(below, FrozenDict):
                 inner = dict(below)
                 target[key] = inner
                 pending.append((inner, value))
@@ -317,7 +320,7 @@ def merge_settings(base: JsonObject | None, override: JsonObject | None) -> Json
     """Both, key by key; where they meet, the override's value (rule override.settings-merged)."""
     if base is None or override is None:
         return base if override is None else override
-    return immutabledict({**base, **override})
+    return FrozenDict({**base, **override})
 
 
 @sealed
@@ -355,13 +358,13 @@ class StepRecord:
     messages: Vector[Message]
     finish_reason: str
     override: StepOverride = NO_OVERRIDE
-    edits: tuple[ProcessorEdit, ...] = ()
+    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     usage: Usage = NO_USAGE
     response_model: str | None = None
     response_id: str | None = None
     provider_metadata: JsonObject | None = field(default=None, converter=metadata, eq=strict_key)
-    warnings: tuple[str, ...] = field(default=(), converter=warnings)
+    warnings: tuple[str, ...] = field(default=NO_ITEMS, converter=warnings)
     initial_messages: Vector[Message] = field(factory=vector, repr=False)
     step_input: Vector[Message] = field(factory=vector, repr=False)
     response_start: int = 0
@@ -379,7 +382,7 @@ class StepRecord:
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls that the model asked for in this step, in order."""
-        return tuple(part for part in self.content if isinstance(part, ToolCall))
+        return FrozenList(part for part in self.content if isinstance(part, ToolCall))
 
 
 def total_usage(records: Iterable[StepRecord]) -> Usage:

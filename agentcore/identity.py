@@ -57,7 +57,7 @@ def kept_ids(messages: Vector[Message], known: Sequence[Identified], name: str) 
         listed.update(ids)
     kept = [_next(free.get(message)) for message in messages[len(begun) :]]
     new = fresh_ids(name, listed)
-    return begun.extend(next(new) if each is None else each for each in kept)
+    return grown(begun, (next(new) if each is None else each for each in kept))
 
 
 def _beginning(

@@ -17,7 +17,7 @@ from agentcore.errors import ClosedMessageListError, InvalidPromptError, Unknown
 from agentcore.forms import MESSAGES, MessageForm, SystemForm, message_form, message_forms, system_prompt
 from agentcore.messages import Message, SystemMessage
 from agentcore.prompt import system_messages
-from agentcore.values import Vector, sealed, vector
+from agentcore.values import NO_ITEMS, FrozenList, Vector, frozen_list, grown, replace_item, sealed, vector
 
 __all__ = ["ListChanges", "MessageList", "Mutation", "MutationKind"]
 
@@ -25,7 +25,7 @@ MutationKind: TypeAlias = Literal["add", "add_system", "remove", "replace"]
 
 
 def _ids(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
+    return frozen_list(value)
 
 
 def _messages(value: Iterable[Message]) -> Vector[Message]:
@@ -42,7 +42,7 @@ class Mutation:
 
     kind: MutationKind
     messages: Vector[Message] = field(converter=_messages)
-    ids: tuple[str, ...] = field(default=(), converter=_ids, kw_only=True)
+    ids: tuple[str, ...] = field(default=NO_ITEMS, converter=_ids, kw_only=True)
 
 
 class ListChanges(NamedTuple):
@@ -130,7 +130,7 @@ class MessageList:
     def mutations(self) -> tuple[Mutation, ...]:
         """What was changed so far, in order."""
         self._check_open()
-        return tuple(self._mutations)
+        return FrozenList(self._mutations)
 
     def get(self, message_id: str) -> Message | None:
         """The message of that id, or None."""
@@ -152,17 +152,17 @@ class MessageList:
         if system:  # processor.system-added
             self._add_system(system)
         new = [message for message in given if not isinstance(message, SystemMessage)]
-        return self._extend(new) if new else ()
+        return self._extend(new) if new else NO_ITEMS
 
     def _extend(self, new: Sequence[Message]) -> tuple[str, ...]:
-        ids = tuple(self._new_id() for _ in new)
+        ids = FrozenList(self._new_id() for _ in new)
         if self._places is not None:
             self._places.update(zip(ids, count(len(self._messages)), strict=False))
-        self._messages = self._messages.extend(new)
+        self._messages = grown(self._messages, new)
         if self._ids is None:
             self._added += ids
         else:
-            self._ids = self._ids.extend(ids)
+            self._ids = grown(self._ids, ids)
         self._mutations.append(Mutation("add", new, ids=ids))
         return ids
 
@@ -182,7 +182,7 @@ class MessageList:
     def _add_system(self, new: Iterable[SystemMessage]) -> None:
         added = vector(new)
         if added:
-            self._system = self._system.extend(added)
+            self._system = grown(self._system, added)
             self._mutations.append(Mutation("add_system", added))
 
     def remove_by_ids(self, ids: Iterable[str]) -> None:
@@ -214,14 +214,14 @@ class MessageList:
         new = message_form(message)
         if isinstance(new, SystemMessage) and not isinstance(self._messages[place], SystemMessage):
             raise InvalidPromptError("system messages do not stand among the others; use add_system", "$")
-        self._messages = self._messages.set(place, new)
+        self._messages = replace_item(self._messages, place, new)
         self._mutations.append(Mutation("replace", (new,), ids=(message_id,)))
 
     # ------------------------------------------------------------ ids
 
     def _all_ids(self) -> Vector[str]:
         if self._ids is None:
-            self._ids = self._known().extend(self._added)
+            self._ids = grown(self._known(), self._added)
         return self._ids
 
     def _all_places(self) -> dict[str, int]:

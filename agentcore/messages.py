@@ -11,11 +11,20 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, cast, get_
 
 import attrs
 from attrs import field
-from immutabledict import immutabledict
-from pyrsistent._pvector import PythonPVector
 
 from agentcore.errors import InvalidMessageError
-from agentcore.values import JsonObject, JsonValue, Vector, dump_json, freeze, sealed, strict_key, vector
+from agentcore.values import (
+    FrozenDict,
+    FrozenList,
+    JsonObject,
+    JsonValue,
+    Vector,
+    dump_json,
+    freeze,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = [
     "AssistantContent",
@@ -87,7 +96,7 @@ def _options(value: Mapping[str, object] | None) -> JsonObject | None:
 
 
 def _parts(value: Iterable[_P] | Any) -> Vector[_P]:
-    fast = type(value) is PythonPVector or type(value) is list
+    fast = type(value) is Vector or type(value) is list
     return vector(value) if fast or isinstance(value, Iterable) else cast("Vector[_P]", value)
 
 
@@ -107,7 +116,11 @@ _Check: TypeAlias = Callable[[object, "attrs.Attribute[Any]", Any], None]
 
 
 def _names(kinds: tuple[type | None, ...]) -> str:
-    return " or ".join("None" if kind is None else kind.__name__ for kind in kinds)
+    return " or ".join("None" if kind is None else _SAID.get(kind, kind.__name__) for kind in kinds)
+
+
+# As a person writes them, before they are frozen.
+_SAID: Final[dict[type, str]] = {FrozenList: "list", FrozenDict: "dict"}
 
 
 def _is(*kinds: type | None) -> _Check:
@@ -128,7 +141,7 @@ def _holds(*kinds: type, or_text: bool = False) -> _Check:
     def check(_: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if or_text and type(value) is str:
             return
-        if type(value) is not PythonPVector:
+        if type(value) is not Vector:
             raise InvalidMessageError(
                 f"$.{attribute.name}", f"expected {expected}, got {type(value).__name__}"
             )
@@ -141,7 +154,7 @@ def _holds(*kinds: type, or_text: bool = False) -> _Check:
 
 
 _is_text = _is(str)
-_is_options = _is(immutabledict, None)
+_is_options = _is(FrozenDict, None)
 
 
 # ---------------------------------------------------------------- parts
@@ -249,7 +262,7 @@ class ContentOutput:
 
     type: ClassVar[Literal["content"]] = "content"
     value: tuple[JsonValue, ...] = field(
-        converter=_items, validator=_is(tuple), eq=strict_key, repr=dump_json
+        converter=_items, validator=_is(FrozenList), eq=strict_key, repr=dump_json
     )
     provider_options: JsonObject | None = field(
         default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json

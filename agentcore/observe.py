@@ -18,7 +18,7 @@ from agentcore.message_list import Mutation
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
 from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
-from agentcore.values import sealed
+from agentcore.values import NO_ITEMS, FrozenList, frozen_list, sealed
 
 __all__ = ["NO_SPANS", "Kind", "Observer", "Spans", "Timing", "Timings"]
 
@@ -50,7 +50,7 @@ class Timing:
 
 
 def _all(value: Iterable[Timing]) -> tuple[Timing, ...]:
-    return tuple(value)
+    return frozen_list(value)
 
 
 @sealed
@@ -61,11 +61,11 @@ class Timings:
     They are of this process and no part of the run: a run that was saved and resumed has those since then.
     """
 
-    entries: tuple[Timing, ...] = field(default=(), converter=_all)
+    entries: tuple[Timing, ...] = field(default=NO_ITEMS, converter=_all)
 
     def of(self, kind: Kind | None = None, *, step_number: int | None = None) -> tuple[Timing, ...]:
         """Those of one kind, of one step, or both."""
-        return tuple(
+        return FrozenList(
             entry
             for entry in self.entries
             if kind in (None, entry.kind) and step_number in (None, entry.step_number)

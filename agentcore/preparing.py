@@ -39,7 +39,20 @@ from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage
 from agentcore.processors import InputArguments, StepArguments
 from agentcore.prompt import SystemPrompt, system_messages
-from agentcore.values import JsonObject, JsonValue, Vector, following, json_path, sealed, strict_key, vector
+from agentcore.values import (
+    NO_ITEMS,
+    JsonObject,
+    JsonValue,
+    Vector,
+    following,
+    frozen_list,
+    frozen_list_or_none,
+    grown,
+    json_path,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = ["CallPreparation", "StepPreparation", "is_identified", "merged", "with_lasting"]
 
@@ -126,7 +139,7 @@ class CallPreparation:
     system: SystemPrompt | None
     request_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     override: StepOverride = NO_OVERRIDE
-    edits: tuple[ProcessorEdit, ...] = ()
+    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
     @property
     def messages(self) -> Vector[Message]:
@@ -187,15 +200,15 @@ class StepPreparation:
     step_number: int
     chains: Chains
     system: SystemPrompt | None = None
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
     tool_choice: JsonObject | None = field(default=None, converter=json_object, eq=strict_key)
-    active_tools: tuple[str, ...] | None = None
+    active_tools: tuple[str, ...] | None = field(default=None, converter=frozen_list_or_none)
     provider_options: JsonObject | None = field(default=None, converter=json_object, eq=strict_key)
     model_settings: JsonObject | None = field(default=None, converter=json_object, eq=strict_key, repr=False)
     response_format: JsonObject | None = field(default=None, converter=json_object, eq=strict_key)
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     override: StepOverride = NO_OVERRIDE
-    edits: tuple[ProcessorEdit, ...] = ()
+    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
     @property
     def messages(self) -> Vector[Message]:
@@ -423,7 +436,7 @@ class _Result:
         if not added and listed is None:
             return override
         before = override.system if listed is None else listed  # processor.system-replaced
-        system = system_messages(arguments.system_messages if before is None else before).extend(added)
+        system = grown(system_messages(arguments.system_messages if before is None else before), added)
         return evolved(override, messages=messages, system=system)
 
 

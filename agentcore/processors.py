@@ -25,7 +25,17 @@ from agentcore.forms import MessageForm
 from agentcore.hooks import StepOverride, StepRecord, context, json_object
 from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage
-from agentcore.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key
+from agentcore.values import (
+    FrozenList,
+    JsonObject,
+    JsonValue,
+    Vector,
+    freeze,
+    frozen_list,
+    frozen_list_or_none,
+    sealed,
+    strict_key,
+)
 
 __all__ = [
     "PREPARE_STEP",
@@ -151,9 +161,9 @@ class StepArguments:
     response_messages: Vector[Message]
     system_messages: Vector[SystemMessage]
     message_list: MessageList
-    tools: tuple[str, ...]
+    tools: tuple[str, ...] = field(converter=frozen_list)
     tool_choice: JsonObject | None = field(converter=json_object, eq=strict_key)
-    active_tools: tuple[str, ...] | None
+    active_tools: tuple[str, ...] | None = field(converter=frozen_list_or_none)
     provider_options: JsonObject | None = field(converter=json_object, eq=strict_key)
     # Not shown: providers may take headers here.
     model_settings: JsonObject | None = field(converter=json_object, eq=strict_key, repr=False)
@@ -248,7 +258,7 @@ def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
             raise InvalidProcessorError(one.id, reason)
         named.append(attrs.evolve(one, id=_free(one.id, taken)))
         taken.add(named[-1].id)
-    return tuple(named)
+    return FrozenList(named)
 
 
 def with_prepare_step(

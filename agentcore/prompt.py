@@ -12,7 +12,6 @@ from typing import TypeAlias, TypeVar, cast
 
 import attrs
 from attrs import field
-from immutabledict import immutabledict
 
 from agentcore.errors import InvalidDataContentError, InvalidPromptError, MissingToolResultsError
 from agentcore.media import detect_image_media_type, read_data
@@ -34,7 +33,18 @@ from agentcore.messages import (
     UserMessage,
     UserPart,
 )
-from agentcore.values import JsonValue, Vector, grown, sealed, vector
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenDict,
+    FrozenList,
+    JsonValue,
+    Vector,
+    frozen_list,
+    grown,
+    replace_item,
+    sealed,
+    vector,
+)
 
 __all__ = ["PromptForm", "PromptState", "SystemPrompt", "fold", "prompt_form", "system_messages", "to_prompt"]
 
@@ -81,10 +91,10 @@ class PromptForm:
 
     # None stands for the message itself: a form that held its own message would be a reference cycle.
     changed: Message | None = None
-    opens: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()
-    asks: tuple[tuple[str, str], ...] = ()
-    responds: tuple[str, ...] = ()
+    opens: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    answers: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    asks: tuple[tuple[str, str], ...] = field(default=NO_ITEMS, converter=frozen_list)
+    responds: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
 
 _AS_IT_IS = PromptForm()
@@ -223,18 +233,18 @@ def _result(part: ToolResultPart) -> ToolResultPart:
     output = part.output
     if not isinstance(output, ContentOutput):
         return part
-    items = tuple(_item(item) for item in output.value)
+    items = FrozenList(_item(item) for item in output.value)
     if output.provider_options is None and all(map(operator.is_, items, output.value)):
         return part
     return attrs.evolve(part, output=ContentOutput(items))  # prompt.media-output
 
 
 def _item(item: JsonValue) -> JsonValue:
-    if not isinstance(item, immutabledict) or item.get("type") != "media":
+    if not isinstance(item, FrozenDict) or item.get("type") != "media":
         return item
     is_image = str(item.get("mediaType")).startswith("image/")
     fields = {key: item[key] for key in ("data", "mediaType") if key in item}
-    return immutabledict({"type": "image-data" if is_image else "file-data", **fields})
+    return FrozenDict({"type": "image-data" if is_image else "file-data", **fields})
 
 
 # ---------------------------------------------------------------- a list of messages
@@ -252,7 +262,7 @@ class PromptState:
     closed: Vector[Message] = field(factory=vector)
     # The tool message at the end, which the next tool message is merged into.
     tail: ToolMessage | None = None
-    open_calls: tuple[str, ...] = ()
+    open_calls: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
     # The open calls at each user or system message, where there were any: only the approvals known at the end
     # tell whether they may be open.
     left_open: Vector[tuple[str, ...]] = field(factory=vector)
@@ -282,7 +292,7 @@ class PromptState:
             return attrs.evolve(self, closed=closed, system_count=len(first))
         closed = self.closed
         for index, message in enumerate(first):
-            closed = closed.set(index, message)
+            closed = replace_item(closed, index, message)
         return attrs.evolve(self, closed=closed)
 
     def prompt(self) -> Vector[Message]:
@@ -346,14 +356,14 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
             open_calls.update(dict.fromkeys(form.opens))
             asked += form.asks
         elif open_calls:
-            left_open.append(tuple(open_calls))
+            left_open.append(FrozenList(open_calls))
     return PromptState(
         closed=grown(state.closed, new),
         tail=_merged(tail),
         open_calls=tuple(open_calls),
-        left_open=state.left_open.extend(left_open) if left_open else state.left_open,
-        asked=state.asked.extend(asked) if asked else state.asked,
-        responded=state.responded.extend(responded) if responded else state.responded,
+        left_open=grown(state.left_open, left_open),
+        asked=grown(state.asked, asked),
+        responded=grown(state.responded, responded),
         system_count=state.system_count,
         count=count,
         broken=broken,

@@ -19,7 +19,7 @@ from agentcore.observe import Timings
 from agentcore.processors import Tripwire
 from agentcore.run import Interrupted, Run
 from agentcore.usage import Usage
-from agentcore.values import Vector, sealed
+from agentcore.values import NO_ITEMS, Vector, sealed
 
 __all__ = ["AgentResult", "NoObjectError"]
 
@@ -65,7 +65,7 @@ class AgentResult(Generic[_T]):
     @property
     def interrupts(self) -> tuple[Interrupt, ...]:
         """The questions that the run waits for: resume it with their answers. None if it has ended."""
-        return self.run.pending.interrupts if isinstance(self.run.pending, Interrupted) else ()
+        return self.run.pending.interrupts if isinstance(self.run.pending, Interrupted) else NO_ITEMS
 
     @property
     def object(self) -> _T:

@@ -15,7 +15,6 @@ from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 
 import attrs
 from cattrs import BaseValidationError
-from immutabledict import immutabledict
 
 from agentcore.codec import (
     Codec,
@@ -47,7 +46,7 @@ from agentcore.prompt import SystemPrompt
 from agentcore.run import start
 from agentcore.state import Run
 from agentcore.usage import Usage
-from agentcore.values import JsonObject, JsonValue, Vector, json_path, strict_key, vector
+from agentcore.values import FrozenDict, JsonObject, JsonValue, Vector, json_path, strict_key, vector
 from agentcore.wire import message_to_wire, messages_from_wire, read_output, write_output
 
 __all__ = ["VERSION", "from_json", "outcome_from_json", "outcome_to_json", "to_json"]
@@ -69,7 +68,7 @@ def to_json(run: Run) -> JsonObject:
     """
     book = _Book(run)
     outcomes = tuple(map(book.written, run.outcomes))
-    return immutabledict(
+    return FrozenDict(
         {
             "version": VERSION,
             "settings": _write(run.started_with),
@@ -175,10 +174,10 @@ class _Book:
         if not held:
             return outcome_to_json(logged)
         bare = _holding(logged, [dict.fromkeys(_message_fields(one)) for one in held])
-        return immutabledict({**outcome_to_json(bare), "places": tuple(map(self._places_of, held))})
+        return FrozenDict({**outcome_to_json(bare), "places": tuple(map(self._places_of, held))})
 
     def _places_of(self, held: _Holder) -> JsonObject:
-        return immutabledict(
+        return FrozenDict(
             {
                 _CAMEL[name]: tuple(self._segments(getattr(held, name)))
                 for name in _message_fields(held)
@@ -308,7 +307,7 @@ def _write(value: Any) -> JsonObject:
 
 def _write_error(error: Exception) -> JsonValue:
     name = error.type_name if isinstance(error, SavedError) else type(error).__name__
-    return immutabledict({"type": name, "text": str(error)})
+    return FrozenDict({"type": name, "text": str(error)})
 
 
 def _read_error(value: object, _: object) -> Exception:

@@ -14,7 +14,17 @@ from agentcore.hooks import ProcessorEdit, StepOverride, StepRecord, context, to
 from agentcore.interrupts import Interrupt
 from agentcore.messages import Message
 from agentcore.usage import Usage
-from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
+from agentcore.values import (
+    NO_ITEMS,
+    JsonObject,
+    JsonValue,
+    Vector,
+    frozen_list,
+    frozen_list_or_none,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = ["Draft", "Failed", "Interrupted", "Run"]
 
@@ -28,16 +38,16 @@ class Draft:
 
     step_input: Vector[Message]
     override: StepOverride
-    edits: tuple[ProcessorEdit, ...] = ()
+    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
     request: NeedModel
-    active_tools: tuple[str, ...] | None
+    active_tools: tuple[str, ...] | None = field(converter=frozen_list_or_none)
     experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
     answer: ModelAnswer = NO_ANSWER
     # The model's parts, with its calls checked.
-    content: tuple[ContentPart, ...] = ()
+    content: tuple[ContentPart, ...] = field(default=NO_ITEMS, converter=frozen_list)
     finish_reason: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    requests: tuple[ToolApprovalRequest, ...] = ()
+    calls: tuple[ToolCall, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    requests: tuple[ToolApprovalRequest, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
 
 @sealed
@@ -95,5 +105,5 @@ class Failed:
 class Interrupted:
     """The run waits for answers, an Answered outcome; `run` is what it was just before, with its need."""
 
-    interrupts: tuple[Interrupt, ...]
+    interrupts: tuple[Interrupt, ...] = field(converter=frozen_list)
     run: Run

@@ -11,49 +11,70 @@ from __future__ import annotations
 
 import json
 import math
-import operator
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from json.encoder import encode_basestring_ascii as _quote
 from operator import is_
 from typing import Any, Final, TypeAlias, TypeVar, Union, cast, dataclass_transform
 
 import attrs
-from immutabledict import immutabledict
-from pyrsistent import PVector
-from pyrsistent._pvector import BRANCH_FACTOR, SHIFT, PythonPVector, python_pvector
 
-from agentcore.errors import ImmutableWriteError, InvalidJsonError
+from agentcore.errors import InvalidJsonError
+from agentcore.paths import json_path
+from agentcore.readonly import refused_write
+from agentcore.vectors import (
+    NO_ITEMS,
+    FrozenDict,
+    FrozenList,
+    FrozenSet,
+    Vector,
+    extend_vector,
+    following,
+    frozen_list,
+    frozen_list_or_none,
+    remove_item,
+    replace_item,
+    updated_vector,
+    vector,
+)
 
 __all__ = [
+    "NO_ITEMS",
+    "FrozenDict",
+    "FrozenList",
+    "FrozenSet",
     "JsonObject",
     "JsonValue",
     "Vector",
     "canonical_json",
     "dump_json",
+    "extend_vector",
+    "following",
     "freeze",
     "frozen",
+    "frozen_list",
+    "frozen_list_or_none",
     "grown",
     "is_value",
     "json_path",
     "parse_json",
+    "remove_item",
+    "replace_item",
     "sealed",
     "strict_key",
     "thaw",
+    "updated_vector",
     "vector",
 ]
 
 # Unions spelt out, not `|`, because the names refer to each other before they exist at run time.
 JsonValue: TypeAlias = Union[bool, int, float, str, tuple["JsonValue", ...], "JsonObject", None]
-"""JSON that cannot change: arrays are tuples. Made by `freeze`."""
-JsonObject: TypeAlias = immutabledict[str, JsonValue]
+"""JSON that cannot change: arrays are FrozenLists, which are tuples. Made by `freeze`."""
+JsonObject: TypeAlias = FrozenDict[str, JsonValue]
 """A JSON object that cannot change; it keeps the order of its keys."""
 
 _T = TypeVar("_T")
-Vector: TypeAlias = PVector[_T]
-"""A persistent vector, of the pure-Python kind only. Made by `vector`."""
 _Key: TypeAlias = str | int | None
 
 MAX_DEPTH: Final = 100_000
@@ -64,26 +85,11 @@ _ROOM: Final = 32
 _FIRST_CYCLE_CHECK: Final = 64
 _TEXT: Final = frozenset({str})
 _ATOMS: Final = frozenset({str, bool, type(None)})
-_CONTAINERS: Final = frozenset({dict, list, tuple, immutabledict})
+_CONTAINERS: Final = frozenset({dict, list, tuple, FrozenDict, FrozenList})
 _BYTES: Final = (bytes, bytearray, memoryview)
-_NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _MANY_DIGITS: Final = 300
 _POSITIONAL_FIELDS: Final = 2
 _LONG: Final = 16
-_EMPTY: Final[Any] = python_pvector()  # type: ignore[no-untyped-call] # as below
-
-
-# ---------------------------------------------------------------- paths
-
-
-def json_path(path: str, *keys: str | int) -> str:
-    """Extend a JSON path by keys: `json_path("$", "a", 0, "b c")` is `$.a[0]["b c"]`."""
-    for key in keys:
-        if isinstance(key, int):
-            path += f"[{key}]"
-        else:
-            path += f".{key}" if _NAME.fullmatch(key) else f"[{_quote(key)}]"
-    return path
 
 
 # ---------------------------------------------------------------- freeze and thaw
@@ -100,8 +106,8 @@ class _Node:
         self.key = key
         self.source = source
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.is_object = kind is dict or kind is immutabledict or isinstance(source, Mapping)
-        self.changed = kind is not immutabledict and kind is not tuple
+        self.is_object = kind is dict or kind is FrozenDict or isinstance(source, Mapping)
+        self.changed = kind is not FrozenDict and kind is not FrozenList
         self.children: dict[_Key, object] = {}
 
     def put(self, key: _Key, value: object) -> None:
@@ -112,7 +118,7 @@ class _Node:
     def close(self) -> object:
         if not self.changed:
             return self.source
-        return immutabledict(self.children) if self.is_object else tuple(self.children.values())
+        return FrozenDict(self.children) if self.is_object else FrozenList(self.children.values())
 
     def ancestors(self) -> Iterator[_Node]:
         node = self.parent
@@ -128,7 +134,7 @@ class _Node:
 def freeze(value: object, path: str = "$") -> JsonValue:
     """Return the JSON value as a deeply immutable one; what is frozen already is returned as it is.
 
-    Mappings become `immutabledict` in their own order, sequences become tuples, and subclasses of `str`,
+    Mappings become `FrozenDict` in their own order, sequences `FrozenList`, and subclasses of `str`,
     `int` and `float` become the plain types.
 
     Raises:
@@ -151,22 +157,20 @@ def _quickly_frozen(value: Any, room: int) -> Any:
         return value
     if not room or kind not in _CONTAINERS:
         raise _UnusualError
-    if kind is list or kind is tuple:
-        done = tuple(
-            [child if type(child) in _ATOMS else _quickly_frozen(child, room - 1) for child in value]
-        )
-        return value if kind is tuple and all(map(is_, done, value)) else done
+    if kind is list or kind is FrozenList or kind is tuple:
+        done = [child if type(child) in _ATOMS else _quickly_frozen(child, room - 1) for child in value]
+        return value if kind is FrozenList and all(map(is_, done, value)) else FrozenList(done)
     if not _TEXT.issuperset(map(type, value.keys())):
         raise _UnusualError
-    if kind is immutabledict and _ATOMS.issuperset(map(type, value.values())):
+    if kind is FrozenDict and _ATOMS.issuperset(map(type, value.values())):
         return value
     members = {
         key: child if type(child) in _ATOMS else _quickly_frozen(child, room - 1)
         for key, child in value.items()
     }
-    if kind is immutabledict and all(map(is_, members.values(), value.values())):
+    if kind is FrozenDict and all(map(is_, members.values(), value.values())):
         return value
-    return immutabledict(members)
+    return FrozenDict(members)
 
 
 def _walked_freeze(value: object, path: str) -> JsonValue:
@@ -209,7 +213,7 @@ def _open(parent: _Node, key: _Key, source: Any, path: str) -> _Node:
     if not node.is_object:
         node.children = dict(enumerate(source))
         return node
-    # An immutabledict's own `items` is a dict's, and faster than its `__getitem__`.
+    # An FrozenDict's own `items` is a dict's, and faster than its `__getitem__`.
     node.children = dict(source.items())
     for name in node.children:
         if type(name) is not str:
@@ -281,7 +285,7 @@ def thaw(value: object) -> Any:
         for key, child in target.items() if type(target) is dict else enumerate(target):
             if type(child) in _ATOMS or isinstance(child, (str, int, float)):
                 continue
-            if type(child) is immutabledict or isinstance(child, Mapping):
+            if type(child) is FrozenDict or isinstance(child, Mapping):
                 target[key] = dict(child.items())
             elif isinstance(child, Sequence) and not isinstance(child, _BYTES):
                 target[key] = list(child)
@@ -338,11 +342,11 @@ def _walked_text(value: JsonValue, *, canonical: bool) -> str:
         for lead, child in walk:
             if type(child) is str:
                 out.append(lead + _quote(child))
-            elif type(child) is immutabledict:
+            elif type(child) is FrozenDict:
                 out.append(lead + "{")
                 walks.append((_members(child, ordered=canonical), "}"))
                 break
-            elif type(child) is tuple:
+            elif isinstance(child, tuple):
                 out.append(lead + "[")
                 walks.append((_elements(child), "]"))
                 break
@@ -437,66 +441,7 @@ def _read_float(text: str) -> float:
 # ---------------------------------------------------------------- immutable classes and vectors
 
 
-def vector(iterable: Iterable[_T] = ()) -> Vector[_T]:
-    """Return the elements as a persistent vector of the pure-Python kind; the only place that makes vectors.
-
-    pyrsistent's C vector lets the garbage collector clear live elements of vectors that share structure
-    (tobgu/pyrsistent#283), so one that is given is converted.
-    """
-    if type(iterable) is PythonPVector:
-        return cast("Vector[_T]", iterable)
-    items = list(iterable)
-    if 0 < len(items) < BRANCH_FACTOR:
-        # What pyrsistent comes to for so few, made at once: vectors of a few parts are made all the time.
-        few = PythonPVector(len(items), SHIFT, _EMPTY._root, items)  # type: ignore[no-untyped-call]  # noqa: SLF001 # as below
-        return cast("Vector[_T]", few)
-    return cast("Vector[_T]", python_pvector(items))  # type: ignore[no-untyped-call] # pyrsistent types its public names only
-
-
-def grown(kept: Vector[_T], new: Sequence[_T]) -> Vector[_T]:
-    """Return the vector with more elements after its own.
-
-    What pyrsistent's `extend` gives, in a third of the time and without the room for more that its lists
-    keep: every step has a few such vectors, and each of them is kept.
-    """
-    base: Any = kept
-    tail = base._tail + [*new]  # noqa: RUF005, SLF001 # exactly as long as it has to be; as below
-    if not new or len(tail) >= BRANCH_FACTOR:
-        return kept.extend(new)
-    made: Any = PythonPVector(base._count + len(new), base._shift, base._root, tail)  # type: ignore[no-untyped-call]  # noqa: SLF001 # as below
-    made._tail_offset = base._tail_offset  # noqa: SLF001 # as it is, but one integer for all that grow alike
-    return made  # type: ignore[no-any-return]
-
-
-def following(longer: Vector[_T], kept: Vector[_T]) -> list[_T] | None:
-    """The elements after those of `kept`, if `longer` begins with the very same ones; None if it does not.
-
-    A vector that grew from `kept` shares its nodes, which are told apart as wholes: then this costs what is
-    new, whatever the length.
-    """
-    if len(longer) < len(kept) or not _grew(cast("Any", longer), cast("Any", kept)):
-        return None
-    return [longer[index] for index in range(len(kept), len(longer))]
-
-
-def _grew(longer: Any, kept: Any) -> bool:
-    # The fields of pyrsistent's vectors have no public names.
-    node, shift = longer._root, longer._shift  # noqa: SLF001
-    while shift > kept._shift:  # noqa: SLF001
-        node, shift = node[0], shift - SHIFT
-    tail = range(kept._tail_offset, len(kept))  # noqa: SLF001
-    return _same_nodes(kept._root, node, shift) and all(  # noqa: SLF001
-        item is longer[index]
-        for item, index in zip(kept._tail, tail, strict=True)  # noqa: SLF001
-    )
-
-
-def _same_nodes(kept: list[Any], longer: list[Any], shift: int) -> bool:
-    if kept is longer:
-        return True
-    if shift == 0:
-        return all(map(operator.is_, kept, longer))
-    return all(_same_nodes(*nodes, shift - SHIFT) for nodes in zip(kept, longer, strict=False))
+grown = extend_vector
 
 
 def _no_subclass(cls: type, /, **_: object) -> None:
@@ -504,8 +449,12 @@ def _no_subclass(cls: type, /, **_: object) -> None:
 
 
 def _no_write(self: object, name: str, _value: object = None) -> None:
-    # Rule step.nothing-written.
-    raise ImmutableWriteError(f"$.{name}", _return_instead(self, name))
+    raise refused_write(self, name, _return_instead(self, name))  # step.nothing-written
+
+
+def _no_item_write(self: object, key: object, _value: object = None) -> None:
+    name = key if isinstance(key, (str, int)) else str(key)
+    raise refused_write(self, name, _return_instead(self, str(name)))  # step.nothing-written
 
 
 def _return_instead(self: object, name: str) -> str:
@@ -527,9 +476,7 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 
 def _rebuild(cls: type[_T], values: dict[str, object]) -> _T:
-    # pyrsistent unpickles every vector as one of its default kind, which may be the C one.
-    pure = {name: vector(value) if isinstance(value, PVector) else value for name, value in values.items()}
-    return cls(**pure)
+    return cls(**values)
 
 
 def _repr(self: Any, /) -> str:
@@ -544,7 +491,7 @@ def _repr(self: Any, /) -> str:
 
 
 def _in_brief(value: object, own: Callable[[Any], str] | bool) -> str:
-    if isinstance(value, (PythonPVector, tuple)) and len(value) > _LONG:
+    if isinstance(value, (Vector, tuple)) and len(value) > _LONG:
         return f"<{len(value)} items>"
     return own(value) if callable(own) else repr(value)
 
@@ -564,6 +511,8 @@ def sealed(cls: type[_T]) -> type[_T]:
     methods: dict[str, Callable[..., Any] | classmethod[Any, Any, Any]] = {
         "__init_subclass__": classmethod(_no_subclass),
         "__setattr__": _no_write,
+        "__setitem__": _no_item_write,
+        "__delitem__": _no_item_write,
         "__delattr__": _no_write,
         "__copy__": _itself,
         "__deepcopy__": _itself,

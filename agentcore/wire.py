@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast, get_args
 
 from cattrs import BaseValidationError
-from immutabledict import immutabledict
 
 from agentcore.codec import (
     Codec,
@@ -34,7 +33,16 @@ from agentcore.codec import (
 )
 from agentcore.errors import InvalidJsonError, WireError
 from agentcore.messages import AssistantPart, Message, Part, ToolOutput, ToolPart, UserPart
-from agentcore.values import JsonObject, JsonValue, Vector, dump_json, json_path, vector
+from agentcore.values import (
+    FrozenDict,
+    FrozenList,
+    JsonObject,
+    JsonValue,
+    Vector,
+    dump_json,
+    json_path,
+    vector,
+)
 
 __all__ = [
     "message_from_wire",
@@ -118,7 +126,7 @@ def _read_data(value: object, _: object) -> str | bytes:
 def _write_data(value: str | bytes) -> JsonValue:
     if isinstance(value, str):
         return value
-    return immutabledict({"bytes": base64.b64encode(value).decode("ascii")})
+    return FrozenDict({"bytes": base64.b64encode(value).decode("ascii")})
 
 
 def _reads_parts(union: object, *, or_text: bool) -> Read:
@@ -140,7 +148,7 @@ def _write_one(value: Any) -> JsonObject:
 
 
 def _write_content(value: str | Vector[Part]) -> JsonValue:
-    return value if isinstance(value, str) else tuple(map(_write_one, value))
+    return value if isinstance(value, str) else FrozenList(map(_write_one, value))
 
 
 # ---------------------------------------------------------------- the codec, made from the classes

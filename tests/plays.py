@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import attrs
 from hypothesis import strategies as st
-from pyrsistent._pvector import PythonPVector
 
 from agentcore.content import (
     ContentPart,
@@ -64,6 +63,7 @@ from agentcore.processors import TripwireError, ended
 from agentcore.run import give, start
 from agentcore.state import Failed, Interrupted, Run
 from agentcore.usage import Usage
+from agentcore.values import Vector
 from scripted import USER, call
 
 REMINDER: Final = UserMessage([TextPart("remember")])
@@ -341,7 +341,7 @@ def differences(one: Any, other: Any) -> Iterator[str]:
             # By alias: of what is kept in a private field, the property that gives it.
             names = [a.alias for a in attrs.fields(type(left)) if a.init]
             pending += [(f"{path}.{name}", getattr(left, name), getattr(right, name)) for name in names]
-        elif isinstance(left, (tuple, PythonPVector)) and len(left) == len(right):
+        elif isinstance(left, (tuple, Vector)) and len(left) == len(right):
             pending += [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(left, right, strict=True))]
         elif left != right:
             yield path

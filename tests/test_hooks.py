@@ -6,7 +6,6 @@ from typing import Any, cast
 import attrs
 import pytest
 from hypothesis import given
-from immutabledict import immutabledict
 
 import strategies
 from agentcore.differences import Difference
@@ -15,7 +14,7 @@ from agentcore.forms import system_prompt
 from agentcore.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, tool_choice
 from agentcore.messages import AssistantMessage, SystemMessage, UserMessage
 from agentcore.rules import Rule
-from agentcore.values import JsonObject, canonical_json, freeze, thaw, vector
+from agentcore.values import FrozenDict, JsonObject, canonical_json, freeze, thaw, vector
 from rulebook import states
 
 SEVEN = {
@@ -154,9 +153,9 @@ def test_branches_that_are_not_touched_are_shared() -> None:
 
 
 def test_options_that_nest_deeper_than_pythons_stack_merge() -> None:
-    deep: JsonObject = immutabledict({"leaf": 1})
+    deep: JsonObject = FrozenDict({"leaf": 1})
     for _ in range(5000):
-        deep = immutabledict({"k": deep})
+        deep = FrozenDict({"k": deep})
     assert canonical_json(merge_provider_options(deep, deep)) == canonical_json(deep)
 
 

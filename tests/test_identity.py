@@ -7,7 +7,7 @@ from agentcore.chains import Chains
 from agentcore.identity import fresh_ids, kept_ids, numbered, sharing
 from agentcore.messages import AssistantMessage, Message, UserMessage
 from agentcore.rules import Rule
-from agentcore.values import Vector, vector
+from agentcore.values import Vector, extend_vector, vector
 from rulebook import states
 
 POOL: list[Message] = [UserMessage(f"{number}") for number in range(5)]
@@ -46,7 +46,7 @@ def test_an_id_is_kept_by_its_message_and_no_two_have_the_same(
 def test_what_follows_known_messages_shares_their_ids_structure() -> None:
     messages: Vector[Message] = vector(UserMessage(f"{number}") for number in range(100))
     ids = numbered("initial", 100)
-    longer = kept_ids(messages.append(POOL[0]), [(messages, ids)], "x")
+    longer = kept_ids(extend_vector(messages, [POOL[0]]), [(messages, ids)], "x")
     assert longer[100] == "x-0"
     assert longer._root is ids._root  # type: ignore[attr-defined]
 
@@ -65,7 +65,7 @@ def test_an_equal_message_is_the_same_message_wherever_it_was_made() -> None:
 
 def test_what_comes_after_known_messages_may_be_known_from_elsewhere() -> None:
     known = [(vector(POOL[:2]), vector(["x-0", "x-1"])), (vector(POOL[1:4]), vector(["x-1", "x-3", "x-2"]))]
-    longer = kept_ids(vector(POOL[:2]).extend([POOL[3], POOL[1]]), known, "x")
+    longer = kept_ids(vector([*POOL[:2], POOL[3], POOL[1]]), known, "x")
     assert list(longer) == ["x-0", "x-1", "x-2", "x-4"]
 
 

@@ -17,6 +17,9 @@ PACKAGE: Final = Path(agentcore.__file__).parent
 
 CORE: Final = (
     "errors",
+    "paths",
+    "readonly",
+    "vectors",
     "values",
     "usage",
     "messages",
@@ -68,6 +71,7 @@ PURE: Final = {
     "collections",
     "difflib",
     "enum",
+    "contextvars",  # which hook is running, for errors of refused writes only
     "functools",
     "itertools",
     "json",
@@ -75,6 +79,7 @@ PURE: Final = {
     "operator",
     "re",
     "sys",
+    "threading",  # what one comparison has seen is of its thread
     "types",
     "typing",
     "attrs",
@@ -86,7 +91,8 @@ PURE: Final = {
 IMPURE_NAMES: Final = {"open", "print", "eval", "exec", "__import__", "breakpoint"}
 # Of tool calls, unless it is called.
 INPUT: Final = "input"
-PURE_IN_SYS: Final = {"float_info", "maxsize"}
+# The last one to see whose code has written, where a write is refused.
+PURE_IN_SYS: Final = {"float_info", "maxsize", "_getframe"}
 JSON_FILES: Final = {"json.dump", "json.load"}
 
 

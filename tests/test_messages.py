@@ -10,8 +10,6 @@ import attrs
 import pyrsistent
 import pytest
 from hypothesis import given
-from immutabledict import immutabledict
-from pyrsistent._pvector import PythonPVector
 
 from agentcore.errors import InvalidJsonError, InvalidMessageError
 from agentcore.messages import (
@@ -30,7 +28,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.values import thaw
+from agentcore.values import FrozenDict, Vector, thaw
 from agentcore.wire import message_to_wire
 from strategies import messages
 
@@ -78,9 +76,9 @@ def test_lists_of_parts_become_vectors_of_the_pure_python_kind() -> None:
     part = TextPart("x")
     for given_parts in ([part], (part,), pyrsistent.pvector([part]), iter([part])):
         content: Any = UserMessage(given_parts).content
-        assert type(content) is PythonPVector
+        assert type(content) is Vector
         assert content[0] is part
-    assert type(pickle.loads(pickle.dumps(UserMessage([part]))).content) is PythonPVector
+    assert type(pickle.loads(pickle.dumps(UserMessage([part]))).content) is Vector
 
 
 def test_a_vector_of_parts_is_kept_as_it_is() -> None:
@@ -92,7 +90,7 @@ def test_json_is_frozen_when_it_is_given() -> None:
     source = {"a": [1]}
     part = call(source)
     source["a"].append(2)
-    assert part.input == immutabledict(a=(1,))
+    assert part.input == FrozenDict(a=(1,))
     with pytest.raises(TypeError):
         part.input["a"] = 3  # type: ignore[index] # the write that is refused
 
@@ -100,7 +98,7 @@ def test_json_is_frozen_when_it_is_given() -> None:
 def test_frozen_json_is_shared_by_the_messages_that_hold_it() -> None:
     once = call({"a": [1]}).input
     assert call(once).input is once
-    assert TextPart("x", {"p": {"a": 1}}).provider_options == immutabledict(p=immutabledict(a=1))
+    assert TextPart("x", {"p": {"a": 1}}).provider_options == FrozenDict(p=FrozenDict(a=1))
 
 
 def test_roles_and_types_are_class_attributes() -> None:
@@ -128,12 +126,12 @@ WRONG: list[tuple[Any, dict[str, Any], str, str]] = [
     (ToolApprovalResponsePart, {"approval_id": "a", "approved": 1}, "$.approved", "expected bool, got int"),
     (partial(call, 1), {"provider_executed": 0}, "$.provider_executed", "expected bool or None, got int"),
     (partial(ToolResultPart, "c", "t"), {"output": "x"}, "$.output", "expected TextOutput or JsonOutput or"),
-    (ContentOutput, {"value": "x"}, "$.value", "expected tuple, got str"),
+    (ContentOutput, {"value": "x"}, "$.value", "expected list, got str"),
     (
         TextPart,
         {"text": "x", "provider_options": [1]},
         "$.provider_options",
-        "immutabledict or None, got tuple",
+        "dict or None, got FrozenList",
     ),
     (UserMessage, {"content": None}, "$.content", "a string or a list of TextPart or ImagePart or FilePart"),
     (UserMessage, {"content": [TextPart("x"), "y"]}, "$.content[1]", "with a str in it"),

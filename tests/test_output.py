@@ -9,13 +9,12 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutabledict import immutabledict
 from pydantic import BaseModel, field_validator
 from typing_extensions import TypedDict
 
 from agentcore.errors import AgentCoreError, ImmutableWriteError
 from agentcore.output import Output, OutputError
-from agentcore.values import dump_json, freeze, thaw
+from agentcore.values import FrozenDict, dump_json, freeze, thaw
 
 
 class City(BaseModel):
@@ -95,7 +94,7 @@ def test_a_name_can_be_given_and_a_union_has_none() -> None:
 
 def test_a_schema_gives_frozen_json() -> None:
     output = Output.json_schema({"type": "object", "properties": {"a": {"type": "array"}}})
-    assert output.parse('{"a": [1]}') == immutabledict({"a": (1,)})
+    assert output.parse('{"a": [1]}') == FrozenDict({"a": (1,)})
 
 
 def test_outputs_of_the_same_schema_are_equal_and_do_not_change() -> None:

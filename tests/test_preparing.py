@@ -22,7 +22,7 @@ from agentcore.messages import Message, SystemMessage, UserMessage
 from agentcore.models import ScriptedModel
 from agentcore.preparing import is_identified, merged
 from agentcore.rules import Rule
-from agentcore.values import freeze, thaw, vector
+from agentcore.values import extend_vector, freeze, thaw, vector
 from agentcore.wire import message_to_wire
 from processing import ANSWER, USER, a_call, a_step, returning, shown_after, through, using
 from rulebook import states
@@ -478,7 +478,7 @@ def test_the_values_that_processors_are_folded_over_are_as_they_were() -> None:
 def test_what_goes_on_from_what_was_shown_is_looked_at_where_it_is_new() -> None:
     step = a_step()
     with pytest.raises(InvalidOverrideError, match=r"\$\.messages\[1\]"):
-        step.edit(step.arguments("p"), {"messages": step.messages.append(7)})  # type: ignore[arg-type]
-    edit = step.edit(step.arguments("p"), {"messages": step.messages.append(ADDED)})
+        step.edit(step.arguments("p"), {"messages": extend_vector(step.messages, [7])})
+    edit = step.edit(step.arguments("p"), {"messages": extend_vector(step.messages, [ADDED])})
     assert edit is not None
     assert (edit.override.messages, edit.override.system) == (step.messages, vector([SYSTEM, ADDED]))

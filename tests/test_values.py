@@ -17,19 +17,18 @@ import pyrsistent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutabledict import immutabledict
-from pyrsistent._pvector import PythonPVector, python_pvector
 
 from agentcore import values
 from agentcore.errors import ImmutableWriteError, InvalidJsonError
 from agentcore.messages import ContentOutput
 from agentcore.values import (
+    FrozenDict,
+    Vector,
     canonical_json,
     dump_json,
-    following,
+    extend_vector,
     freeze,
     frozen,
-    grown,
     json_path,
     parse_json,
     sealed,
@@ -105,7 +104,7 @@ def test_thawing_gives_new_containers_each_time() -> None:
 def test_all_mappings_and_sequences_become_the_same_two_types() -> None:
     source = {"o": OrderedDict(x=1), "d": deque([1]), "v": pyrsistent.pvector([1]), "t": (1,), "r": range(2)}
     once = freeze(source)
-    assert once == immutabledict(o=immutabledict(x=1), d=(1,), v=(1,), t=(1,), r=(0, 1))
+    assert once == FrozenDict(o=FrozenDict(x=1), d=(1,), v=(1,), t=(1,), r=(0, 1))
     assert dump_json(source) == '{"o":{"x":1},"d":[1],"v":[1],"t":[1],"r":[0,1]}'
     assert thaw(source) == {"o": {"x": 1}, "d": [1], "v": [1], "t": [1], "r": [0, 1]}
 
@@ -117,8 +116,8 @@ def test_subclasses_of_plain_types_become_plain() -> None:
 
 
 def test_a_frozen_mapping_with_enum_keys_is_frozen_again() -> None:
-    once = freeze(immutabledict({Name.READ: 1}))
-    assert isinstance(once, immutabledict)
+    once = freeze(FrozenDict({Name.READ: 1}))
+    assert isinstance(once, FrozenDict)
     assert [type(key) for key in once] == [str]
 
 
@@ -342,7 +341,7 @@ def test_a_path_looks_as_in_javascript() -> None:
 
 
 def is_pure(value: object) -> bool:
-    return type(value) is PythonPVector
+    return type(value) is Vector
 
 
 def test_vectors_are_of_the_pure_python_kind() -> None:
@@ -352,7 +351,7 @@ def test_vectors_are_of_the_pure_python_kind() -> None:
     assert is_pure(vector(pyrsistent.pvector([1])))
     assert is_pure(vector())
     assert is_pure(vector(x for x in [1]))
-    assert is_pure(mine.append(3))
+    assert is_pure(extend_vector(mine, [3]))
 
 
 @frozen
@@ -401,84 +400,6 @@ def test_a_third_positional_field_is_refused() -> None:
             a: int
             b: int
             c: int
-
-
-def fields(made: Any) -> list[Any]:
-    return [getattr(made, slot) for slot in ("_count", "_shift", "_root", "_tail", "_tail_offset")]
-
-
-@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 1024, 1056, 1057])
-def test_a_vector_is_built_as_pyrsistent_builds_it(length: int) -> None:
-    made: Any = vector(iter(range(length)))
-    given_: Any = python_pvector(range(length))  # type: ignore[no-untyped-call]
-    for _ in range(40):
-        assert fields(made) == fields(given_)
-        made, given_ = made.append(0), given_.append(0)
-    assert vector() is vector([])
-
-
-@given(st.integers(0, 2200), st.integers(0, 70))
-def test_a_vector_grows_as_pyrsistent_extends_it(length: int, more: int) -> None:
-    kept: Any = vector(range(length))
-    new = [*range(more)]
-    made, given_ = grown(kept, new), kept.extend(new)
-    assert list(kept) == [*range(length)]
-    assert fields(made) == fields(given_)
-    assert list(made) == list(given_)
-    assert (made is kept) == (not new)
-    assert list(grown(made, [0])) == list(given_.append(0))
-
-
-def test_a_vector_that_grows_keeps_no_room() -> None:
-    kept: Any = vector(range(8))
-    made: Any = grown(kept, [8])
-    assert sys.getsizeof(made._tail) == sys.getsizeof([0]) + 8 * 8
-    assert sys.getsizeof(kept.append(8)._tail) > sys.getsizeof([0]) + 8 * 8
-
-
-# ---------------------------------------------------------------- what follows
-
-
-@given(st.integers(0, 2200), st.integers(0, 40), st.booleans())
-def test_what_follows_a_vector_is_found_whether_nodes_are_shared_or_not(
-    length: int, more: int, shared: bool
-) -> None:
-    kept = vector(object() for _ in range(length))
-    new = [object() for _ in range(more)]
-    longer = kept.extend(new) if shared else vector([*kept, *new])
-    found = following(longer, kept)
-    assert found is not None
-    assert list(map(id, found)) == list(map(id, new))
-
-
-@given(st.integers(1, 2200), st.integers(0, 40), st.data())
-def test_nothing_follows_a_vector_that_another_does_not_begin_with(
-    length: int, more: int, data: st.DataObject
-) -> None:
-    kept = vector(object() for _ in range(length))
-    other = [*kept, *(object() for _ in range(more))]
-    other[data.draw(st.integers(0, length - 1))] = object()
-    assert following(vector(other), kept) is None
-    assert following(vector(other[: length - 1]), kept) is None
-
-
-def test_finding_what_follows_looks_at_few_nodes_of_a_vector_that_grew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    looked: list[int] = []
-    same = values._same_nodes
-
-    def counting(kept: list[Any], longer: list[Any], shift: int) -> bool:
-        looked.append(shift)
-        return same(kept, longer, shift)
-
-    monkeypatch.setattr(values, "_same_nodes", counting)
-    kept = vector(range(100_000))
-    assert following(kept.extend(range(70)), kept) == list(range(70))
-    grown = len(looked)
-    assert following(vector(kept.tolist()), kept) == []
-    assert grown <= 32 * 3
-    assert len(looked) > 1_000
 
 
 def test_a_long_vector_is_told_by_its_length() -> None:

@@ -19,17 +19,20 @@ SCRIPT: Final = """
 import gc
 from pyrsistent import pvector
 from agentcore.messages import AssistantMessage, TextPart, UserMessage
-from agentcore.values import vector
+from agentcore.values import extend_vector, vector
 
 class Holder: pass
+
+def longer(shared, message):
+    return shared.append(message) if type(shared) is type(pvector()) else extend_vector(shared, [message])
 
 def survives(make):
     kept = UserMessage([TextPart("kept")])
     shared = make([kept, *(UserMessage(str(n)) for n in range(263))])
     holder = Holder()
     holder.itself = holder
-    holder.left = shared.append(AssistantMessage("left"))
-    holder.right = shared.append(AssistantMessage("right"))
+    holder.left = longer(shared, AssistantMessage("left"))
+    holder.right = longer(shared, AssistantMessage("right"))
     del shared, holder
     gc.collect()
     try:

@@ -6,8 +6,6 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutabledict import immutabledict
-from pyrsistent._pvector import PythonPVector
 
 from agentcore import wire
 from agentcore.errors import WireError
@@ -29,7 +27,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.values import dump_json, parse_json, thaw, vector
+from agentcore.values import FrozenDict, Vector, dump_json, parse_json, thaw, vector
 from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire, messages_to_json
 from strategies import messages
 
@@ -53,7 +51,7 @@ def test_writing_undoes_reading_to_the_order_of_keys(message: Message) -> None:
 @given(st.lists(messages, max_size=3))
 def test_a_list_of_messages_is_read_into_a_vector(given_messages: list[Message]) -> None:
     found: Any = messages_from_wire([thaw(message_to_wire(message)) for message in given_messages])
-    assert type(found) is PythonPVector
+    assert type(found) is Vector
     assert found == vector(given_messages)
     assert messages_from_wire(vector(map(message_to_wire, given_messages))) == found
 
@@ -78,7 +76,7 @@ def test_the_wire_form_is_made_once_per_message() -> None:
     message = UserMessage([TextPart("x")])
     assert message_to_wire(message) is message_to_wire(message)
     assert message_to_wire(attrs.evolve(message, content="y"))["content"] == "y"
-    assert message_to_wire(message)["content"] == (immutabledict(TEXT),)
+    assert message_to_wire(message)["content"] == (FrozenDict(TEXT),)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from agentcore.compat.cells import (
     number,
     ref_to,
 )
-from agentcore.values import Vector, vector
+from agentcore.values import Vector, updated_vector, vector
 
 __all__ = [
     "DEEPEST",
@@ -259,11 +259,11 @@ class Store:
 
     def heap(self) -> Heap:
         """The heap as it is now. Only what changed since the last one was taken is new."""
-        kept = self._kept.evolver()
-        for address in self._changed:
-            kept[address] = self.cells[address]
-        kept.extend(self.cells[len(self._kept) :])
-        self._kept = kept.persistent()
+        self._kept = updated_vector(
+            self._kept,
+            {address: self.cells[address] for address in self._changed},
+            self.cells[len(self._kept) :],
+        )
         self._changed.clear()
         return Heap(cells=self._kept, sealed=frozenset(self.sealed))
 

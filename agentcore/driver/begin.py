@@ -18,6 +18,7 @@ from agentcore.errors import InvalidOverrideError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.processors import with_prepare_step
+from agentcore.readonly import handing
 from agentcore.run import Interrupted, Run, give, start
 from agentcore.values import Vector, json_path, sealed, vector
 
@@ -117,8 +118,8 @@ async def _prepared(
     if agent.prepare_call is None:
         return agent, messages, Timings()
     observer = Observer(agent.slow_hook_seconds)
-    with observer.hook("prepare_call", -1):
-        arguments = CallArguments(agent, messages, invocation_state=state)
+    arguments = CallArguments(agent, messages, invocation_state=state)
+    with observer.hook("prepare_call", -1), handing("prepare_call", "processor", None, arguments):
         result = await awaited(agent.prepare_call(arguments))
     replaced = _checked_fields(result, agent)
     given = vector(replaced.pop("messages", messages))

@@ -11,7 +11,15 @@ from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
 from agentcore.stop import StopCondition
 from agentcore.tools import InvalidToolError, Tool
-from agentcore.values import JsonObject, JsonValue, freeze
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenList,
+    JsonObject,
+    JsonValue,
+    freeze,
+    frozen_list,
+    frozen_list_or_none,
+)
 
 __all__ = [
     "at_least",
@@ -28,7 +36,7 @@ __all__ = [
 
 def tools_of(value: Iterable[Tool[..., Any]]) -> tuple[Tool[..., Any], ...]:
     """The tools. Raises InvalidToolError for what is none, or two of one name."""
-    tools = tuple(value)
+    tools = frozen_list(value)
     names: set[str] = set()
     for each in cast("tuple[object, ...]", tools):
         if not isinstance(each, Tool):
@@ -42,12 +50,12 @@ def tools_of(value: Iterable[Tool[..., Any]]) -> tuple[Tool[..., Any], ...]:
 
 def models_of(value: Iterable[LanguageModel]) -> tuple[LanguageModel, ...]:
     """Models as a tuple."""
-    return tuple(value)
+    return frozen_list(value)
 
 
 def middleware_of(value: Iterable[Middleware]) -> tuple[Middleware, ...]:
     """The handlers. Raises TypeError for one that no stage has registered."""
-    handlers = tuple(value)
+    handlers = frozen_list(value)
     for one in cast("tuple[object, ...]", handlers):
         if not isinstance(one, Middleware):
             name = getattr(one, "__name__", type(one).__name__)
@@ -58,13 +66,13 @@ def middleware_of(value: Iterable[Middleware]) -> tuple[Middleware, ...]:
 def conditions_of(value: StopCondition | Iterable[StopCondition] | None) -> tuple[StopCondition, ...]:
     """Stop conditions, of one, several or none."""
     if value is None:
-        return ()
-    return (value,) if callable(value) else tuple(value)
+        return NO_ITEMS
+    return FrozenList((value,)) if callable(value) else frozen_list(value)
 
 
 def names_of(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Names as a tuple."""
-    return None if value is None else tuple(value)
+    """Names as a list."""
+    return frozen_list_or_none(value)
 
 
 def options_of(value: Mapping[str, object] | None) -> JsonObject | None:

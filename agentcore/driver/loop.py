@@ -51,6 +51,7 @@ from agentcore.middleware import (
 )
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.observe import Observer
+from agentcore.readonly import handing
 from agentcore.run import Failed, Interrupted, Run, give, need
 from agentcore.tools import Tool
 from agentcore.values import JsonObject
@@ -134,7 +135,7 @@ class Driver:
 
     async def _hook(self, name: str, step_number: int, hook: Callable[[_T], object], argument: _T) -> Outcome:
         try:
-            with self._observer.hook(name, step_number):
+            with handing(name, "observer", step_number, argument), self._observer.hook(name, step_number):
                 value = await awaited(hook(argument))
                 return NO_RESULT if value is None else HookResult(value)
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
@@ -297,7 +298,8 @@ class Driver:
         async def ask(call: ToolCall) -> bool:
             tool = self._tools[call.tool_name]
             told = context_of(call, wanted, self.run, self._invocation_state)
-            return bool(await awaited(tool.approval(tool.validated(call.input), told)))
+            with handing(f"needs_approval of {tool.name}", "observer", self._step_number, told):
+                return bool(await awaited(tool.approval(tool.validated(call.input), told)))
 
         return ask
 
@@ -329,7 +331,10 @@ class Driver:
         hook = self._parts.on_chunk
         if hook is not None:
             try:
-                with self._observer.chunk(self._step_number):
+                with (
+                    handing("on_chunk", "observer", self._step_number, event),
+                    self._observer.chunk(self._step_number),
+                ):
                     await awaited(hook(event))
             except Exception as error:
                 raise ChunkHookError(error) from error

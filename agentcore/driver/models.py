@@ -15,6 +15,7 @@ from agentcore.events import ModelRetry
 from agentcore.middleware import ModelDelta
 from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, ResponseDone
 from agentcore.observe import Observer
+from agentcore.readonly import handing
 
 __all__ = ["LONGEST_WAIT", "ModelCall"]
 
@@ -85,10 +86,11 @@ class ModelCall:
             self._observer.timed("model", model.model_id, self._step_number),
             spans.model(model, self._request, stream=stream) as span,
         ):
-            if self._tell is None:
-                response = await model.generate(self._request)
-            else:
-                response = await self._streamed(self._tell)
+            with handing(f"model {model.model_id}", "model", self._step_number, self._request):
+                if self._tell is None:
+                    response = await model.generate(self._request)
+                else:
+                    response = await self._streamed(self._tell)
             span.answered(response)
             return response
 

@@ -19,6 +19,7 @@ from agentcore.hooks import ProcessorEdit
 from agentcore.models.base import LanguageModel
 from agentcore.observe import Observer
 from agentcore.processors import Tripwire, ended
+from agentcore.readonly import handing
 
 __all__ = ["Processors"]
 
@@ -82,7 +83,8 @@ class Processors:
             self._observer.spans.processor(way, arguments) as span,
             self._observer.hook(arguments.processor_id, number),
         ):
-            result = await awaited(call(arguments))
+            with handing(arguments.processor_id, "processor", arguments.step_number, arguments):
+                result = await awaited(call(arguments))
             edit = so_far.edit(arguments, result)
             span.returned(result, edit, arguments.message_list.close().mutations)
             self._note_model(result)

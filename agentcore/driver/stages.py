@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from agentcore.driver.parts import awaited
 from agentcore.middleware import Handlers, Middleware, Stage
 from agentcore.observe import Observer
+from agentcore.readonly import handing
 
 __all__ = ["Chain", "Tell"]
 
@@ -56,7 +57,8 @@ class Chain(Generic[_C, _R, _E]):
     async def _prepared(self, context: _C) -> _C:
         for one in self._handlers.inputs:
             with self._observer.handler(one.stage.name, one.phase, one.name, self._step_number) as span:
-                passed = await awaited(one.handler(context))
+                with self._handing(one, context):
+                    passed = await awaited(one.handler(context))
                 if passed is not None:
                     span.called(context, self._checked(one, passed))
                     context = passed
@@ -65,11 +67,15 @@ class Chain(Generic[_C, _R, _E]):
     async def _finished(self, context: _C, result: _R) -> _R:
         for one in self._handlers.outputs:
             with self._observer.handler(one.stage.name, one.phase, one.name, self._step_number) as span:
-                given = await awaited(one.handler(context, result))
+                with self._handing(one, {"context": context, "result": result}):
+                    given = await awaited(one.handler(context, result))
                 if given is not None:
                     span.gave(result, self._result(one, given))
                     result = given
         return result
+
+    def _handing(self, one: Middleware, given: object) -> handing:
+        return handing(one.name, "middleware", self._step_number, given)
 
     def _checked(self, one: Middleware, passed: _C) -> _C:
         if not isinstance(passed, self._stage.context):
@@ -115,9 +121,9 @@ class Chain(Generic[_C, _R, _E]):
                 return calls[-1]
 
             try:
-                result: _R = self._result(
-                    wrap, await self._given(wrap, wrap.handler(context, call_next), tell)
-                )
+                with self._handing(wrap, context):
+                    made = await self._given(wrap, wrap.handler(context, call_next), tell)
+                result: _R = self._result(wrap, made)
             finally:
                 for call in calls:
                     await call.close()

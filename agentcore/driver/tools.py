@@ -23,12 +23,12 @@ from agentcore.effects import (
     ToolsFailed,
     ToolSucceeded,
 )
-from agentcore.errors import ImmutableWriteError
 from agentcore.events import ChunkEvent, ToolFinished, ToolProgress, ToolStarted
 from agentcore.hooks import Frozen
 from agentcore.interrupts import Interrupt, InterruptSignal
 from agentcore.middleware import ExecuteToolContext, ExecuteToolStage, Handlers, ToolOutcome
 from agentcore.observe import Observer
+from agentcore.readonly import handing, refused_write_in
 from agentcore.run import Run
 from agentcore.tools import Arguments, Tool, ToolContext
 
@@ -172,9 +172,10 @@ class ToolCalls:
                     return await self._result(tool, call, arguments, tell)
                 with anyio.move_on_after(tool.timeout):
                     return await self._result(tool, call, arguments, tell)
-            except ImmutableWriteError:
-                raise
             except Exception as error:  # noqa: BLE001 - whatever a tool raises is for the model to see
+                refused = refused_write_in(error)
+                if refused is not None:  # Difference.REFUSED_WRITE_FAILS, whatever the tool made of it
+                    raise refused  # noqa: B904 - it is what was raised, or in it
                 span.failed(error)
                 return ToolFailed(call.tool_call_id, str(error) or type(error).__name__)
             span.failed("timeout")
@@ -185,16 +186,17 @@ class ToolCalls:
         self, tool: Tool, call: ToolCall, arguments: Arguments, tell: Tell[ToolProgress]
     ) -> ToolSucceeded:
         context = context_of(call, self._wanted, self._run, self._invocation_state)
-        if tool.is_generator:
-            return await self._last(tool, call, tool.call(arguments, context), tell)
-        if tool.is_async:
-            value = await tool.call(arguments, context)
-        else:
-            # A thread cannot be stopped: it is left behind where a time limit says so, else waited for.
-            # In a tuple, because trio refuses a thread's result that is a coroutine.
-            left_behind = tool.timeout is not None
-            (value,) = await run_sync(lambda: (tool.call(arguments, context),), abandon_on_cancel=left_behind)
-            value = await awaited(value)
+        with handing(f"tool {tool.name}", "tool", self._run.step_number, context):
+            if tool.is_generator:
+                return await self._last(tool, call, tool.call(arguments, context), tell)
+            if tool.is_async:
+                value = await tool.call(arguments, context)
+            else:
+                # A thread cannot be stopped: it is left behind where a time limit says so, else waited for.
+                # In a tuple, because trio refuses a thread's result that is a coroutine.
+                behind = tool.timeout is not None
+                (value,) = await run_sync(lambda: (tool.call(arguments, context),), abandon_on_cancel=behind)
+                value = await awaited(value)
         return tool.succeeded(call.tool_call_id, value)
 
     async def _last(

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final, get_args
 
 import attrs
-from pyrsistent import PVector
 
 from agentcore.messages import Message
-from agentcore.values import dump_json, thaw
+from agentcore.values import Vector, dump_json, thaw
 from agentcore.wire import message_to_wire
 
 __all__ = ["written"]
@@ -30,7 +29,7 @@ def _plain(value: Any) -> Any:
         return thaw(message_to_wire(value))
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list | PVector):
+    if isinstance(value, tuple | list | Vector):
         return [_plain(item) for item in value]
     if attrs.has(type(value)):
         shown = [a.name for a in attrs.fields(type(value)) if a.repr]

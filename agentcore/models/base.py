@@ -8,14 +8,23 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, cast
 
 import attrs
 from attrs import field
-from immutabledict import immutabledict
 
 from agentcore.content import ContentPart
 from agentcore.errors import AgentCoreError, InvalidJsonError
 from agentcore.hooks import tool_choice
 from agentcore.messages import Message
 from agentcore.usage import Usage
-from agentcore.values import JsonObject, Vector, freeze, sealed, strict_key, vector
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenDict,
+    JsonObject,
+    Vector,
+    freeze,
+    frozen_list,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = [
     "LanguageModel",
@@ -85,7 +94,7 @@ def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
 
 
 def _texts(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
+    return frozen_list(value)
 
 
 # ---------------------------------------------------------------- what a model is asked
@@ -119,7 +128,7 @@ class ModelRequest:
     prompt: Vector[Message] = field(converter=_messages)
     tools: Vector[ToolDefinition] | None = field(default=None, converter=_definitions)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
-    settings: JsonObject = field(default=immutabledict(), converter=_settings, eq=strict_key)
+    settings: JsonObject = field(default=FrozenDict(), converter=_settings, eq=strict_key)
     provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
     response_format: JsonObject | None = field(default=None, converter=_format, eq=strict_key)
     model_state: JsonObject | None = field(default=None, converter=_state, eq=strict_key)
@@ -150,7 +159,7 @@ class ModelResponse:
     provider_metadata: JsonObject | None = field(
         default=None, converter=_metadata, kw_only=True, eq=strict_key
     )
-    warnings: tuple[str, ...] = field(default=(), converter=_texts, kw_only=True)
+    warnings: tuple[str, ...] = field(default=NO_ITEMS, converter=_texts, kw_only=True)
     model_state: JsonObject | None = field(default=None, converter=_state, kw_only=True, eq=strict_key)
     requested_model: str | None = field(default=None, kw_only=True)
 

@@ -29,7 +29,7 @@ from agentcore.models.base import (
     TextDelta,
     ToolInputDelta,
 )
-from agentcore.values import dump_json, frozen, json_path
+from agentcore.values import FrozenList, dump_json, frozen, json_path
 
 __all__ = ["Answer", "Script", "ScriptedModel"]
 
@@ -90,7 +90,7 @@ class ScriptedModel:
     @property
     def calls(self) -> tuple[ModelRequest, ...]:
         """The requests so far, in the order of the calls, those that failed too."""
-        return tuple(self._calls)
+        return FrozenList(self._calls)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """The next answer. Raises what the script has in its place."""

@@ -12,12 +12,11 @@ from typing import Any, Final, Generic, NoReturn, TypeVar, cast
 
 import attrs
 import jsonschema_rs
-from immutabledict import immutabledict
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from agentcore.tools.errors import MismatchError, Problem
-from agentcore.values import JsonObject, JsonValue, dump_json, freeze, json_path, sealed, thaw
+from agentcore.values import FrozenDict, JsonObject, JsonValue, dump_json, freeze, json_path, sealed, thaw
 
 __all__ = ["Contract", "excerpt", "of_parameters", "of_schema", "of_type"]
 
@@ -124,7 +123,7 @@ def _with_root(schema: JsonObject) -> JsonObject:
         return schema
     definitions = cast("JsonObject", schema["$defs"])
     root = cast("JsonObject", definitions[cast("str", reference).removeprefix(_DEFINITIONS)])
-    return immutabledict({**root, "$defs": definitions})
+    return FrozenDict({**root, "$defs": definitions})
 
 
 def _problems(error: ValidationError, value: JsonValue) -> Iterator[Problem]:
@@ -157,7 +156,7 @@ def _place(value: JsonValue, location: Sequence[str | int]) -> tuple[list[str | 
 
 
 def _child(value: JsonValue, key: str | int) -> object:
-    if isinstance(value, immutabledict):
+    if isinstance(value, FrozenDict):
         return value.get(cast("str", key), _ABSENT)
     if isinstance(value, tuple) and isinstance(key, int) and key < len(value):
         return value[key]

@@ -30,6 +30,7 @@ from agentcore.preparing import StepPreparation
 from agentcore.processors import StepArguments
 from agentcore.run import Failed, Run, give, need, start
 from agentcore.tools import Tool, tool
+from agentcore.values import extend_vector
 from benchmarks.peers import serving
 from benchmarks.peers.serving import REMINDER, TOOL, Forks, Script, Task, serve
 
@@ -49,7 +50,7 @@ def _content(script: Script, prompt: int) -> list[ContentPart]:
 
 
 def _reminded(step: StepPreparation | StepArguments) -> StepOverride:
-    return StepOverride(messages=step.messages.append(UserMessage(REMINDER)))
+    return StepOverride(messages=extend_vector(step.messages, [UserMessage(REMINDER)]))
 
 
 class _Model:
@@ -177,7 +178,7 @@ class Own:
 
         def forked(number: int) -> Run:
             shown = fork(run, middle).chains.step_input
-            return fork(run, middle, messages=shown.append(UserMessage(f"{REMINDER} {number}")))
+            return fork(run, middle, messages=extend_vector(shown, [UserMessage(f"{REMINDER} {number}")]))
 
         return Forks(forked, lambda run: len(run.chains.step_input))
 

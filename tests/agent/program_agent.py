@@ -168,7 +168,7 @@ class ProgramAgent:
                 messages = immutable._caller_messages(program["messages"])
             except WireError as error:
                 raise InvalidPromptError(error.reason, error.path) from None
-            recording.ops.kept["caller"] = recording.frames.messages(messages)
+            recording._keep_caller(messages)
             run = (await self._run(agent, messages)).run
         except AgentError as error:
             return recording._written(

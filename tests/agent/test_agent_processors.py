@@ -434,12 +434,12 @@ async def test_an_error_stops_the_chain_and_drops_what_was_done_to_the_list(
 @EVERYWHERE
 async def test_a_write_into_what_is_handed_is_refused_with_what_to_return(place: str) -> None:
     def write(step: StepArguments) -> None:
-        step.messages += [REMINDER]  # type: ignore[misc, operator]
+        step.messages += [REMINDER]  # type: ignore[misc]
 
     def write_below(step: StepArguments) -> None:
         step.messages[-1].content = "other"  # type: ignore[misc]
 
-    for processor, says in ((write, 'return {"messages": ...} instead'), (write_below, "attrs.evolve")):
+    for processor, says in ((write, 'return it in {"messages": ...}: what '), (write_below, "attrs.evolve")):
         with pytest.raises(AgentError) as raised:
             await run_in(place, "generate", processor)
         error = went_wrong(raised.value)

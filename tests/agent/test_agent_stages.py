@@ -169,7 +169,7 @@ async def test_a_run_begins_with_the_messages_and_settings_that_are_passed_on(pa
     def prepare(context: AgentStreamContext) -> AgentStreamContext:
         assert not context.resumed
         settings = attrs.evolve(context.settings, system="s")
-        return attrs.evolve(context, messages=context.messages.append(NOTE), settings=settings)
+        return attrs.evolve(context, messages=[*context.messages, NOTE], settings=settings)
 
     started: list[Any] = []
     model = scripted(text())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any, Final
@@ -55,11 +55,11 @@ def overwrite(step: Any, marker: str) -> None:
             refused(setattr, part, "provider_options", marker)
     containers = (step.messages, step.tools, step.steps, step.provider_options, step.model_settings)
     cached: Any = FIRST.provider_options
-    for container in (*containers, step.request_context, cached, cached["p"], cached["p"]["cached"]):
+    read: tuple[Any, ...] = (*containers, step.request_context, cached, cached["p"], cached["p"]["cached"])
+    for container in read:
         refused(operator.setitem, container, 0, marker)
         refused(operator.setitem, container, "p", marker)
-    # Persistent vectors have this; it gives another one and changes nothing.
-    step.messages.extend([marked(marker)])
+        refused(getattr(container, "append" if isinstance(container, Sequence) else "update"), {})
 
 
 def refused(write: Callable[..., object], *arguments: object) -> None:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import attrs
 import pytest
-from immutabledict import immutabledict
 
 from agentcore.content import GeneratedText
 from agentcore.errors import AgentCoreError, ImmutableWriteError, InvalidJsonError, InvalidOverrideError
@@ -25,6 +24,7 @@ from agentcore.models import (
     ToolInputDelta,
     Usage,
 )
+from agentcore.values import FrozenDict
 from test_public_values import CLASSES, mutable_parts
 
 TOOL: Final = ToolDefinition(
@@ -90,7 +90,7 @@ def test_a_request_is_compared_as_json_is() -> None:
 
 def test_a_request_without_settings_has_none() -> None:
     request = ModelRequest(prompt=[])
-    assert request.settings == immutabledict()
+    assert request.settings == FrozenDict()
     assert request.tools is None
     assert request.tool_choice is None
     assert request.provider_options is None
@@ -119,7 +119,7 @@ def test_a_schema_that_is_no_object_is_refused() -> None:
 
 def test_a_tool_choice_is_checked_and_may_be_short() -> None:
     short: Any = "required"
-    assert ModelRequest(prompt=[], tool_choice=short).tool_choice == immutabledict({"type": "required"})
+    assert ModelRequest(prompt=[], tool_choice=short).tool_choice == FrozenDict({"type": "required"})
     with pytest.raises(InvalidOverrideError):
         ModelRequest(prompt=[], tool_choice={"type": "maybe"})
 

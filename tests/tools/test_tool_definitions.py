@@ -8,7 +8,6 @@ from typing import Any
 
 import anyio
 import pytest
-from immutabledict import immutabledict
 
 from agentcore import tools
 from agentcore.effects import ToolSpec
@@ -19,7 +18,7 @@ from agentcore.tools import (
     ToolContext,
     tool,
 )
-from agentcore.values import freeze, thaw
+from agentcore.values import FrozenDict, freeze, thaw
 from tools.samples import CONTEXT, weather
 
 # ---------------------------------------------------------------- the schema
@@ -107,7 +106,7 @@ def test_a_function_without_a_docstring_has_no_description() -> None:
 
     assert nothing.description is None
     assert thaw(nothing.input_schema) == {"type": "object", "additionalProperties": False, "properties": {}}
-    assert nothing.validated(immutabledict()) == {}
+    assert nothing.validated(FrozenDict()) == {}
 
 
 def test_names_that_pydantic_keeps_for_itself_are_names_of_parameters() -> None:
@@ -133,8 +132,8 @@ def test_settings_overrule_what_the_function_says() -> None:
     assert first.definition == ToolDefinition(
         "other",
         description="Another one.",
-        input_schema=immutabledict({"additionalProperties": False, "properties": {}, "type": "object"}),
-        provider_options=immutabledict({"p": {"k": [1]}}),
+        input_schema=FrozenDict({"additionalProperties": False, "properties": {}, "type": "object"}),
+        provider_options=FrozenDict({"p": {"k": [1]}}),
     )
     assert first.spec == ToolSpec("other", needs_approval=True, dynamic=True)
     assert first.timeout == 2
@@ -289,19 +288,19 @@ def test_what_is_no_function_is_refused() -> None:
 
 def test_an_empty_name_is_refused() -> None:
     with pytest.raises(InvalidToolError, match="give it a name"):
-        Tool("", immutabledict())
+        Tool("", FrozenDict())
 
 
 @pytest.mark.parametrize("timeout", [0, -1.0, float("inf"), float("nan")])
 def test_a_timeout_that_is_no_time_is_refused(timeout: float) -> None:
     with pytest.raises(InvalidToolError, match="timeout is seconds above 0"):
-        Tool("slow", immutabledict(), timeout=timeout)
+        Tool("slow", FrozenDict(), timeout=timeout)
 
 
 @pytest.mark.parametrize("schema", [{"type": "objekt"}, {"$ref": "https://example.com/schema.json"}])
 def test_a_schema_that_is_none_is_refused(schema: dict[str, object]) -> None:
     with pytest.raises(InvalidToolError, match="tool 'odd': no valid JSON Schema: "):
-        Tool("odd", immutabledict(schema))
+        Tool("odd", FrozenDict(schema))
 
 
 def test_two_contexts_are_refused() -> None:

@@ -6,7 +6,6 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutabledict import immutabledict
 
 from agentcore.errors import AgentCoreError
 from agentcore.tools import (
@@ -18,7 +17,7 @@ from agentcore.tools import (
     Tool,
     tool,
 )
-from agentcore.values import freeze
+from agentcore.values import FrozenDict, freeze
 from tools.samples import Colour, Place, Point, problems_of, weather
 
 
@@ -122,7 +121,7 @@ def test_an_input_error_lists_a_few_problems_and_counts_the_others() -> None:
 def test_an_input_that_is_no_object_is_refused(value: object) -> None:
     frozen = freeze(value)
     assert problems_of(weather, frozen) == [("$", "give an object of arguments by name")]
-    assert problems_of(Tool("any", immutabledict()), frozen) == [("$", "give an object of arguments by name")]
+    assert problems_of(Tool("any", FrozenDict()), frozen) == [("$", "give an object of arguments by name")]
 
 
 def test_a_validators_own_words_reach_the_model() -> None:

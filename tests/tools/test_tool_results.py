@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 import pytest
-from immutabledict import immutabledict
 from pydantic import dataclasses as pydantic_dataclasses
 
 from agentcore.effects import ToolSucceeded
@@ -16,7 +15,7 @@ from agentcore.messages import ContentOutput, ErrorTextOutput, ExecutionDeniedOu
 from agentcore.tools import (
     InvalidToolOutputError,
 )
-from agentcore.values import freeze, vector
+from agentcore.values import FrozenDict, freeze, vector
 from tools.samples import Colour, Place, Point, weather
 
 
@@ -45,7 +44,7 @@ KEPT_ID = uuid.UUID(int=1)
         ({"c": Colour.RED}, {"c": "red"}),
         ({1: KEPT_ID}, {"1": str(KEPT_ID)}),
         ({"s": frozenset({1})}, {"s": [1]}),
-        (immutabledict(a=dt.date(2024, 5, 6)), {"a": "2024-05-06"}),
+        (FrozenDict(a=dt.date(2024, 5, 6)), {"a": "2024-05-06"}),
         (vector([Holder(Colour.BLUE)]), [{"held": "blue"}]),
         (Kept(b"abc"), {"held": "abc"}),
     ],
@@ -103,7 +102,7 @@ def test_numbers_that_are_no_json_are_refused_with_their_path() -> None:
 def test_to_model_output_says_what_the_model_is_shown() -> None:
     made = attrs.evolve(weather, to_model_output=lambda place: TextOutput(place.name.upper()))
     assert made.succeeded("c", Place(name="Rome")) == ToolSucceeded(
-        "c", immutabledict({"name": "Rome", "nickName": None}), model_output=TextOutput("ROME")
+        "c", FrozenDict({"name": "Rome", "nickName": None}), model_output=TextOutput("ROME")
     )
 
 

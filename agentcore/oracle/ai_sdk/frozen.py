@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar, cast
 
-from immutabledict import immutabledict
-
 from agentcore.content import (
     ContentPart,
     GeneratedFile,
@@ -29,19 +27,38 @@ from agentcore.messages import Message, SystemMessage
 from agentcore.oracle.ai_sdk.ops import Ops
 from agentcore.preparing import StepPreparation
 from agentcore.prompt import SystemPrompt
-from agentcore.values import JsonObject, JsonValue, Vector, freeze, json_path, thaw
+from agentcore.readonly import read_only, refused_write
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenDict,
+    FrozenList,
+    JsonObject,
+    JsonValue,
+    Vector,
+    json_path,
+    thaw,
+)
 from agentcore.wire import message_to_wire
 
-__all__ = ["Frames", "FrozenObjects", "FrozenOps", "Shown", "StepFrame", "model_frame", "part_frame"]
+__all__ = [
+    "Frames",
+    "FrozenObjects",
+    "FrozenOps",
+    "Shown",
+    "StepFrame",
+    "ToolFrame",
+    "model_frame",
+    "part_frame",
+]
 
 _T = TypeVar("_T")
-_SCHEMA: Final[JsonObject] = immutabledict({"type": "object"})
-_TOKENS: Final[JsonObject] = immutabledict(
+_SCHEMA: Final[JsonObject] = FrozenDict({"type": "object"})
+_TOKENS: Final[JsonObject] = FrozenDict(
     {
         "inputTokens": 1,
-        "inputTokenDetails": immutabledict(),
+        "inputTokenDetails": FrozenDict(),
         "outputTokens": 1,
-        "outputTokenDetails": immutabledict(),
+        "outputTokenDetails": FrozenDict(),
         "totalTokens": 2,
     }
 )
@@ -51,48 +68,42 @@ _TOKENS: Final[JsonObject] = immutabledict(
 
 
 class FrozenObjects:
-    """What ops make: frozen values, which need no copies."""
+    """What ops make: a program's own lists and dicts, which it may write, around what it was given."""
 
     def new(self, value: Any) -> Any:
-        """The value, frozen; what is frozen already is shared."""
-        return freeze(value)
+        """The value as it is: whoever makes a list owns it, and nothing else has it."""
+        return value
 
     def clone(self, live: Any) -> Any:
-        """The value itself: no write can tell it from a copy."""
-        return freeze(live)
+        """The value with copies of the lists and dicts that are the program's own; frozen ones are shared."""
+        if type(live) is list:
+            return [self.clone(item) for item in live]
+        if type(live) is dict:
+            return {key: self.clone(item) for key, item in live.items()}
+        return live
 
     def model(self, model_id: str) -> Any:
         """A model that answers from the same script."""
         return model_frame(model_id)
 
     def freeze(self, live: Any) -> None:
-        """Nothing: there is nothing that is not frozen."""
+        """Nothing: what the core hands out is frozen, and what a program made is its own."""
 
 
 class FrozenOps(Ops):
-    """Ops that refuse every write that leads somewhere, and say what to do instead."""
+    """Ops on what the core hands out: a write goes to the value, which refuses it as it refuses a hook's."""
 
     def __init__(self) -> None:
         super().__init__(FrozenObjects())
 
     def _apply(self, op: Mapping[str, Any], argument: Any) -> None:
-        verb = next((verb for verb in _WRITES if verb in op), None)
-        if verb is None:
+        try:
             super()._apply(op, argument)
-            return
-        path = op[verb]
-        # Both may lead nowhere, and then the op is one to be skipped.
-        self._target(path, argument, fresh=verb == "set")
-        self._value(op.get(_WRITES[verb]), argument)
-        raise ImmutableWriteError(_shown_path(*path), _ADVICE)
-
-
-# The ops that write, with the field that holds what they write.
-_WRITES: Final = {"set": "to", "append": "with", "delete": ""}
-_ADVICE: Final = (
-    "what hooks and tools are given cannot change; a step's messages change by what prepareStep returns, "
-    'such as {"messages": ["copy", {"append": [...]}]}, a tool\'s output by what the tool returns'
-)
+        except ImmutableWriteError as error:
+            path = next(op[verb] for verb in ("set", "append", "delete") if verb in op)
+            raise ImmutableWriteError(
+                _shown_path(*path), error.reason, hook=error.hook, step_number=error.step_number
+            ) from None
 
 
 def _shown_path(first: str, *keys: str | int) -> str:
@@ -104,15 +115,15 @@ def _shown_path(first: str, *keys: str | int) -> str:
 
 def model_frame(model_id: str) -> JsonObject:
     """A model as hooks see and return it."""
-    return immutabledict({"specificationVersion": "v3", "provider": "scripted", "modelId": model_id})
+    return FrozenDict({"specificationVersion": "v3", "provider": "scripted", "modelId": model_id})
 
 
 def _named_model(model_id: str) -> JsonObject:
-    return immutabledict({"provider": "scripted", "modelId": model_id})
+    return FrozenDict({"provider": "scripted", "modelId": model_id})
 
 
 def _without_nothing(fields: Mapping[str, JsonValue]) -> JsonObject:
-    return immutabledict({key: value for key, value in fields.items() if value is not None})
+    return FrozenDict({key: value for key, value in fields.items() if value is not None})
 
 
 def part_frame(part: ContentPart) -> JsonObject:
@@ -120,7 +131,7 @@ def part_frame(part: ContentPart) -> JsonObject:
     fields = _WRITERS[type(part)](part)
     options = getattr(part, "provider_metadata", None)
     metadata = {} if options is None else {"providerMetadata": options}
-    return immutabledict({"type": part.type, **fields, **metadata})
+    return FrozenDict({"type": part.type, **fields, **metadata})
 
 
 def _call_fields(part: ToolCall | ToolResult | ToolError) -> dict[str, JsonValue]:
@@ -138,7 +149,7 @@ _WRITERS: Final[dict[type, Callable[[Any], Mapping[str, JsonValue]]]] = {
     GeneratedText: lambda part: {"text": part.text},
     GeneratedReasoning: lambda part: {"text": part.text},
     GeneratedFile: lambda part: {
-        "file": immutabledict({"base64Data": part.data, "mediaType": part.media_type}),
+        "file": FrozenDict({"base64Data": part.data, "mediaType": part.media_type}),
     },
     Source: lambda part: part.fields,
     ToolCall: _call,
@@ -154,7 +165,7 @@ _WRITERS: Final[dict[type, Callable[[Any], Mapping[str, JsonValue]]]] = {
 def _of_type(kind: str, *, dynamic: bool | None = None) -> Callable[[tuple[JsonObject, ...]], JsonValue]:
     def found(content: tuple[JsonObject, ...]) -> JsonValue:
         parts = (part for part in content if part["type"] == kind)
-        return tuple(part for part in parts if dynamic is None or bool(part.get("dynamic")) == dynamic)
+        return FrozenList(part for part in parts if dynamic is None or bool(part.get("dynamic")) == dynamic)
 
     return found
 
@@ -167,7 +178,7 @@ _COMPUTED: Final[dict[str, Callable[[tuple[JsonObject, ...]], JsonValue]]] = {
     "text": _joined("text"),
     "reasoning": _of_type("reasoning"),
     "reasoningText": _joined("reasoning"),
-    "files": lambda content: tuple(part["file"] for part in content if part["type"] == "file"),
+    "files": lambda content: FrozenList(part["file"] for part in content if part["type"] == "file"),
     "sources": _of_type("source"),
     "toolCalls": _of_type("tool-call"),
     "staticToolCalls": _of_type("tool-call", dynamic=False),
@@ -178,6 +189,26 @@ _COMPUTED: Final[dict[str, Callable[[tuple[JsonObject, ...]], JsonValue]]] = {
 }
 
 
+class ToolFrame(dict[str, Any]):
+    """What a tool works with: its input and its output are its own, all else is of its context."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._check_own(key)
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        self._check_own(key)
+        super().__delitem__(key)
+
+    def _check_own(self, key: str) -> None:
+        if key not in _OWN:
+            raise refused_write(self, key, "ToolContext values do not change; return what should be used")
+
+
+_OWN: Final = frozenset({"input", "output"})
+
+
+@read_only("dict")
 class StepFrame(Mapping[str, JsonValue]):
     """A step's result; its computed fields can be read, and are no part of its copies, as in the package."""
 
@@ -225,7 +256,7 @@ class Frames:
             wire = message_to_wire(message)
             self._messages[id(wire)] = message
             wires.append(wire)
-        return tuple(wires)
+        return FrozenList(wires)
 
     def message_of(self, value: object) -> Message | None:
         """The message that hooks were shown as this very value."""
@@ -239,7 +270,7 @@ class Frames:
             "stepNumber": arguments.step_number,
             "messages": self.messages(arguments.messages),
         }
-        return immutabledict(fields | self._context(arguments.experimental_context))
+        return FrozenDict(fields | self._context(arguments.experimental_context))
 
     def step_start(self, event: StepStartEvent) -> Mapping[str, Any]:
         """The event of `onStepStart`."""
@@ -254,36 +285,34 @@ class Frames:
             "steps": self.steps(event.steps),
             "providerOptions": event.provider_options,
         }
-        return immutabledict(_without_nothing(fields) | self._context(event.experimental_context))
+        return FrozenDict(_without_nothing(fields) | self._context(event.experimental_context))
 
     def model(self, wanted: NeedModel) -> Mapping[str, Any]:
         """The options of the model's call."""
         fields = {
             "prompt": self.messages(wanted.prompt),
-            "tools": tuple(map(_tool, wanted.tools)) if wanted.tools else None,
+            "tools": FrozenList(map(_tool, wanted.tools)) if wanted.tools else None,
             "toolChoice": wanted.tool_choice,
             "providerOptions": wanted.provider_options,
         }
         return _without_nothing(fields)
 
-    def execute(
-        self, own: Mapping[str, Any], messages: Iterable[Message], context: JsonValue
-    ) -> Mapping[str, Any]:
+    def execute(self, own: Mapping[str, Any], messages: Iterable[Message], context: JsonValue) -> ToolFrame:
         """The argument of a tool; `own` is its input and, if there is one, its output."""
-        return immutabledict({**own, "messages": self.messages(messages), **self._context(context)})
+        return ToolFrame({**own, "messages": self.messages(messages), **self._context(context)})
 
     def stop_when(self, records: Iterable[StepRecord]) -> Mapping[str, Any]:
         """The argument of `stopWhen`."""
-        return immutabledict({"steps": self.steps(records)})
+        return FrozenDict({"steps": self.steps(records)})
 
     def finish(self, result: RunResult) -> Mapping[str, Any]:
         """The event of `onFinish`."""
         last = self.step(result.steps[-1]).everything()
-        return immutabledict({**last, "steps": self.steps(result.steps)})
+        return FrozenDict({**last, "steps": self.steps(result.steps)})
 
     def steps(self, records: Iterable[StepRecord]) -> Any:
         """The finished steps."""
-        return tuple(map(self.step, records))
+        return FrozenList(map(self.step, records))
 
     def step(self, record: StepRecord) -> StepFrame:
         """A finished step; made once."""
@@ -300,12 +329,12 @@ class Frames:
         fields: dict[str, JsonValue] = {
             "stepNumber": record.step_number,
             "model": _named_model(record.model),
-            "content": tuple(map(part_frame, record.content)),
+            "content": FrozenList(map(part_frame, record.content)),
             "finishReason": record.finish_reason,
             "usage": _TOKENS,
-            "warnings": (),
-            "request": immutabledict(),
-            "response": immutabledict(response),
+            "warnings": NO_ITEMS,
+            "request": FrozenDict(),
+            "response": FrozenDict(response),
         }
         return StepFrame(fields | self._context(record.experimental_context))
 
@@ -323,11 +352,11 @@ class Frames:
             name: {"inputSchema": _SCHEMA, "needsApproval": tool.get("needsApproval")}
             for name, tool in tools.items()
         }
-        return immutabledict({name: _without_nothing(row) for name, row in rows.items()})
+        return FrozenDict({name: _without_nothing(row) for name, row in rows.items()})
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
-    return immutabledict({"type": "function", "name": tool.name, "inputSchema": _SCHEMA})
+    return FrozenDict({"type": "function", "name": tool.name, "inputSchema": _SCHEMA})
 
 
 # ---------------------------------------------------------------- plain forms
@@ -377,9 +406,9 @@ class Shown:
 
 def _plain(value: Any) -> Any:
     # Recursion is twice as fast as the walk that `thaw` makes, and traces are made of little else.
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    if type(value) is immutabledict:
+    if type(value) is FrozenDict:
         return {key: item if type(item) is str else _plain(item) for key, item in value.items()}
     return value
 

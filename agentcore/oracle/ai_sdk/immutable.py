@@ -6,13 +6,14 @@ own values; a message that a hook passed on unchanged is the very value that it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 import jsonschema_rs
 
+from agentcore.codec import is_array
 from agentcore.content import (
     ContentPart,
     GeneratedReasoning,
@@ -47,6 +48,7 @@ from agentcore.effects import (
 from agentcore.errors import (
     AgentCoreError,
     ImmutableWriteError,
+    InvalidJsonError,
     InvalidMessageRoleError,
     InvalidOverrideError,
     InvalidPromptError,
@@ -58,6 +60,7 @@ from agentcore.oracle.ai_sdk.frozen import Frames, FrozenOps, Shown
 from agentcore.oracle.ai_sdk.ops import RefusedError, ThrownError
 from agentcore.oracle.families import Refusal
 from agentcore.prompt import SystemPrompt
+from agentcore.readonly import HookKind, handing
 from agentcore.run import Failed, Run, give, need, start
 from agentcore.schema import accepts, schema
 from agentcore.values import JsonValue, Vector, freeze, json_path, thaw
@@ -79,6 +82,7 @@ _FIELDS: Final = {
     "experimental_context": "experimental_context",
 }
 _OPTIONS: Final = tuple(_FIELDS)[3:]
+_KINDS: Final[Mapping[str, HookKind]] = {"prepareStep": "processor", "model": "model", "execute": "tool"}
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 
 
@@ -114,7 +118,11 @@ class Recording:
         self.steps: list[dict[str, Any]] = []
         self.approvals: list[dict[str, Any]] = []
         self.model_calls = 0
-        self.outputs = {name: freeze(spec.get("output")) for name, spec in (self.tools or {}).items()}
+        # One object for all calls of a tool that returns it, as a tool of a program of its own would have it.
+        self.outputs = {name: thaw(freeze(spec.get("output"))) for name, spec in (self.tools or {}).items()}
+        self.caller: list[JsonValue] | None = None
+        # What the program gave for each of them, by identity.
+        self.given: dict[int, Any] = {}
 
     @property
     def refusals(self) -> list[Refusal]:
@@ -129,8 +137,14 @@ class Recording:
             messages = _caller_messages(self.program["messages"])
         except WireError as error:  # Difference.UNKNOWN_FIELDS_REFUSED
             raise InvalidPromptError(error.reason, error.path) from None
-        self.ops.kept["caller"] = self.frames.messages(messages)
+        self._keep_caller(messages)
         return start(settings, messages)
+
+    def _keep_caller(self, messages: Iterable[Message]) -> None:
+        """Keep the caller's list, which is the caller's own, of messages that cannot change."""
+        self.caller = [*self.frames.messages(messages)]
+        self.given = dict(zip(map(id, self.caller), self.program["messages"], strict=True))
+        self.ops.kept["caller"] = self.caller
 
     def _settings(self) -> Settings:
         options = {name: self.options[name] for name in _OPTIONS if name in self.options}
@@ -154,7 +168,11 @@ class Recording:
         index = len(self.steps) - 1
         if not 0 <= index < len(per_step) or not per_step[index]:
             return None
-        return self.ops.run(per_step[index], frame(argument), f"step {index}, {name}")
+        return self._run(per_step[index], frame(argument), f"step {index}, {name}", name)
+
+    def _run(self, ops: Sequence[Mapping[str, Any]], frame: Any, where: str, name: str) -> Any:
+        with handing(name, _KINDS.get(name, "observer"), len(self.steps) - 1, frame):
+            return self.ops.run(ops, frame, where)
 
     def _told(self, name: str, frame: Callable[[_T], Any], argument: _T) -> Outcome:
         try:
@@ -208,11 +226,11 @@ class Recording:
             override["model"] = _model_id(override["model"])
         if "system" in override:
             override["system"] = _system(override["system"], "$.system")
-        if isinstance(override.get("messages"), tuple):
+        if is_array(override.get("messages")):
             override["messages"] = self._decoded(override["messages"])
         return override
 
-    def _decoded(self, values: tuple[JsonValue, ...]) -> list[Message]:
+    def _decoded(self, values: Sequence[JsonValue]) -> list[Message]:
         """The messages; those that a hook was shown are the very values that they were shown for."""
         return [
             self.frames.message_of(value) or _message(value, json_path("$.messages", index))
@@ -249,27 +267,28 @@ class Recording:
         )
         try:
             return ToolSucceeded(call.tool_call_id, self._output(call, wanted))
-        except (ThrownError, RefusedError) as error:
+        except (ThrownError, RefusedError, InvalidJsonError) as error:
             return ToolFailed(call.tool_call_id, str(error))
 
-    def _output(self, call: ToolCall, wanted: NeedTools) -> JsonValue:
+    def _output(self, call: ToolCall, wanted: NeedTools) -> object:
         name = call.tool_name
         spec = cast("Mapping[str, Any]", self.tools)[name]
-        own: dict[str, JsonValue] = {"input": call.input}
-        if spec.get("returns") == "input":
-            own["output"] = call.input
-        elif "output" in spec:
-            own["output"] = self.outputs[name]
-
-        def frame(wanted: NeedTools) -> Any:
-            return self.frames.execute(own, wanted.messages, wanted.experimental_context)
-
+        # As with an agent's tool, its arguments are its private copy (rule tool.arguments-its-own).
+        own: dict[str, Any] = {"input": thaw(call.input)}
+        match spec.get("returns", "fresh"):
+            case "input":
+                own["output"] = own["input"]
+            case "shared" if "output" in spec:
+                own["output"] = self.outputs[name]
+            case "fresh" if "output" in spec:
+                own["output"] = thaw(self.outputs[name])
+        frame = self.frames.execute(own, wanted.messages, wanted.experimental_context)
         if spec.get("mutate"):
-            self.ops.run(spec["mutate"], frame(wanted), f"tool {name}, mutate")
-        self._hook("execute", frame, wanted)
+            self._run(spec["mutate"], frame, f"tool {name}, mutate", "execute")
+        self._hook("execute", lambda _: frame, wanted)
         if "error" in spec:
             raise ThrownError(spec["error"])
-        return own.get("output")  # Difference.NOTHING_IS_NULL
+        return frame.get("output")  # Difference.NOTHING_IS_NULL
 
     # Functions and not methods of this recording, which would be in a cycle then, and outlive its run.
     _answers: ClassVar[Mapping[type, Callable[[Recording, Any], Outcome]]] = {
@@ -311,6 +330,11 @@ class Recording:
             "finishReason": finish_reason,
         }
 
+    def _callers_messages(self) -> Sequence[Any]:
+        if self.caller is None:
+            return cast("Sequence[Any]", self.program["messages"])
+        return [self.given.get(id(message), message) for message in self.caller]
+
     def _written(self, error: Exception | None, final: dict[str, Any] | None) -> dict[str, Any]:
         trace = {"id": self.program["id"], "path": self.program["path"], "package": _package()}
         if self.approvals:
@@ -318,7 +342,7 @@ class Recording:
         trace |= {
             "steps": self.steps,
             "final": final,
-            "caller": thaw(self.program["messages"]),
+            "caller": thaw(self._callers_messages()),
             "error": None if error is None else _described(error),
         }
         if self.ops.errors:

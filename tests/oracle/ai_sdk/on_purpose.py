@@ -51,6 +51,14 @@ def _kept(ops: list[Json] | None) -> list[Json] | None:
     return ops and [op for op in ops if not any(verb in op for verb in IN_PLACE)]
 
 
+def writes_its_own(program: Json) -> bool:
+    """Whether some op writes what is the program's own: a tool's input or output, or what was kept."""
+    tools = program.get("tools") or {}
+    ops = [*_hook_ops(program), *(op for tool in tools.values() for op in tool.get("mutate") or ())]
+    paths = [op[verb] for op in ops for verb in IN_PLACE if verb in op]
+    return any(path[0] in ("input", "output") or path[0].startswith("$") for path in paths)
+
+
 def _hook_ops(program: Json, *names: str) -> Iterator[Json]:
     hooks = program.get("hooks", {})
     for name in names or hooks:
