@@ -58,10 +58,15 @@ from .tools import (
     tool as tool,
 )
 from .values import (
+    FrozenDict as FrozenDict,
+    FrozenList as FrozenList,
     JsonObject as JsonObject,
     JsonValue as JsonValue,
     Vector as Vector,
+    extend_vector as extend_vector,
     freeze as freeze,
+    remove_item as remove_item,
+    replace_item as replace_item,
     thaw as thaw,
     vector as vector,
 )

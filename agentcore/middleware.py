@@ -46,7 +46,7 @@ from agentcore.messages import Message
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.result import AgentResult
 from agentcore.tools import Tool
-from agentcore.values import JsonObject, JsonValue, Vector, sealed, strict_key, vector
+from agentcore.values import JsonObject, JsonValue, Vector, frozen_list, sealed, strict_key, vector
 
 __all__ = [
     "AgentStreamContext",
@@ -267,8 +267,8 @@ class Stage(Generic[_C, _R, _E]):
 
     name: Literal["invoke-model", "execute-tool", "agent-stream"]
     context: type[_C]
-    results: tuple[type[_R], ...]
-    events: tuple[type[_E], ...]
+    results: tuple[type[_R], ...] = field(converter=frozen_list)
+    events: tuple[type[_E], ...] = field(converter=frozen_list)
 
     def input(self, handler: InputHandler[_C], *, name: str | None = None) -> Middleware:
         """A handler that is given the context before all wraps."""
@@ -320,9 +320,9 @@ AgentStreamStage: Final[Stage[AgentStreamContext, AgentResult[Any], AgentEvent]]
 class Handlers:
     """The handlers of one stage in the order in which they run."""
 
-    inputs: tuple[Middleware, ...]
-    wraps: tuple[Middleware, ...]
-    outputs: tuple[Middleware, ...]
+    inputs: tuple[Middleware, ...] = field(converter=frozen_list)
+    wraps: tuple[Middleware, ...] = field(converter=frozen_list)
+    outputs: tuple[Middleware, ...] = field(converter=frozen_list)
 
 
 def handlers_of(stage: Stage[Any, Any, Any], middleware: Iterable[Middleware]) -> Handlers | None:

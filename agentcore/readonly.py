@@ -16,9 +16,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from contextvars import ContextVar
 from types import FrameType, MappingProxyType, TracebackType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -269,44 +270,68 @@ _PACKAGE: Final = "agentcore."
 _ATOMS: Final = (str, bytes, int, float, bool, type(None))
 
 
+class _Found(NamedTuple):
+    """A value on the way through what was given; `is_made` if a property makes another one each time."""
+
+    keys: _Keys
+    value: object
+    is_made: bool = False
+
+    def is_place_of(self, target: object) -> bool:
+        same = self.is_made and type(self.value) is type(target) and self.value == target
+        return self.value is target or same
+
+
 def _place_of(target: object, root: object, writer: FrameType) -> _Keys | None:
-    """The keys from the root to the target, None if it is not there; of several, those that the code names.
+    """The keys from the root to the target, the nearest, or None if it is not there.
 
-    An empty list stands in several fields at once, so the last field of each place is looked up among the
-    names of the code that writes. Places nearer to the root come first.
+    A message is in many chains, and an empty list stands in several fields at once. So the fields that the
+    code names are looked through first, and all others only if the target is not among those.
     """
-    found: list[_Keys] = []
-    for keys, value in _walk(root):
-        if found and len(keys) > len(found[0]):
-            break
-        if value is target:
-            found.append(keys)
-    named = [keys for keys in found if keys and keys[-1] in writer.f_code.co_names]
-    return next(iter((*named, *found)), None)
+    named = frozenset((*writer.f_code.co_names, *writer.f_code.co_varnames, *writer.f_code.co_freevars))
+    for names in (named, None):
+        for found in _walk(root, names):
+            if found.is_place_of(target):
+                return found.keys
+    return None
 
 
-def _walk(root: object) -> Iterator[tuple[_Keys, object]]:
-    queue: deque[tuple[_Keys, object]] = deque([((), root)])
+def _walk(root: object, names: frozenset[str] | None) -> Iterator[_Found]:
+    queue = deque([_Found((), root)])
     opened: set[int] = set()
+    kept: list[object] = []  # what properties made, whose ids are to stay theirs
     left = _MOST
     while queue and left:
         left -= 1
-        keys, value = queue.popleft()
-        yield keys, value
-        if not isinstance(value, _ATOMS) and id(value) not in opened:
-            opened.add(id(value))
-            queue.extend((((*keys, key), child)) for key, child in _children(value))
+        found = queue.popleft()
+        yield found
+        if not isinstance(found.value, _ATOMS) and id(found.value) not in opened:
+            opened.add(id(found.value))
+            kept.append(found.value)
+            queue.extend(_children(found, names))
 
 
-def _children(value: Any) -> Iterator[tuple[str | int, object]]:
+def _children(found: _Found, names: frozenset[str] | None) -> Iterator[_Found]:
+    keys, value = found.keys, found.value
     if isinstance(value, Mapping):
-        yield from ((str(key), item) for key, item in value.items())
+        yield from (_Found((*keys, str(key)), item) for key, item in value.items())
     elif isinstance(value, (Sequence, AbstractSet)):
-        yield from enumerate(value)
+        yield from (_Found((*keys, index), item) for index, item in enumerate(value))
     elif attrs.has(type(value)):
-        for attribute in attrs.fields(type(value)):
-            if not attribute.name.startswith("_"):
-                yield attribute.name, getattr(value, attribute.name, None)
+        fields = {each.name for each in attrs.fields(cast("Any", type(value)))}
+        for name in (
+            _public(type(value)) if names is None else filter(names.__contains__, _public(type(value)))
+        ):
+            with suppress(Exception):  # a property that has nothing to give yet is no place
+                yield _Found((*keys, name), getattr(value, name), is_made=name not in fields)
+
+
+def _public(cls: Any) -> list[str]:
+    """The public fields of an attrs class, and the properties of one of this package."""
+    fields = [each.name for each in attrs.fields(cls)]
+    ours = vars(cls).items() if cls.__module__.startswith(_PACKAGE) else ()
+    made = (name for name, each in ours if isinstance(each, property))
+    return [name for name in (*fields, *made) if name[0] != "_"]
 
 
 def _writer() -> FrameType:

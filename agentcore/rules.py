@@ -321,7 +321,18 @@ class Rule(SourcedRequirement):
     )
     STEP_NOTHING_WRITTEN = (
         "step.nothing-written",
-        "Hooks, tools and observers are given frozen values: a write is refused, and told with its place.",
+        (
+            "Everything that leaves the core is read-only: each mutator of a list, a dict or a set raises, "
+            "with the place, the hook, its step and what to make instead, and changes nothing."
+        ),
+        "core",
+    )
+    TOOL_ARGUMENTS_ITS_OWN = (
+        "tool.arguments-its-own",
+        (
+            "A tool's arguments are its private copy: the tool may write into them, and neither the call, "
+            "nor the messages, nor another call of it changes."
+        ),
         "core",
     )
     STAGE_ORDER = (

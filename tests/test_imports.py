@@ -71,6 +71,7 @@ PURE: Final = {
     "collections",
     "difflib",
     "enum",
+    "contextlib",
     "contextvars",  # which hook is running, for errors of refused writes only
     "functools",
     "itertools",

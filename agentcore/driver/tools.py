@@ -167,7 +167,7 @@ class ToolCalls:
             self._observer.spans.tool(call, tool) as span,
         ):
             try:
-                arguments = tool.validated(call.input)
+                arguments = tool.validated(call.input)  # tool.arguments-its-own
                 if tool.timeout is None:  # without a scope, which costs as much as a short tool
                     return await self._result(tool, call, arguments, tell)
                 with anyio.move_on_after(tool.timeout):

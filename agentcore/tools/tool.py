@@ -178,7 +178,7 @@ class Tool(Generic[_P, _R]):
     # ------------------------------------------------------------ a call
 
     def validated(self, value: JsonValue) -> Arguments:
-        """The arguments that input makes, as new objects.
+        """The arguments that input makes, as new objects (rule tool.arguments-its-own).
 
         Raises:
             InvalidToolInputError: if the input is not what the tool takes.
