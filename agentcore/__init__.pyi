@@ -3,6 +3,14 @@ from .agent import (
     AgentError as AgentError,
     AgentResult as AgentResult,
 )
+from .chains import Chains as Chains
+from .content import (
+    GeneratedReasoning as GeneratedReasoning,
+    GeneratedText as GeneratedText,
+    ToolCall as ToolCall,
+    ToolError as ToolError,
+    ToolResult as ToolResult,
+)
 from .errors import (
     AgentCoreError as AgentCoreError,
     ImmutableWriteError as ImmutableWriteError,
@@ -10,7 +18,10 @@ from .errors import (
     InvalidMessageError as InvalidMessageError,
     WireError as WireError,
 )
-from .hooks import StepOverride as StepOverride
+from .hooks import (
+    StepOverride as StepOverride,
+    StepRecord as StepRecord,
+)
 from .interrupts import Interrupt as Interrupt
 from .message_list import MessageList as MessageList
 from .messages import (
@@ -51,6 +62,11 @@ from .processors import (
     Processor as Processor,
     StepArguments as StepArguments,
     Tripwire as Tripwire,
+)
+from .step import (
+    StepResults as StepResults,
+    prompt_of as prompt_of,
+    step as step,
 )
 from .tools import (
     Tool as Tool,

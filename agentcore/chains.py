@@ -47,6 +47,9 @@ def checked_messages(
 class Chains:
     """Initial chain, response chain, step input and the override of the step that is going on.
 
+    The override are the messages that this step's prompt is made of, and the instructions that it begins
+    with, `override_system`; None for either is what the run has.
+
     Made by `start`; the other methods give others. The step input is both chains, or, after a lasting edit,
     `lasting` and the responses from `since` on; the chains themselves stay what they are. `step_input` and
     `folded` follow from the rest and are kept because they cost the history's length to make again.
@@ -56,6 +59,7 @@ class Chains:
     initial: Vector[Message]
     response: Vector[Message]
     override: Vector[Message] | None = None
+    override_system: SystemPrompt | None = None
     lasting: Vector[Message] | None = None
     since: int = 0
     first_ids: Vector[str] | None = field(default=None, repr=False)
@@ -111,12 +115,15 @@ class Chains:
         folded = fold(PromptState.start(system), initial)
         return cls(initial=initial, response=vector(), first_ids=ids, step_input=initial, folded=folded)
 
-    def with_override(self, messages: Iterable[Message] | None) -> Chains:
-        """The same chains, with the messages that this step's model call is to be made of; None for none."""
-        if messages is None and self.override is None:
+    def with_override(self, messages: Iterable[Message] | None, system: SystemPrompt | None = None) -> Chains:
+        """Returns the chains with what this step's prompt is made of; None for what the run has itself.
+
+        Raises InvalidPromptError for something that is no message.
+        """
+        if messages is None is self.override and system is None is self.override_system:
             return self
         checked = None if messages is None else checked_messages(messages, known=self.step_input)
-        return attrs.evolve(self, override=checked)
+        return attrs.evolve(self, override=checked, override_system=system)
 
     def with_lasting(
         self, messages: Iterable[Message], ids: Vector[str] | None = None, by: str = "lasting"

@@ -40,8 +40,10 @@ __all__ = [
     "ProcessorEdit",
     "StepOverride",
     "StepRecord",
+    "StepResults",
     "merge_provider_options",
     "merge_settings",
+    "merged",
     "tool_choice",
 ]
 
@@ -338,6 +340,55 @@ class ProcessorEdit:
     lasting_ids: Vector[str] | None = None
 
 
+def _edits_of(value: object) -> tuple[ProcessorEdit, ...]:
+    if type(value) is FrozenList and all(isinstance(each, ProcessorEdit) for each in value):
+        return value
+    one = isinstance(value, StepOverride | Mapping | ProcessorEdit)
+    given = (value,) if one else cast("Iterable[object]", value)
+    return FrozenList(_edit_of(index, each) for index, each in enumerate(given))
+
+
+def _edit_of(index: int, value: object) -> ProcessorEdit:
+    if isinstance(value, ProcessorEdit):
+        return value
+    return ProcessorEdit(processor_id=f"hook-{index}", override=StepOverride.from_result(value))
+
+
+def merged(edits: Iterable[ProcessorEdit]) -> StepOverride:
+    """Returns what the edits of a step come to together, in order."""
+    override = NO_OVERRIDE
+    for edit in edits:
+        override = override.then(edit.override)
+    return override
+
+
+def _content(value: Iterable[ContentPart]) -> Vector[ContentPart]:
+    return vector(value)
+
+
+@sealed
+@attrs.frozen
+class StepResults:
+    """What a step brought: what its hooks returned, in order, and what its model and its tools produced.
+
+    Args:
+        edits: what each hook did, as records have it; or what hooks return (an override, a mapping of fields,
+            None), one or several, which are taken as the edits of hooks named `hook-0`, `hook-1`, ...
+        content: the parts of the step, in order.
+
+    Raises:
+        InvalidOverrideError: for what no hook may return, with the path of the field.
+    """
+
+    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=_edits_of)
+    content: Vector[ContentPart] = field(factory=vector, converter=_content)
+
+    @property
+    def override(self) -> StepOverride:
+        """What the edits come to together."""
+        return merged(self.edits)
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class StepRecord:
@@ -368,6 +419,11 @@ class StepRecord:
     initial_messages: Vector[Message] = field(factory=vector, repr=False)
     step_input: Vector[Message] = field(factory=vector, repr=False)
     response_start: int = 0
+
+    @property
+    def results(self) -> StepResults:
+        """What the step brought: `agentcore.step` folded over those of all steps gives the run's chains."""
+        return StepResults(self.edits, self.content)
 
     @property
     def new_messages(self) -> Vector[Message]:

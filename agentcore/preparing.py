@@ -54,7 +54,7 @@ from agentcore.values import (
     vector,
 )
 
-__all__ = ["CallPreparation", "StepPreparation", "is_identified", "merged", "with_lasting"]
+__all__ = ["CallPreparation", "StepPreparation", "is_identified"]
 
 _T = TypeVar("_T")
 # Where a result may have messages, and the message list itself in their place.
@@ -65,29 +65,12 @@ _OF_STEP: Final = ("message_list", *OVERRIDE_NAMES)
 _NONE: Final[Vector[SystemMessage]] = vector()
 
 
-def merged(edits: Iterable[ProcessorEdit]) -> StepOverride:
-    """What the edits come to together."""
-    override = NO_OVERRIDE
-    for edit in edits:
-        override = override.then(edit.override)
-    return override
-
-
 def is_identified(edit: ProcessorEdit) -> bool:
     """Whether there is an id for each message of the edit, where it says any; for lasting ones it has to."""
     messages, lasting = edit.override.messages, edit.override.lasting_messages
     return (edit.ids is None or len(edit.ids) == len(messages or ())) and (
         len(edit.lasting_ids or ()) == len(lasting or ())
     )
-
-
-def with_lasting(chains: Chains, edits: Sequence[ProcessorEdit]) -> Chains:
-    """The chains after the lasting edit among these, if there is one; of several, the last."""
-    for edit in reversed(edits):
-        messages, ids = edit.override.lasting_messages, edit.lasting_ids
-        if messages is not None:
-            return chains.with_lasting(messages, ids)
-    return chains
 
 
 def _first(override: _T | None, default: _T) -> _T:

@@ -319,6 +319,15 @@ class Rule(SourcedRequirement):
         "A run can be cancelled at each of its needs, and fails with its finished steps kept.",
         "core",
     )
+    STEP_FOLDED = (
+        "step.folded",
+        (
+            "A step maps the chains before, and what its hooks returned and it produced, to the chains "
+            "after: folding it over the records of a run from its first chains gives the run's chains, ids "
+            "included, and the prompt of the prepared chains is the record's."
+        ),
+        "core",
+    )
     STEP_NOTHING_WRITTEN = (
         "step.nothing-written",
         (

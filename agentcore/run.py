@@ -83,14 +83,15 @@ from agentcore.hooks import (
     StepOverride,
     StepRecord,
     merge_provider_options,
+    merged,
     tool_choice,
 )
 from agentcore.messages import Message
 from agentcore.needs import need_prepare_step, need_process_input
-from agentcore.preparing import CallPreparation, is_identified, merged, with_lasting
+from agentcore.preparing import CallPreparation, is_identified
 from agentcore.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
 from agentcore.state import Draft, Failed, Interrupted, Run
-from agentcore.step import StepResults, prompt_of, step
+from agentcore.step import finish, prepare, prompt_of
 from agentcore.values import JsonObject, JsonValue, Vector, grown, vector
 
 __all__ = ["Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
@@ -347,11 +348,11 @@ def _next_step(run: Run) -> _Next:
 def _after_prepare_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> _Next:
     settings = run.settings
     override = merged(edits)
-    chains = with_lasting(run.chains, edits).with_override(override.messages)
+    chains = prepare(run.chains, edits)
     active = _first(override.active_tools, settings.active_tools)
     request = NeedModel(
         model=settings.model if override.model is None else override.model,
-        prompt=prompt_of(chains, override.system),
+        prompt=prompt_of(chains),
         tools=_offered(settings, active),
         tool_choice=_choice(settings, override),
         provider_options=merge_provider_options(settings.provider_options, override.provider_options),
@@ -485,7 +486,7 @@ def _after_tools(run: Run, outcomes: tuple[ToolSucceeded | ToolFailed, ...]) -> 
 
 def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> _Next:
     content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
-    chains = step(run.chains, StepResults(draft.override, content))
+    chains = finish(run.chains, content)
     record = _record(run, draft, content, chains)
     return _Next(chains, grown(run.steps, (record,)), NeedStepFinish(record))
 

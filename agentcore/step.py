@@ -1,50 +1,80 @@
-"""One step as a function of values: the chains before, what hooks and model gave, the chains after."""
+"""One step as a function of values: the chains before, what the step brought, the chains after.
+
+`step` is what a run goes through (`agentcore.run`): it prepares the chains with what the hooks returned, the
+prompt is made of them and the model is called, and finishes them with what came of that. Nothing else changes
+the chains of a run between its steps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import attrs
-from attrs import field
+from collections.abc import Iterable, Sequence
 
 from agentcore.chains import Chains
 from agentcore.content import ContentPart, to_response_messages
-from agentcore.hooks import NO_OVERRIDE, StepOverride, StepRecord
+from agentcore.hooks import ProcessorEdit, StepRecord, StepResults, merged
 from agentcore.messages import Message
-from agentcore.prompt import SystemPrompt
-from agentcore.values import Vector, sealed, vector
+from agentcore.values import Vector
 
-__all__ = ["StepRecord", "StepResults", "prompt_of", "step"]
-
-
-def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
-    return vector(value)
-
-
-@sealed
-@attrs.frozen
-class StepResults:
-    """What a step brought: the override that its hooks returned, and its content."""
-
-    override: StepOverride = NO_OVERRIDE
-    content: Vector[ContentPart] = field(factory=vector, converter=_parts)
-
-
-def prompt_of(chains: Chains, system: SystemPrompt | None = None) -> Vector[Message]:
-    """The prompt of a step: of its override if there is one, else of the step input.
-
-    `system` replaces the run's. Without an override, or with one that begins with the step input, folding
-    costs what is new, whatever the history's length. Raises as `to_prompt` does.
-    """
-    if chains.override is not None:
-        return chains.folded_of(chains.override, system).prompt()
-    folded = chains.folded if system is None else chains.folded.with_system(system)
-    return folded.prompt()
+__all__ = ["StepRecord", "StepResults", "finish", "prepare", "prompt_of", "step"]
 
 
 def step(chains: Chains, results: StepResults) -> Chains:
-    """The chains after a step: its content has become messages of the response chain, its override is gone.
+    """Returns the chains after a step (rule step.folded).
+
+    Folded over the results of a run's records (`StepRecord.results`), from the chains that the run began with
+    (`run.history[0].chains`), it gives the chains of the run, ids included.
+
+    Args:
+        chains: the chains before the step.
+        results: what its hooks returned, and what it produced.
+
+    Raises:
+        InvalidPromptError: for something that is no message.
+    """
+    return finish(prepare(chains, results.edits), results.content)
+
+
+def prepare(chains: Chains, edits: Sequence[ProcessorEdit]) -> Chains:
+    """Returns the chains that a step's prompt is made of: lasting edits are in, and the override is there.
+
+    Difference.LASTING_MESSAGES; of several lasting edits the last one holds. Without edits, the chains
+    themselves.
+    """
+    override = merged(edits)
+    return _with_lasting(chains, edits).with_override(override.messages, override.system)
+
+
+def finish(chains: Chains, content: Iterable[ContentPart]) -> Chains:
+    """Returns the chains after a step whose chains were prepared: its messages are in, its override is gone.
 
     Rules step.response-grows, step.override-dropped and those named content.* and output.*.
     """
-    return chains.appended(to_response_messages(results.content))
+    return chains.appended(to_response_messages(content))
+
+
+def prompt_of(chains: Chains, results: StepResults | None = None) -> Vector[Message]:
+    """Returns the prompt of a step: of its override if there is one, else of the step input.
+
+    Costs what is new, whatever the history's length, if the override begins with the step input.
+
+    Args:
+        chains: the chains that were prepared; or those before the step, if there are results.
+        results: what the step's hooks returned; its content does not matter here.
+
+    Raises:
+        MissingToolResultsError: and others, as `agentcore.prompt.to_prompt` does.
+    """
+    if results is not None:
+        chains = prepare(chains, results.edits)
+    if chains.override is not None:
+        return chains.folded_of(chains.override, chains.override_system).prompt()
+    folded = chains.folded
+    return (folded if chains.override_system is None else folded.with_system(chains.override_system)).prompt()
+
+
+def _with_lasting(chains: Chains, edits: Sequence[ProcessorEdit]) -> Chains:
+    for edit in reversed(edits):
+        messages = edit.override.lasting_messages
+        if messages is not None:
+            return chains.with_lasting(messages, edit.lasting_ids, by=edit.processor_id)
+    return chains

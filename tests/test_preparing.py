@@ -15,12 +15,12 @@ from agentcore.errors import (
     InvalidOverrideError,
     UnsupportedModelError,
 )
-from agentcore.hooks import ProcessorEdit, StepOverride, merge_settings
+from agentcore.hooks import ProcessorEdit, StepOverride, merge_settings, merged
 from agentcore.identity import numbered
 from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage, UserMessage
 from agentcore.models import ScriptedModel
-from agentcore.preparing import is_identified, merged
+from agentcore.preparing import is_identified
 from agentcore.rules import Rule
 from agentcore.values import extend_vector, freeze, thaw, vector
 from agentcore.wire import message_to_wire

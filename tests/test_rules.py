@@ -31,6 +31,7 @@ TESTS = (
     "agent.test_agent_processors",
     "test_interrupts",
     "test_middleware",
+    "agent.test_agent_read_only",
     "agent.test_agent_middleware",
     "agent.test_agent_model_state",
     "agent.test_agent_stages",

@@ -15,17 +15,19 @@ from agentcore.content import (
     ToolResult,
     to_response_messages,
 )
-from agentcore.errors import MissingToolResultsError
+from agentcore.errors import InvalidOverrideError, MissingToolResultsError
 from agentcore.hooks import NO_OVERRIDE, StepOverride, StepRecord
 from agentcore.messages import AssistantMessage, Message, SystemMessage, TextPart, UserMessage
 from agentcore.prompt import to_prompt
 from agentcore.rules import Rule
-from agentcore.step import StepResults, prompt_of, step
+from agentcore.step import StepResults, finish, prepare, prompt_of, step
 from agentcore.usage import Usage
 from agentcore.values import Vector, vector
+from plays import Play, played, plays
 from rulebook import states
 
 USER = UserMessage([TextPart("u")])
+NOTE = UserMessage("note")
 CALL = ToolCall(tool_call_id="c", tool_name="t", input={})
 RESULT = ToolResult(tool_call_id="c", tool_name="t", output="x")
 
@@ -49,7 +51,7 @@ def test_what_hooks_returned_leaves_no_trace_in_the_chains(
 ) -> None:
     plain = chains = Chains.start([USER])
     for override, content in steps:
-        chains = step(chains.with_override(override.messages), StepResults(override, content))
+        chains = step(chains, StepResults(override, content))
         plain = step(plain, StepResults(content=content))
         assert chains == plain
         assert chains.override is None
@@ -72,7 +74,7 @@ def test_the_prompt_of_chains_is_the_prompt_of_their_step_input(
     for content in steps:
         chains = step(chains, StepResults(content=content))
     expected = outcome(lambda: to_prompt("s" if system is None else system, chains.step_input))
-    assert outcome(lambda: prompt_of(chains, system)) == expected
+    assert outcome(lambda: prompt_of(chains.with_override(None, system))) == expected
 
 
 def outcome(make: Callable[[], Vector[Message]]) -> Vector[Message] | tuple[str, ...]:
@@ -86,8 +88,8 @@ def outcome(make: Callable[[], Vector[Message]]) -> Vector[Message] | tuple[str,
 def test_the_prompt_of_an_override_keeps_the_instructions_unless_they_are_overridden(
     system: str | None, first: str
 ) -> None:
-    chains = Chains.start([UserMessage("secret")], "s").with_override([USER])
-    assert prompt_of(chains, system) == vector([SystemMessage(first), USER])
+    chains = Chains.start([UserMessage("secret")], "s").with_override([USER], system)
+    assert prompt_of(chains) == vector([SystemMessage(first), USER])
 
 
 @states(Rule.STEP_INPUT)
@@ -95,6 +97,63 @@ def test_a_prompt_shares_the_messages_of_the_chains() -> None:
     answer = AssistantMessage([TextPart("a")])
     prompt = prompt_of(Chains.start([USER]).appended([answer]))
     assert [message is given for message, given in zip(prompt, [USER, answer], strict=True)] == [True, True]
+
+
+# ---------------------------------------------------------------- the laws of a step
+
+
+@given(overrides, contents)
+def test_a_step_is_prepared_and_then_finished(override: StepOverride, content: list[ContentPart]) -> None:
+    chains = Chains.start([USER], "s")
+    results = StepResults([override], content)
+    prepared = prepare(chains, results.edits)
+    assert finish(prepared, content) == step(chains, results)
+    assert outcome(lambda: prompt_of(prepared)) == outcome(lambda: prompt_of(chains, results))
+    assert (prepared.override, prepared.override_system) == (override.messages, override.system)
+
+
+def test_without_results_nothing_changes() -> None:
+    chains = Chains.start([USER], "s")
+    assert step(chains, StepResults()) == chains
+    assert prepare(chains, ()) is chains
+    assert prompt_of(chains, StepResults()) == prompt_of(chains)
+
+
+def test_messages_leave_no_trace_and_lasting_messages_do() -> None:
+    chains = Chains.start([USER, UserMessage("long")])
+    content = [GeneratedText("a")]
+    plain = step(chains, StepResults(content=content))
+    assert step(chains, StepResults({"messages": [NOTE], "system": "other"}, content)) == plain
+    lasting = step(chains, StepResults([None, {"lasting_messages": [NOTE]}, {"messages": [USER]}], content))
+    assert list(lasting.step_input) == [NOTE, *plain.response]
+    assert list(lasting.ids) == ["hook-1-0", "response-0"]
+    assert (lasting.initial, lasting.response) == (plain.initial, plain.response)
+
+
+def test_results_are_what_hooks_return_one_or_several() -> None:
+    override = StepOverride(messages=[USER])
+    assert StepResults(override) == StepResults([override]) == StepResults({"messages": [USER]})
+    both = StepResults([override, {"system": "s"}])
+    assert [edit.processor_id for edit in both.edits] == ["hook-0", "hook-1"]
+    assert StepResults([override, {"system": "s"}]).override == StepOverride(messages=[USER], system="s")
+    edits = StepResults(override).edits
+    assert StepResults(edits).edits is edits
+    assert StepResults(edits[0]).edits == edits
+    with pytest.raises(InvalidOverrideError, match=r"\$\.mesages: no field of an override"):
+        StepResults({"mesages": []})
+
+
+@states(Rule.STEP_FOLDED)
+@given(plays)
+def test_folding_step_over_the_records_of_a_run_gives_its_chains(play: Play) -> None:
+    run = played(play)[-1]
+    for state in run.history[1:]:
+        folded = run.history[0].chains
+        for record in state.steps:
+            prepared = prepare(folded, record.results.edits)
+            assert prompt_of(prepared) == prompt_of(folded, record.results) == record.prompt
+            folded = step(folded, record.results)
+        assert (folded, folded.ids) == (state.chains, state.chains.ids)
 
 
 def test_a_record_has_the_text_and_the_calls_of_its_content() -> None:
