@@ -68,6 +68,10 @@ from .step import (
     prompt_of as prompt_of,
     step as step,
 )
+from .tokens import (
+    TokenCounter as TokenCounter,
+    estimate_tokens as estimate_tokens,
+)
 from .tools import (
     Tool as Tool,
     ToolContext as ToolContext,

@@ -25,6 +25,7 @@ CORE: Final = (
     "messages",
     "codec",
     "wire",
+    "tokens",
     "requirement",
     "differences",
     "rules",
