@@ -56,7 +56,7 @@ class TokenCounter:
         return self._count(message)
 
     def __call__(self, messages: Iterable[Message]) -> int:
-        """Returns the tokens of messages together; of a vector that grew from the last one, counts what is new."""
+        """Returns the tokens of messages together; counts what is new of a vector that grew from the last."""
         if not isinstance(messages, Vector):
             return sum(map(self.of, messages))
         total = self._grown(messages)

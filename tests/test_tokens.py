@@ -42,7 +42,7 @@ def test_a_count_is_the_sum_of_its_messages_however_it_was_come_by(first: list[i
         assert counter(messages) == counter(list(messages)) == sum(map(plain, messages))
 
 
-def test_each_message_value_is_counted_once_and_of_a_history_that_grew_what_is_new() -> None:
+def test_each_message_value_is_counted_once() -> None:
     count = Counting()
     counter = TokenCounter(count)
     history = vector(MESSAGES)
