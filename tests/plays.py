@@ -58,6 +58,7 @@ from agentcore.messages import (
     ToolMessage,
     UserMessage,
 )
+from agentcore.pending import Pending, pending_of
 from agentcore.preparing import StepPreparation
 from agentcore.processors import TripwireError, ended
 from agentcore.run import give, start
@@ -232,12 +233,14 @@ class Play:
     # The needs at which somebody asks first, and whether tools finish one by one.
     asks: frozenset[int] = frozenset()
     partly: bool = False
+    # Whether approvals and calls are answered at the end.
+    replies: bool = False
 
     def outcome(self, run: Run, count: int) -> Outcome:  # noqa: C901 - a table of needs
         """The answer to what the run needs, which is its `count`-th need."""
         wanted = run.pending
-        if isinstance(wanted, Interrupted):
-            return Answered({one.id: {"to": one.name} for one in wanted.interrupts})
+        if isinstance(wanted, (Interrupted, Done)):
+            return Answered({one.id: _answered(one) for one in pending_of(run)})
         if count == self.ends:
             return Cancelled() if self.cancelled else _failure(wanted)
         if count in self.asks:
@@ -278,6 +281,12 @@ class Play:
         )
 
 
+def _answered(one: Pending) -> object:
+    if one.kind == "approval":
+        return {"approved": False, "reason": "no"} if one.tool_call_id == "d" else True
+    return {"to": one.name or one.tool_name}
+
+
 def question(name: str = "sure", step_number: int | None = None) -> Interrupt:
     return Interrupt(name=name, reason={"about": name}, source="invoke-model", step_number=step_number)
 
@@ -306,13 +315,14 @@ plays: Final = st.builds(
     cancelled=st.booleans(),
     asks=st.just(frozenset[int]()) | st.frozensets(st.integers(0, 12), max_size=3),
     partly=st.booleans(),
+    replies=st.booleans(),
 )
 
 
 def on(run: Run, play: Play, count: int = 0) -> Iterator[Run]:
     """The run and all that it comes to, as the play goes."""
     yield run
-    while not isinstance(run.pending, (Done, Failed)):
+    while not isinstance(run.pending, (Done, Failed)) or (play.replies and pending_of(run)):
         run = give(run, play.outcome(run, count))
         count += 1
         yield run

@@ -44,6 +44,7 @@ CORE: Final = (
     "needs",
     "state",
     "calls",
+    "pending",
     "run",
     "history",
     "saved",
