@@ -309,7 +309,7 @@ class NeedFinish:
 @sealed
 @attrs.frozen
 class Done:
-    """Nothing: the run has ended well. While approvals or calls wait for somebody, Answered goes on with it."""
+    """Nothing: the run has ended well. While approvals or calls wait, it is answered by Answered."""
 
     result: RunResult
 

@@ -339,16 +339,16 @@ class Rule(SourcedRequirement):
     PENDING_ANSWERED_TOGETHER = (
         "pending.answered-together",
         (
-            "All that a run waits for, questions, approvals and calls that the caller is to do, is answered at "
-            "once; missing, unknown and unfit answers are refused, and the run is as it was."
+            "All that a run waits for, questions, approvals and calls that the caller is to do, is answered "
+            "at once; missing, unknown and unfit answers are refused, and the run is as it was."
         ),
         "core",
     )
     PENDING_REPLY = (
         "pending.reply",
         (
-            "Answers to approvals and results of calls are one tool message after their step, in the order of "
-            "the calls; the same run goes on as a run does that begins with these messages."
+            "Answers to approvals and results of calls are one tool message after their step, in the order "
+            "of the calls; the same run goes on as a run does that begins with these messages."
         ),
         "core",
     )
