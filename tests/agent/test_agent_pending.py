@@ -520,7 +520,7 @@ async def test_an_approved_call_that_fails_or_asks_is_done_again(path: str) -> N
     assert [(one.id, one.tool_name) for one in asked.pending] == [("tool/1/a/sure", "risky")]
     assert list(asked.conversation) == list(asked.run.conversation)
     second = await go_on(path, agent, again(asked.run), answers={"tool/1/a/sure": True})
-    (part,) = second.messages[2].content
+    part = second.messages[2].content[0]
     assert isinstance(part, ToolResultPart)
     assert part.output == ErrorTextOutput("broken")
     assert [one.id for one in second.pending] == ["approval-b"]
