@@ -353,6 +353,7 @@ def test_a_handler_of_the_whole_call_may_ask_while_approvals_wait(kind: type) ->
     asked = give(run, Asked([Interrupt(name="on", source="agent-stream")]))
     assert [one.id for one in pending_of(asked)] == ["agent-stream/on", "approval-d", "e"]
     ended = last(give(asked, all_of(asked)), play(MIXED))
+    assert dict(ended.answers) == {"agent-stream/on": freeze({"to": "on"})}
     assert roles(ended.chains.response) == ["assistant", "tool", "tool", "tool", "assistant"]
 
 
@@ -461,6 +462,17 @@ def test_an_approved_call_that_no_tool_runs_is_waited_for_then() -> None:
     assert isinstance(run.pending, NeedPrepareStep)
     assert run.conversation[-1].content[0].output == JsonOutput({"receipt": 7})  # type: ignore[union-attr] # a tool message
     assert len(last(run, play()).steps) == 2
+
+
+def test_an_approval_in_the_middle_of_a_step_is_used_once() -> None:
+    settings = attrs.evolve(SETTINGS, tools=[*TOOLS, ToolSpec("pay", has_execute=False, needs_approval=True)])
+    played = play([call("c"), call("d", "pay")], settings=settings)
+    asked = give(moment(start(settings, [USER]), played, NeedTools), Asked([QUESTION]))
+    run = last(give(asked, Answered({QUESTION.id: 1, "approval-d": True})), played)
+    assert isinstance(run.pending, Done)
+    assert run.reply is None
+    assert [fields(one) for one in pending_of(run)] == [("call", "d", 0, "d", "pay", None)]
+    assert len(last(give(run, Answered({"d": 1})), played).steps) == 2
 
 
 def test_the_limit_of_steps_holds_for_a_run_that_goes_on() -> None:

@@ -206,7 +206,12 @@ async def test_a_mixed_step_goes_on_with_one_call(path: str) -> None:
         call("delete", "d", name="y"),
         call("choose", "e"),
     ]
-    agent = agent_of(calls, middleware=[ExecuteToolStage.input(note)])
+    finished: list[int] = []
+    agent = agent_of(
+        calls,
+        middleware=[ExecuteToolStage.input(note)],
+        on_finish=lambda told: finished.append(len(told.steps)),
+    )
     result = await run_by(path, agent, "q")
     assert [one.kind for one in result.pending] == ["question", "approval", "approval", "call"]
     answers = {
@@ -229,6 +234,7 @@ async def test_a_mixed_step_goes_on_with_one_call(path: str) -> None:
         ],
     ]
     assert (ran.count("b"), ran.count("c"), ran.count("d")) == (1, 1, 0)
+    assert finished == [2]
     assert len(ended.steps) == 2
 
 
