@@ -12,7 +12,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 import attrs
 from attrs import field
-from immutabledict import immutabledict
 
 from agentcore.calls import runnable_calls
 from agentcore.chains import Chains
@@ -31,11 +30,13 @@ from agentcore.hooks import StepRecord
 from agentcore.messages import ToolApprovalResponsePart, ToolMessage, ToolPart, ToolResultPart
 from agentcore.state import Draft, Interrupted, Run
 from agentcore.values import (
+    FrozenDict,
     JsonObject,
     JsonValue,
     Vector,
     dump_json,
     freeze,
+    frozen_list,
     json_path,
     sealed,
     strict_key,
@@ -112,7 +113,7 @@ def pending_of(run: Run) -> tuple[Pending, ...]:
     found: dict[str, Pending] = {}
     for one in (*_questions(run), *_of_calls(run)):
         found.setdefault(one.id, one)
-    return tuple(found.values())
+    return frozen_list(found.values())
 
 
 def _questions(run: Run) -> Iterator[Pending]:
@@ -249,7 +250,7 @@ def taken(run: Run, answers: JsonObject) -> Taken:
         if isinstance(each, ToolCall) or part not in parts:
             parts.append(part)
     reply = ToolMessage(vector(parts)) if parts else None
-    return Taken(immutabledict({one: answers[one] for one in questions}), reply)
+    return Taken(FrozenDict({one: answers[one] for one in questions}), reply)
 
 
 _FORMS: Final = 'True, False or {"approved": True or False, "reason": a text}'

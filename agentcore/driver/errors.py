@@ -27,14 +27,19 @@ def resumable(run: Run) -> Run:
 
 
 class AgentError(AgentCoreError):
-    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong."""
+    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong.
+
+    `step_number` is the step that failed, or after which a hook did; None before the steps.
+    """
 
     wire_name = "AgentError"
 
     def __init__(self, run: Run, cause: Exception) -> None:
-        # The text alone: the arguments of an error are printed, and a run has everything that was said.
         self.run = resumable(run)
-        super().__init__(f"{_place(self.run)}: {text_at_step(cause)}")
+        self.step_number = _step_of(self.run)
+        where = "before the steps" if self.step_number is None else f"step {self.step_number}"
+        # The text alone: the arguments of an error are printed, and a run has everything that was said.
+        super().__init__(f"{where}: {text_at_step(cause)}")
         self.__cause__ = cause
         self.path = cause.path if isinstance(cause, AgentCoreError) else None
 
@@ -50,12 +55,12 @@ class AgentError(AgentCoreError):
         return self.run.conversation
 
 
-def _place(run: Run) -> str:
+def _step_of(run: Run) -> int | None:
+    """The step that is going on; what comes after a step, to its end or the run's, belongs to that step."""
     if isinstance(run.pending, NeedProcessInput):
-        return "before the steps"
-    # What comes after a step, to its end or the run's, is told with that step.
+        return None
     is_after = isinstance(run.pending, NeedStepFinish | NeedStop | NeedFinish | Done)
-    return f"step {max(run.step_number - is_after, 0)}"
+    return max(run.step_number - is_after, 0)
 
 
 class UnknownModelError(AgentCoreError):

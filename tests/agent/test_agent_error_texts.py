@@ -80,7 +80,7 @@ CASES: list[tuple[Callable[[], dict[str, Any]], str]] = [
     (lambda: {"prepare_step": at(1)}, "step 1: processor 'prepare_step': ValueError: broken"),
     (
         lambda: {"prepare_step": at(1, write)},
-        "step 1: processor 'prepare_step': ImmutableWriteError: $.content: ",
+        "step 1: processor 'prepare_step': ImmutableWriteError: $.messages[2].content: ",
     ),
     (
         lambda: {"prepare_step": at(0, lambda _: {"temperature": 1})},

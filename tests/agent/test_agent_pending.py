@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agent.kit import USER, add, adding, call, echo, outputs, roles, run_by, scripted, text
 from agentcore.agent import Agent, AgentError, ResumeError
 from agentcore.content import GeneratedText, ToolApprovalRequest, ToolCall
-from agentcore.errors import AnswersError, InvalidJsonError
+from agentcore.errors import AnswersError, ImmutableWriteError, InvalidJsonError
 from agentcore.history import fork
 from agentcore.messages import (
     ErrorTextOutput,
@@ -141,6 +141,20 @@ async def test_a_run_that_waits_says_for_what(path: str, made: ToolCall, expecte
         )
         assert (ended.text, list(ended.pending), ended.finish_reason) == ("done", [], "stop")
         assert len(ended.steps) == 2
+
+
+async def test_what_waits_cannot_be_changed() -> None:
+    result = await agent_of([call("delete", "a", name="x")]).generate("q")
+    writes: list[Any] = [
+        lambda: result.pending.append(1),  # type: ignore[attr-defined] # what it refuses
+        result.conversation.clear,  # type: ignore[attr-defined] # as above
+        lambda: result.pending[0].input.update(name="y"),  # type: ignore[union-attr] # as above
+        lambda: setattr(result.pending[0], "kind", "call"),
+    ]
+    for write in writes:
+        with pytest.raises(ImmutableWriteError):
+            write()
+    assert [one.input for one in result.pending] == [freeze({"name": "x"})]
 
 
 @BOTH
