@@ -529,6 +529,7 @@ def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains
         initial_messages=chains.initial,
         step_input=draft.step_input,
         response_start=len(run.chains.response),
+        replies_start=len(run.steps[-1].messages) if run.steps else len(run.chains.response),
     )
 
 
