@@ -57,6 +57,7 @@ from .middleware import (
 )
 from .models.scripted import ScriptedModel as ScriptedModel
 from .output import Output as Output
+from .pending import Pending as Pending
 from .processors import (
     InputArguments as InputArguments,
     Processor as Processor,

@@ -59,7 +59,10 @@ class Initial:
 @sealed
 @attrs.frozen
 class Response:
-    """A message of the response chain, by its index there; of no step if approvals before step 0 made it."""
+    """A message of the response chain, by its index there.
+
+    Of no step if it came before step 0 or between two steps: an answer to approvals or calls, or a result.
+    """
 
     step_number: int | None
     index: int
@@ -329,12 +332,12 @@ def _note(places: dict[int, list[Origin]], messages: Iterable[Message], origins:
 
 
 def _responses(record: StepRecord, previous: Sequence[StepRecord]) -> Iterator[Response]:
-    first = previous[0] if previous else record
-    yield from (Response(None, index) for index in range(first.response_start))
+    before = 0
     for step in previous:
-        yield from (
-            Response(step.step_number, index) for index in range(step.response_start, len(step.messages))
-        )
+        yield from (Response(None, index) for index in range(before, step.response_start))
+        before = len(step.messages)
+        yield from (Response(step.step_number, index) for index in range(step.response_start, before))
+    yield from (Response(None, index) for index in range(before, record.response_start))
 
 
 def _foreign(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Final, Generic, TypedDict, overload
 
 import attrs
@@ -21,6 +22,7 @@ from agentcore.driver import (
     AgentStream,
     Call,
     ResumeError,
+    RunningLoopError,
     UnfinishedStreamError,
     UnknownModelError,
     streaming,
@@ -36,6 +38,7 @@ from agentcore.driver.begin import (
     resumed,
     state_of,
 )
+from agentcore.driver.blocking import blocked_on
 from agentcore.driver.fields import (
     at_least,
     conditions_of,
@@ -82,6 +85,7 @@ __all__ = [
     "Prompt",
     "ResumeError",
     "ResumeOverrides",
+    "RunningLoopError",
     "StartEvent",
     "UnfinishedStreamError",
     "UnknownModelError",
@@ -233,7 +237,9 @@ class Agent(Generic[_T]):
         the run can be had from. `invocation_state` is a dict that the call's hooks, tools and middleware
         share, this very object, or an empty one of its own; it is on the result, and in no saved run.
 
-        A run in which somebody asks (`interrupt`) ends with a result that has `interrupts`.
+        A run that waits for somebody ends with a result that says for what (`pending`): for an approval, for
+        the answer to a question, or for the result of a call; `resume` goes on with it. The next turn begins
+        with `messages=result.conversation`.
 
         Raises:
             AgentError: whatever failed, with the run as far as it has come.
@@ -243,6 +249,39 @@ class Agent(Generic[_T]):
         state = state_of(invocation_state)
         call = await begun(attrs.evolve(self, **overrides), joined(messages, prompt), checkpoint, state)
         return await call.result()
+
+    @overload
+    def generate_sync(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: dict[str, Any] | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AgentResult[_T]: ...
+    @overload
+    def generate_sync(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        output: Output[_O],
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: dict[str, Any] | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AgentResult[_O]: ...
+    def generate_sync(self, prompt: Prompt | None = None, **arguments: Any) -> AgentResult[Any]:
+        """Run to the end as `generate` does, from code that is not async; on asyncio.
+
+        Ctrl+C cancels the run and raises KeyboardInterrupt: `checkpoint` has been given the run after every
+        step that had finished.
+
+        Raises:
+            RunningLoopError: if an event loop runs in this thread, as in a notebook: await `generate` there.
+            Exception: whatever `generate` raises.
+        """
+        return blocked_on(partial(self.generate, prompt, **arguments), "generate")
 
     @overload
     def stream(
@@ -291,21 +330,44 @@ class Agent(Generic[_T]):
         invocation_state: dict[str, Any] | None = None,
         **overrides: Unpack[ResumeOverrides],
     ) -> AgentResult[_T]:
-        """Go on with a run that failed, was cancelled, asked or was saved, as `generate` does.
+        """Go on with a run that failed, was cancelled, waits or was saved, as `generate` does.
 
         What was pending is done again: a hook is called again, and so is a model or a tool that had not
         answered. Instructions, messages and what else a run keeps are those of the run; `prepare_call` and
-        `on_start` are not called. `answers` are those to the questions of a run that asked, any JSON, by the
-        ids of the questions.
+        `on_start` are not called. A run that has ended and waits for nothing is its own result.
+
+        `answers` has one for all that the run waits for, by the ids in `result.pending`: True, False or
+        `{"approved": bool, "reason": str}` for an approval, any JSON for a question or a call (`Pending`).
 
         Raises:
             AgentError: as `generate` does.
-            ResumeError: if the agent's model or tools are not those of the run.
-            AnswersError: for answers to what the run does not ask, and for questions without an answer.
+            ResumeError: if the agent's model or tools are not those of the run, or the run can only fail.
+            AnswersError: for missing answers, answers of the wrong kind, and answers to what nobody asked.
+            InvalidJsonError: for an answer that is no JSON.
         """
         agent, state = self._overridden(overrides), state_of(invocation_state)
         call = resumed(agent, run, answers=answers, checkpoint=checkpoint, state=state)
         return await call.result()
+
+    def resume_sync(
+        self,
+        run: Run,
+        *,
+        answers: Mapping[str, object] | None = None,
+        checkpoint: Checkpoint | None = None,
+        invocation_state: dict[str, Any] | None = None,
+        **overrides: Unpack[ResumeOverrides],
+    ) -> AgentResult[_T]:
+        """Go on with a run as `resume` does, from code that is not async, as `generate_sync` runs one."""
+        resume = partial(
+            self.resume,
+            run,
+            answers=answers,
+            checkpoint=checkpoint,
+            invocation_state=invocation_state,
+            **overrides,
+        )
+        return blocked_on(resume, "resume")
 
     def resume_stream(
         self,

@@ -309,7 +309,7 @@ class NeedFinish:
 @sealed
 @attrs.frozen
 class Done:
-    """Nothing: the run has ended well."""
+    """Nothing: the run has ended well. While approvals or calls wait, it is answered by Answered."""
 
     result: RunResult
 
@@ -486,7 +486,10 @@ def _answers(value: Mapping[str, object]) -> JsonObject:
 @sealed
 @attrs.frozen
 class Answered:
-    """An answer to each question of a run that was Interrupted, any JSON, by the id of the question."""
+    """An answer to each thing that a run waits for, JSON by id (`agentcore.pending`).
+
+    For a run that was Interrupted, and for one that is Done while approvals or calls wait for somebody.
+    """
 
     answers: JsonObject = field(converter=_answers, eq=strict_key)
 

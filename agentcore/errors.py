@@ -49,6 +49,19 @@ class AgentCoreError(Exception):
     wire_name: ClassVar[str] = "AgentCoreError"
     path: str | None = None
 
+    def text_at_step(self) -> str:
+        """Return name and text for a line that has named the step: an error with a step leaves it out."""
+        return _named(self, str(self))
+
+
+def text_at_step(error: BaseException | None) -> str:
+    """Return the name and the text of any error, as `AgentCoreError.text_at_step` does."""
+    return error.text_at_step() if isinstance(error, AgentCoreError) else _named(error, str(error))
+
+
+def _named(error: BaseException | None, text: str) -> str:
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
 
 class _LocatedError(AgentCoreError):
     """An error about one place in a value: `path` is where, `reason` is what is wrong and what to do."""
@@ -245,6 +258,11 @@ class InvalidOverrideError(_LocatedError, ValueError):
         text = super().__str__()
         return text if self.processor_id is None else f"{_whose(self.processor_id, self.step_number)}: {text}"
 
+    def text_at_step(self) -> str:
+        """Return the processor, if there is one, then name and text."""
+        text = _named(self, super().__str__())
+        return text if self.processor_id is None else f"processor {self.processor_id!r}: {text}"
+
 
 class ForeignMessageListError(InvalidOverrideError):
     """A processor returned a message list that is not the one it was handed (rule processor.own-list)."""
@@ -273,7 +291,7 @@ class ProcessorFailedError(AgentCoreError):
     wire_name = "ProcessorFailedError"
 
     def __init__(self, processor_id: str, step_number: int | None, cause: Exception) -> None:
-        super().__init__(f"{_whose(processor_id, step_number)}: {type(cause).__name__}: {cause}")
+        super().__init__(f"{_whose(processor_id, step_number)}: {text_at_step(cause)}")
         self.processor_id = processor_id
         self.step_number = step_number
         self.__cause__ = cause
@@ -281,6 +299,10 @@ class ProcessorFailedError(AgentCoreError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.processor_id, self.step_number, self.__cause__)
+
+    def text_at_step(self) -> str:
+        """Return the processor, and name and text of what it raised."""
+        return f"processor {self.processor_id!r}: {text_at_step(self.__cause__)}"
 
 
 class ClosedMessageListError(AgentCoreError):
@@ -359,20 +381,39 @@ class UnexpectedOutcomeError(AgentCoreError):
 class AnswersError(UnexpectedOutcomeError):
     """A run was to go on with other answers than those that it waits for.
 
-    `unknown` are the ids that it asks nothing by, `missing` those of its questions that have no answer.
+    `unknown` are the ids that it asks nothing by, `missing` those of what it waits for that have no answer.
+    `wrong` are the places of answers of the wrong kind, each with what to give there; `path` is the first.
+    `note` says what the run waits for, or what to do with a run that does not wait.
     """
 
     wire_name = "AnswersError"
 
-    def __init__(self, unknown: tuple[str, ...], missing: tuple[str, ...]) -> None:
-        faults = (
-            f"there is no question {', '.join(unknown)}" if unknown else "",
-            f"give an answer to {', '.join(missing)}" if missing else "",
-        )
-        super().__init__("; ".join(filter(None, faults)) or "the run asks nothing")
+    def __init__(
+        self,
+        unknown: tuple[str, ...],
+        missing: tuple[str, ...],
+        wrong: tuple[tuple[str, str], ...] = (),
+        note: str | None = None,
+    ) -> None:
+        super().__init__("the run was given other answers than those it waits for")
         self.args = (unknown, missing)
         self.unknown = unknown
         self.missing = missing
+        self.wrong = wrong
+        self.note = note
+        self.path = wrong[0][0] if wrong else None
+
+    def __str__(self) -> str:
+        faults = [
+            f"there is no question {', '.join(self.unknown)}" if self.unknown else "",
+            f"give an answer to {', '.join(self.missing)}" if self.missing else "",
+            *(f"{path}: {reason}" for path, reason in self.wrong),
+        ]
+        faults = [*filter(None, faults)] or ["the run asks nothing"]
+        return "; ".join(faults if self.note is None else [*faults, self.note])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.unknown, self.missing, self.wrong, self.note)
 
 
 class UnknownStepError(AgentCoreError, LookupError):

@@ -366,6 +366,10 @@ def _content(value: Iterable[ContentPart]) -> Vector[ContentPart]:
     return vector(value)
 
 
+def _replies(value: Iterable[Message]) -> Vector[Message]:
+    return vector(value)
+
+
 @sealed
 @attrs.frozen
 class StepResults:
@@ -375,6 +379,7 @@ class StepResults:
         edits: what each hook did, as records have it; or what hooks return (an override, a mapping of fields,
             None), one or several, which are taken as the edits of hooks named `hook-0`, `hook-1`, ...
         content: the parts of the step, in order.
+        replies: the tool messages that came between the step before and this one (rule pending.reply).
 
     Raises:
         InvalidOverrideError: for what no hook may return, with the path of the field.
@@ -382,6 +387,7 @@ class StepResults:
 
     edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=_edits_of)
     content: Vector[ContentPart] = field(factory=vector, converter=_content)
+    replies: Vector[Message] = field(factory=vector, converter=_replies, kw_only=True)
 
     @property
     def override(self) -> StepOverride:
@@ -400,6 +406,7 @@ class StepRecord:
     `response_model` and `response_id` are what the provider called the model that answered, and its answer.
     `step_input` is what hooks were shown, `initial_messages` what the run was given, and `response_start` how
     many messages the response chain had before the step; `agentcore.account` reads an account of them.
+    `replies_start` is how many of these were there before what answered the step before; in step 0, all.
     """
 
     step_number: int
@@ -419,11 +426,17 @@ class StepRecord:
     initial_messages: Vector[Message] = field(factory=vector, repr=False)
     step_input: Vector[Message] = field(factory=vector, repr=False)
     response_start: int = 0
+    replies_start: int = 0
 
     @property
     def results(self) -> StepResults:
         """What the step brought: `agentcore.step` folded over those of all steps gives the run's chains."""
-        return StepResults(self.edits, self.content)
+        return StepResults(self.edits, self.content, replies=self.replies)
+
+    @property
+    def replies(self) -> Vector[Message]:
+        """The tool messages that came between the step before and this one."""
+        return self.messages[self.replies_start : self.response_start]
 
     @property
     def new_messages(self) -> Vector[Message]:

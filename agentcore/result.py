@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Generic
 
 import attrs
@@ -16,6 +17,7 @@ from agentcore.hooks import StepRecord
 from agentcore.interrupts import Interrupt
 from agentcore.messages import Message
 from agentcore.observe import Timings
+from agentcore.pending import Pending, pending_of
 from agentcore.processors import Tripwire
 from agentcore.run import Interrupted, Run
 from agentcore.usage import Usage
@@ -34,7 +36,7 @@ class NoObjectError(AgentCoreError):
     def __str__(self) -> str:
         return (
             "the run has no object: it ended with tool calls, by a stop condition, by a processor, "
-            "or with calls or questions that wait"
+            "or with approvals, calls or questions that wait (its `pending`)"
         )
 
 
@@ -64,8 +66,26 @@ class AgentResult(Generic[_T]):
 
     @property
     def interrupts(self) -> tuple[Interrupt, ...]:
-        """The questions that the run waits for: resume it with their answers. None if it has ended."""
+        """The questions among what the run waits for (`pending` has the rest); empty if there are none."""
         return self.run.pending.interrupts if isinstance(self.run.pending, Interrupted) else NO_ITEMS
+
+    @property
+    def pending(self) -> Sequence[Pending]:
+        """What the run waits for: approvals, questions and calls. Empty if it has ended.
+
+        The run goes on by `agent.resume(result.run, answers={one.id: ... for one in result.pending})`.
+        """
+        return pending_of(self.run)
+
+    @property
+    def conversation(self) -> Sequence[Message]:
+        """The messages that the next turn begins with.
+
+        The next turn is `agent.generate(prompt, messages=result.conversation)`. They are those that the run
+        began with and those it has produced, or what a lasting edit made of them. While an approval or a call
+        is pending, its answer comes before another prompt.
+        """
+        return self.run.conversation
 
     @property
     def object(self) -> _T:

@@ -314,6 +314,14 @@ class Rule(SourcedRequirement):
         "A run that is written as JSON and read again is equal to the one that was written.",
         "core",
     )
+    RUN_CONVERSATION = (
+        "run.conversation",
+        (
+            "The conversation of a run is what its next step would be given: the messages that it began with "
+            "and its responses or, after a lasting edit, what the edit left and what came since."
+        ),
+        "core",
+    )
     RUN_CANCELLED = (
         "run.cancelled",
         "A run can be cancelled at each of its needs, and fails with its finished steps kept.",
@@ -324,8 +332,30 @@ class Rule(SourcedRequirement):
         (
             "A step maps the chains before, and what its hooks returned and it produced, to the chains "
             "after: folding it over the records of a run from its first chains gives the run's chains, ids "
-            "included, and the prompt of the prepared chains is the record's."
+            "included, and the prompt of the prepared chains is the record's. Answers that came before a step "
+            "are among its results."
         ),
+        "core",
+    )
+    PENDING_ANSWERED_TOGETHER = (
+        "pending.answered-together",
+        (
+            "All that a run waits for, questions, approvals and calls that the caller is to do, is answered "
+            "at once; missing, unknown and unfit answers are refused, and the run is as it was."
+        ),
+        "core",
+    )
+    PENDING_REPLY = (
+        "pending.reply",
+        (
+            "Answers to approvals and results of calls are one tool message after their step, in the order "
+            "of the calls; the same run goes on as a run does that begins with these messages."
+        ),
+        "core",
+    )
+    PENDING_APPROVED_CALL = (
+        "pending.approved-call",
+        "A call that was approved and that no tool here can run is waited for in its turn.",
         "core",
     )
     STEP_NOTHING_WRITTEN = (

@@ -86,8 +86,9 @@ from agentcore.hooks import (
     merged,
     tool_choice,
 )
-from agentcore.messages import Message
+from agentcore.messages import Message, ToolMessage
 from agentcore.needs import need_prepare_step, need_process_input
+from agentcore.pending import left_after, taken
 from agentcore.preparing import CallPreparation, is_identified
 from agentcore.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
 from agentcore.state import Draft, Failed, Interrupted, Run
@@ -111,6 +112,8 @@ class _Next(NamedTuple):
     model_states: JsonObject | None = None
     answers: JsonObject | None = None
     settings: Settings | None = None
+    # None: there is none, or it is among the chains.
+    reply: ToolMessage | None = None
 
 
 # ---------------------------------------------------------------- the machine
@@ -204,6 +207,7 @@ def _moved(run: Run, after: _Next, history: Vector[Run], outcomes: Vector[Logged
         current=after.current,
         model_states=run.model_states if after.model_states is None else after.model_states,
         answers=run.answers if after.answers is None else after.answers,
+        reply=after.reply,
         history=history,
         outcomes=outcomes,
         started_with=run.started_with,
@@ -231,7 +235,9 @@ def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is
     """The whole order of events: what follows which need (rule run.order)."""
     match run.pending, outcome:
         case Interrupted(), Answered():
-            return _after_answers(run, run.pending, outcome.answers)
+            return _after_answers(run, run.pending.run, outcome.answers)
+        case Done(), Answered():
+            return _after_answers(run, run, outcome.answers)
         case Interrupted(), Asked():
             together = Asked((*run.pending.interrupts, *outcome.interrupts))
             return _at(run, Interrupted(together.interrupts, run.pending.run))
@@ -258,11 +264,11 @@ def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is
         case NeedApprovals(), ApprovalsNeeded():
             return _after_approval_question(run, _draft(run), outcome.tool_call_ids)
         case NeedStepFinish(), HookResult():
-            return _at(run, NeedStop(run.steps)) if goes_on(run.pending.record) else _finish(run)
+            return _after_step_finish(run, run.pending.record)
         case NeedStop(), HookResult():
             return _after_stop(run, stop=bool(outcome.value))
         case NeedFinish(), HookResult():
-            return _at(run, Done(run.pending.result))
+            return _at(run, Done(run.pending.result)) if run.reply is None else _replied(run, run.reply)
         case NeedModel(), ModelFailed():
             return _failed(run, outcome.error)
         case NeedTools(), ToolsFailed():
@@ -276,7 +282,8 @@ def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is
 
 
 def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Draft | None = None) -> _Next:
-    return _Next(run.chains, run.steps, pending, run.current if current is None else current)
+    going_on = run.current if current is None else current
+    return _Next(run.chains, run.steps, pending, going_on, reply=run.reply)
 
 
 def _failed(run: Run, error: Exception) -> _Next:
@@ -289,14 +296,21 @@ def _draft(run: Run) -> Draft:
     return run.current
 
 
-def _after_answers(run: Run, pending: Interrupted, answers: JsonObject) -> _Next:
-    asked = [interrupt.id for interrupt in pending.interrupts]
-    unknown = tuple(one for one in answers if one not in asked)
-    missing = tuple(one for one in asked if one not in answers)
-    if unknown or missing:
-        raise AnswersError(unknown, missing)
+def _after_answers(run: Run, before: Run, answers: JsonObject) -> _Next:
+    """Rule pending.answered-together: `before` is what the run was when it began to wait."""
+    given = taken(run, answers)
+    known = run.answers | given.answers
+    if given.reply is not None and isinstance(before.pending, Done):
+        return _replied(run, given.reply)._replace(answers=known)
     # interrupt.needed-again
-    return _Next(run.chains, run.steps, pending.run.pending, run.current, answers=run.answers | answers)
+    reply = run.reply if given.reply is None else given.reply
+    return _Next(run.chains, run.steps, before.pending, run.current, answers=known, reply=reply)
+
+
+def _replied(run: Run, reply: ToolMessage) -> _Next:
+    """Rule pending.reply: the run goes on as one does that begins with these messages."""
+    run = attrs.evolve(run, chains=run.chains.appended([reply]), reply=None)
+    return _with_approvals(run, collect_approvals(run.chains.step_input))
 
 
 def _edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
@@ -335,7 +349,11 @@ def _need_tools(
 
 def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> _Next:
     chains = run.chains.appended(approval_messages(approvals, outputs))
-    return _Next(chains, run.steps, need_prepare_step(run.settings, chains, run.steps))
+    run = attrs.evolve(run, chains=chains, current=None)
+    # pending.approved-call, loop.stops
+    if left_after(run.steps, chains) or run.step_number >= run.settings.max_steps:
+        return _finish(run)
+    return _next_step(run)
 
 
 def _next_step(run: Run) -> _Next:
@@ -488,7 +506,7 @@ def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError
     content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
     chains = finish(run.chains, content)
     record = _record(run, draft, content, chains)
-    return _Next(chains, grown(run.steps, (record,)), NeedStepFinish(record))
+    return _Next(chains, grown(run.steps, (record,)), NeedStepFinish(record), reply=run.reply)
 
 
 def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains) -> StepRecord:
@@ -511,7 +529,14 @@ def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains
         initial_messages=chains.initial,
         step_input=draft.step_input,
         response_start=len(run.chains.response),
+        replies_start=len(run.steps[-1].messages) if run.steps else len(run.chains.response),
     )
+
+
+def _after_step_finish(run: Run, record: StepRecord) -> _Next:
+    if goes_on(record):
+        return _at(run, NeedStop(run.steps))
+    return _finish(run) if run.reply is None else _replied(run, run.reply)
 
 
 def _after_stop(run: Run, *, stop: bool) -> _Next:

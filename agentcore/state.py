@@ -12,7 +12,7 @@ from agentcore.content import Approvals, ContentPart, ToolApprovalRequest, ToolC
 from agentcore.effects import Logged, ModelAnswer, Need, NeedModel, Settings
 from agentcore.hooks import ProcessorEdit, StepOverride, StepRecord, context, total_usage
 from agentcore.interrupts import Interrupt
-from agentcore.messages import Message
+from agentcore.messages import Message, ToolMessage
 from agentcore.usage import Usage
 from agentcore.values import (
     NO_ITEMS,
@@ -61,7 +61,8 @@ class Run:
     and `given` the messages of its start.
 
     `model_states` are what models said that they are to be given again, by their ids, and `answers` what was
-    answered to questions (`Interrupt`), by theirs.
+    answered to questions (`Interrupt`), by theirs. `reply` is the tool message with the approvals and the
+    results of calls that were given before their step had finished; it is appended when it has.
     """
 
     settings: Settings
@@ -72,6 +73,7 @@ class Run:
     current: Approvals | Draft | None = None
     model_states: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
     answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+    reply: ToolMessage | None = field(default=None, repr=False)
     history: Vector[Run] = field(factory=vector, eq=False, repr=False)
     outcomes: Vector[Logged] = field(factory=vector, eq=False, repr=False)
     started_with: Settings = field(eq=False, repr=False)
@@ -81,6 +83,16 @@ class Run:
     def step_number(self) -> int:
         """The number of the step that is going on, from 0, which is the count of finished steps."""
         return len(self.steps)
+
+    @property
+    def conversation(self) -> Vector[Message]:
+        """The messages that the next turn begins with: `agent.generate(prompt, messages=run.conversation)`.
+
+        Those that the run began with and those it has produced or, after a lasting edit, what the edit left
+        and what came since: the step input of a next step (rule run.conversation). A step that has not
+        finished is not in it.
+        """
+        return self.chains.step_input
 
     @property
     def usage(self) -> Usage:

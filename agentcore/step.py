@@ -26,12 +26,12 @@ def step(chains: Chains, results: StepResults) -> Chains:
 
     Args:
         chains: the chains before the step.
-        results: what its hooks returned, and what it produced.
+        results: what its hooks returned and what it produced; and what was answered before it.
 
     Raises:
         InvalidPromptError: for something that is no message.
     """
-    return finish(prepare(chains, results.edits), results.content)
+    return finish(prepare(_replied(chains, results), results.edits), results.content)
 
 
 def prepare(chains: Chains, edits: Sequence[ProcessorEdit]) -> Chains:
@@ -65,11 +65,15 @@ def prompt_of(chains: Chains, results: StepResults | None = None) -> Vector[Mess
         MissingToolResultsError: and others, as `agentcore.prompt.to_prompt` does.
     """
     if results is not None:
-        chains = prepare(chains, results.edits)
+        chains = prepare(_replied(chains, results), results.edits)
     if chains.override is not None:
         return chains.folded_of(chains.override, chains.override_system).prompt()
     folded = chains.folded
     return (folded if chains.override_system is None else folded.with_system(chains.override_system)).prompt()
+
+
+def _replied(chains: Chains, results: StepResults) -> Chains:
+    return chains.appended(results.replies) if results.replies else chains
 
 
 def _with_lasting(chains: Chains, edits: Sequence[ProcessorEdit]) -> Chains:

@@ -58,6 +58,7 @@ from agentcore.messages import (
     ToolMessage,
     UserMessage,
 )
+from agentcore.pending import Pending, pending_of
 from agentcore.preparing import StepPreparation
 from agentcore.processors import TripwireError, ended
 from agentcore.run import give, start
@@ -232,33 +233,37 @@ class Play:
     # The needs at which somebody asks first, and whether tools finish one by one.
     asks: frozenset[int] = frozenset()
     partly: bool = False
+    # Whether approvals and calls are answered at the end.
+    replies: bool = False
+    # How many steps other runs had before, whose answers and hooks come first.
+    earlier: int = 0
 
     def outcome(self, run: Run, count: int) -> Outcome:  # noqa: C901 - a table of needs
         """The answer to what the run needs, which is its `count`-th need."""
-        wanted = run.pending
-        if isinstance(wanted, Interrupted):
-            return Answered({one.id: {"to": one.name} for one in wanted.interrupts})
+        wanted, number = run.pending, run.step_number + self.earlier
+        if isinstance(wanted, (Interrupted, Done)):
+            return Answered({one.id: answer_to(one) for one in pending_of(run)})
         if count == self.ends:
             return Cancelled() if self.cancelled else _failure(wanted)
         if count in self.asks:
             return Asked([question(name, run.step_number) for name in ("one", "two")])
         match wanted:
             case NeedPrepareStep():
-                name = self.hooks[run.step_number] if run.step_number < len(self.hooks) else "nothing"
+                name = self.hooks[number] if number < len(self.hooks) else "nothing"
                 if not {*TURNS, "trip"}.isdisjoint(name.split()):
                     return processed(wanted.step, name.split())
                 return HookResult(hooked(name, wanted.step))
             case NeedProcessInput():
                 return processed(wanted.call, self.input.split())
             case NeedModel():
-                return self._answer(run.step_number)
+                return self._answer(number)
             case NeedTools():
                 done = wanted.calls[:1] if self.partly else wanted.calls
                 return ToolOutcomes([_ran(one) for one in reversed(done)])
             case NeedApprovals():
                 return ApprovalsNeeded(one.tool_call_id for one in wanted.calls if one.tool_call_id == "d")
             case NeedStop():
-                return HookResult([] if run.step_number < 4 else "enough")
+                return HookResult([] if number < 4 else "enough")
             case _:
                 return HookResult(object())
 
@@ -276,6 +281,12 @@ class Play:
             requested_model="other" if number == 2 else None,
             model_state={"seen": number} if number else None,
         )
+
+
+def answer_to(one: Pending) -> object:
+    if one.kind == "approval":
+        return {"approved": False, "reason": "no"} if one.tool_call_id == "d" else True
+    return {"to": one.name or one.tool_name}
 
 
 def question(name: str = "sure", step_number: int | None = None) -> Interrupt:
@@ -306,13 +317,14 @@ plays: Final = st.builds(
     cancelled=st.booleans(),
     asks=st.just(frozenset[int]()) | st.frozensets(st.integers(0, 12), max_size=3),
     partly=st.booleans(),
+    replies=st.booleans(),
 )
 
 
 def on(run: Run, play: Play, count: int = 0) -> Iterator[Run]:
     """The run and all that it comes to, as the play goes."""
     yield run
-    while not isinstance(run.pending, (Done, Failed)):
+    while not isinstance(run.pending, (Done, Failed)) or (play.replies and pending_of(run)):
         run = give(run, play.outcome(run, count))
         count += 1
         yield run

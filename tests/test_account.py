@@ -23,7 +23,7 @@ from agentcore.account import (
     changes,
 )
 from agentcore.content import ContentPart, GeneratedText
-from agentcore.effects import NeedPrepareStep, Settings
+from agentcore.effects import NeedPrepareStep, Settings, ToolSpec
 from agentcore.history import fork
 from agentcore.messages import Message, SystemMessage, TextPart, ToolMessage, UserMessage
 from agentcore.prompt import PromptState, fold
@@ -82,6 +82,19 @@ def test_results_of_approved_calls_are_responses_of_no_step_and_merged_messages_
     both = of(lambda shown: {"messages": [*shown, responses[0], responses[0]]}, messages=[USER])[0]
     injected = Injected(hook="prepare_step", step_number=0, index=1)
     assert both.origins[1:] == ((injected, Injected(hook="prepare_step", step_number=0, index=2)),)
+
+
+def test_answers_between_two_steps_are_responses_of_no_step() -> None:
+    tools = [TOOL, ToolSpec("yes", needs_approval=True), ToolSpec("m", has_execute=False)]
+    script: Any = [[call("c", "yes"), call("e", "m")], [call()], [call("d", "yes")]]
+    played_out = Play(settings=Settings(model="m", tools=tools), script=script, replies=True)
+    first, second, third, last = accounts(played(played_out)[-1])
+    assert first.origins == ((Initial(0),),)
+    # The tool message of the prompt is made of the answers and of the result that they brought.
+    assert second.origins[1:] == ((Response(0, 0),), (Response(None, 1), Response(None, 2)))
+    assert third.origins[3:] == ((Response(1, 3),), (Response(1, 4),))
+    # The model is shown nothing of the denial but its result.
+    assert last.origins[5:] == ((Response(2, 5),), (Response(None, 7),))
 
 
 def test_one_message_at_several_places_has_its_places_one_after_the_other() -> None:

@@ -89,6 +89,8 @@ EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
     (UnexpectedOutcomeError("r"), "UnexpectedOutcomeError", None, "r"),
     (AnswersError(("x",), ()), "AnswersError", None, "there is no question x"),
     (AnswersError((), ("y", "z")), "AnswersError", None, "give an answer to y, z"),
+    (AnswersError((), (), (("$.answers.a", "r"),), "n"), "AnswersError", "$.answers.a", "$.answers.a: r; n"),
+    (AnswersError((), ()), "AnswersError", None, "the run asks nothing"),
     (UnknownStepError(3, 2), "UnknownStepError", None, "step 3 is not there; the run has steps 0 to 1"),
     (SavedRunError("$.version", "r"), "SavedRunError", "$.version", "$.version: r"),
     (SavedError("ModelError", "down"), "SavedError", None, "down"),

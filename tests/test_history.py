@@ -71,7 +71,8 @@ def test_the_run_before_and_after_each_step_is_there_and_the_very_one_after_it_i
             found = before(last, run.step_number)
             assert not list(differences(found, run))
             assert all(one is other for one, other in zip(found.history, run.history, strict=True))
-            assert found.chains.step_input is run.chains.step_input
+            # What was answered between two steps is made again, as all between two states that are kept.
+            assert play.replies or found.chains.step_input is run.chains.step_input
 
 
 def test_the_state_of_a_step_that_is_about_to_begin_is_there_as_well() -> None:

@@ -45,6 +45,7 @@ CORE: Final = (
     "needs",
     "state",
     "calls",
+    "pending",
     "run",
     "history",
     "saved",

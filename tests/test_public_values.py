@@ -64,6 +64,7 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "ToolMessage": lambda: ToolMessage([RESULT]),
     "MessageList": lambda: MessageList(vector(), vector, vector(), ("p", 0)),
     "MutationKind": lambda: "add",
+    "PendingKind": lambda: "call",
     "ProcessInput": lambda: print,
     "ProcessInputStep": lambda: print,
 }

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentcore.chains import Chains
@@ -17,13 +18,22 @@ from agentcore.content import (
 )
 from agentcore.errors import InvalidOverrideError, MissingToolResultsError
 from agentcore.hooks import NO_OVERRIDE, StepOverride, StepRecord
-from agentcore.messages import AssistantMessage, Message, SystemMessage, TextPart, UserMessage
+from agentcore.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    TextOutput,
+    TextPart,
+    ToolMessage,
+    ToolResultPart,
+    UserMessage,
+)
 from agentcore.prompt import to_prompt
 from agentcore.rules import Rule
 from agentcore.step import StepResults, finish, prepare, prompt_of, step
 from agentcore.usage import Usage
 from agentcore.values import Vector, vector
-from plays import Play, played, plays
+from plays import SETTINGS, Play, played, plays
 from rulebook import states
 
 USER = UserMessage([TextPart("u")])
@@ -112,6 +122,16 @@ def test_a_step_is_prepared_and_then_finished(override: StepOverride, content: l
     assert (prepared.override, prepared.override_system) == (override.messages, override.system)
 
 
+def test_replies_come_before_the_step_and_its_lasting_edits() -> None:
+    chains, reply = Chains.start([USER], "s"), ToolMessage([ToolResultPart("c", "t", output=TextOutput("x"))])
+    results = StepResults({"lasting_messages": [NOTE]}, [GeneratedText("a")], replies=[reply])
+    after = step(chains, results)
+    assert list(after.step_input) == [NOTE, *to_response_messages([GeneratedText("a")])]
+    assert list(after.response) == [reply, after.step_input[1]]
+    assert step(chains, StepResults(replies=[reply])) == chains.appended([reply])
+    assert prompt_of(chains, StepResults(replies=[reply])) == prompt_of(chains.appended([reply]))
+
+
 def test_without_results_nothing_changes() -> None:
     chains = Chains.start([USER], "s")
     assert step(chains, StepResults()) == chains
@@ -145,12 +165,19 @@ def test_results_are_what_hooks_return_one_or_several() -> None:
 
 @states(Rule.STEP_FOLDED)
 @given(plays)
+@example(
+    Play(
+        settings=attrs.evolve(SETTINGS["full"], active_tools=None, tool_choice=None),
+        script=[[ToolCall(tool_call_id="c", tool_name="yes", input={}), CALL], [GeneratedText("a")]],
+        replies=True,
+    )
+)
 def test_folding_step_over_the_records_of_a_run_gives_its_chains(play: Play) -> None:
     run = played(play)[-1]
     for state in run.history[1:]:
         folded = run.history[0].chains
         for record in state.steps:
-            prepared = prepare(folded, record.results.edits)
+            prepared = prepare(folded.appended(record.replies), record.results.edits)
             assert prompt_of(prepared) == prompt_of(folded, record.results) == record.prompt
             folded = step(folded, record.results)
         assert (folded, folded.ids) == (state.chains, state.chains.ids)

@@ -6,6 +6,7 @@ from agentcore.driver.call import AgentStream, Call, streaming
 from agentcore.driver.errors import (
     AgentError,
     ResumeError,
+    RunningLoopError,
     UnfinishedStreamError,
     UnknownModelError,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "Emit",
     "Parts",
     "ResumeError",
+    "RunningLoopError",
     "UnfinishedStreamError",
     "UnknownModelError",
     "streaming",

@@ -11,15 +11,15 @@ from typing_extensions import TypeVar
 
 from agentcore.driver.call import Call
 from agentcore.driver.errors import resumable
-from agentcore.driver.fits import check_fits
+from agentcore.driver.fits import answered, check_fits
 from agentcore.driver.parts import Checkpoint, Parts, awaited
-from agentcore.effects import Answered, Settings
+from agentcore.effects import Settings
 from agentcore.errors import InvalidOverrideError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.processors import with_prepare_step
 from agentcore.readonly import handing
-from agentcore.run import Interrupted, Run, give, start
+from agentcore.run import Run, start
 from agentcore.values import Vector, json_path, sealed, vector
 
 if TYPE_CHECKING:
@@ -137,10 +137,8 @@ def resumed(
     """A call that goes on with the run. Raises ResumeError and AnswersError."""
     run, parts = resumable(run), _parts(agent, checkpoint)
     check_fits(parts, run)
-    if answers or isinstance(run.pending, Interrupted):
-        run = give(run, Answered(answers or {}))
     return Call(
-        run,
+        answered(run, answers),
         parts,
         Observer(agent.slow_hook_seconds, _spans(agent)),
         name=agent.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Generic, cast
 
@@ -22,9 +22,11 @@ from agentcore.effects import Asked, Done
 from agentcore.events import AgentEvent, RunFinished, RunInterrupted
 from agentcore.history import has_begun, one_step, replay
 from agentcore.interrupts import InterruptSignal
+from agentcore.messages import Message
 from agentcore.middleware import AgentStreamContext, AgentStreamStage, Handlers, handlers_of
 from agentcore.observe import Observer, Timings
 from agentcore.output import Output, OutputError
+from agentcore.pending import pending_of
 from agentcore.result import AgentResult
 from agentcore.run import Failed, Interrupted, Run, give
 
@@ -98,7 +100,7 @@ class Call(Generic[_T]):
         if self._output is None:
             return cast("tuple[_T, ...]", (None,))
         result = cast("Done", run.pending).result
-        if result.tripwire is not None:
+        if result.tripwire is not None or pending_of(run):
             return ()
         last = result.steps[-1]
         if any(not call.provider_executed for call in last.tool_calls):
@@ -183,6 +185,11 @@ class AgentStream(Generic[_T]):
         It can be resumed in any case.
         """
         return self._call.run
+
+    @property
+    def conversation(self) -> Sequence[Message]:
+        """The messages that the next turn begins with, as far as the run has come (`Run.conversation`)."""
+        return self.run.conversation
 
     @property
     def timings(self) -> Timings:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agentcore.errors import AgentCoreError
+from agentcore.effects import Done, NeedFinish, NeedProcessInput, NeedStepFinish, NeedStop
+from agentcore.errors import AgentCoreError, text_at_step
+from agentcore.messages import Message
 from agentcore.run import Failed, Run
 
 __all__ = [
     "AgentError",
     "ChunkHookError",
     "ResumeError",
+    "RunningLoopError",
     "UnfinishedStreamError",
     "UnknownModelError",
     "resumable",
@@ -24,19 +27,40 @@ def resumable(run: Run) -> Run:
 
 
 class AgentError(AgentCoreError):
-    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong."""
+    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong.
+
+    `step_number` is the step that failed, or after which a hook did; None before the steps.
+    """
 
     wire_name = "AgentError"
 
     def __init__(self, run: Run, cause: Exception) -> None:
-        # The text alone: the arguments of an error are printed, and a run has everything that was said.
-        super().__init__(f"step {run.step_number}: {type(cause).__name__}: {cause}")
         self.run = resumable(run)
+        self.step_number = _step_of(self.run)
+        where = "before the steps" if self.step_number is None else f"step {self.step_number}"
+        # The text alone: the arguments of an error are printed, and a run has everything that was said.
+        super().__init__(f"{where}: {text_at_step(cause)}")
         self.__cause__ = cause
         self.path = cause.path if isinstance(cause, AgentCoreError) else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.run, self.__cause__)
+
+    @property
+    def conversation(self) -> Sequence[Message]:
+        """The messages of the run without the step that failed: what another call may begin with.
+
+        They are as valid as those that the run was given: what failed it may be among them.
+        """
+        return self.run.conversation
+
+
+def _step_of(run: Run) -> int | None:
+    """The step that is going on; what comes after a step, to its end or the run's, belongs to that step."""
+    if isinstance(run.pending, NeedProcessInput):
+        return None
+    is_after = isinstance(run.pending, NeedStepFinish | NeedStop | NeedFinish | Done)
+    return max(run.step_number - is_after, 0)
 
 
 class UnknownModelError(AgentCoreError):
@@ -59,6 +83,19 @@ class ResumeError(AgentCoreError, ValueError):
     """A run was to go on with an agent that is not for it; the text says what to give."""
 
     wire_name = "ResumeError"
+
+
+class RunningLoopError(AgentCoreError, RuntimeError):
+    """A call that blocks was made where an event loop runs, as in a notebook; `name` is its async form."""
+
+    wire_name = "RunningLoopError"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"an event loop runs in this thread already; use `await agent.{self.name}(...)` instead"
 
 
 class UnfinishedStreamError(AgentCoreError):

@@ -1,13 +1,18 @@
-"""Whether an agent can go on with a run."""
+"""Whether an agent can go on with a run, and what it waits for."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 from agentcore.driver.errors import ResumeError
 from agentcore.driver.parts import Parts
-from agentcore.effects import NeedProcessInput
-from agentcore.run import Run
+from agentcore.effects import Answered, Done, NeedProcessInput
+from agentcore.errors import AnswersError, text_at_step
+from agentcore.pending import Pending, pending_of
+from agentcore.run import Failed, Run, give, start
 
-__all__ = ["check_fits"]
+__all__ = ["answered", "check_fits"]
 
 
 def check_fits(parts: Parts, run: Run) -> None:
@@ -21,6 +26,46 @@ def check_fits(parts: Parts, run: Run) -> None:
         if executable.get(spec.name) is not spec.has_execute:
             kind = "can be executed" if spec.has_execute else "is executed by somebody else"
             raise ResumeError(f"the run has a tool {spec.name!r} that {kind}; give it in `tools`")
+    if isinstance(run.pending, NeedProcessInput):
+        _check_begins(parts, run)
+
+
+def _check_begins(parts: Parts, run: Run) -> None:
     # What was to stop or change the input is not left out unseen.
-    if isinstance(run.pending, NeedProcessInput) and not parts.processes_input:
+    if run.settings.process_input and not parts.processes_input:
         raise ResumeError("the run has yet to process its input; give it its `input_processors`")
+    if not run.settings.process_input:  # its messages failed it, and would again
+        error = cast("Failed", start(run.settings, run.given).pending).error
+        raise ResumeError(
+            f"the run fails on its messages as often as it is resumed ({text_at_step(error)}); start another "
+            "one with other messages: agent.generate(prompt, messages=...)"
+        )
+
+
+def answered(run: Run, answers: Mapping[str, object] | None) -> Run:
+    """Return the run with the answers to all that it waits for; as it is if it does not wait.
+
+    Raises:
+        AnswersError: if the run waits for other answers, or for none; it says for which and what to do.
+    """
+    waits = pending_of(run)
+    if not answers and not waits:
+        return run
+    try:
+        return give(run, Answered({} if answers is None else answers))
+    except AnswersError as error:
+        note = _waiting_for(waits) if waits else _not_waiting(run)
+        raise AnswersError(error.unknown, error.missing, error.wrong, note) from None
+
+
+def _waiting_for(waits: tuple[Pending, ...]) -> str:
+    return "the run waits for " + ", ".join(f"{one.id} ({one.text})" for one in waits)
+
+
+def _not_waiting(run: Run) -> str:
+    if isinstance(run.pending, Done):
+        return (
+            "the run is done and waits for nothing; begin another turn with "
+            "agent.generate(prompt, messages=run.conversation)"
+        )
+    return "the run waits for nothing yet; resume it without answers"

@@ -138,7 +138,7 @@ def tool_without_execute(
     needs_approval: bool | ApprovalRule = False,
     provider_options: Mapping[str, object] | None = None,
 ) -> Tool:
-    """A tool that somebody else runs: a call of it ends the run, and the result comes with the next one.
+    """A tool that somebody else runs: a call of it ends the run, which waits for the result (`Pending`).
 
     Its input is a type whose JSON is an object (a model, a dataclass, a TypedDict), or a JSON Schema.
 

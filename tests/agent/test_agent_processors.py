@@ -417,7 +417,7 @@ async def test_an_error_stops_the_chain_and_drops_what_was_done_to_the_list(
     model = thinking()
     processors: Any = [fails_later if is_async else fails, lambda step: called.append(step.step_number)]
     agent = Agent(model, tools=[add], input_processors=processors)
-    with pytest.raises(AgentError, match=r"processor 'fails.*' at step 1: ValueError: broken") as raised:
+    with pytest.raises(AgentError, match=r"^step 1: processor 'fails.*': ValueError: broken$") as raised:
         await run_by(path, agent, USER)
     cause = raised.value.__cause__
     assert isinstance(cause, ProcessorFailedError)

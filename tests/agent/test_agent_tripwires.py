@@ -140,7 +140,9 @@ async def test_an_input_that_could_not_be_processed_is_processed_where_the_run_g
 
     left = [0, 1]
     agent = Agent(text_only(), input_processors=[Intake(flaky)])
-    with pytest.raises(AgentError, match="processor 'intake' before the steps: ValueError: busy") as raised:
+    with pytest.raises(
+        AgentError, match=r"^before the steps: processor 'intake': ValueError: busy$"
+    ) as raised:
         await run_by(path, agent, USER)
     with pytest.raises(ResumeError, match="give it its `input_processors`"):
         await agent.resume(raised.value.run, input_processors=[])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, assert_type
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, assert_type
 
 import anyio
 import pytest
 from pydantic import BaseModel
 
-from agentcore.agent import Agent, AgentResult, AgentStream, CallArguments
+from agentcore.agent import Agent, AgentError, AgentResult, AgentStream, CallArguments
 from agentcore.effects import RunResult
+from agentcore.errors import AnswersError
 from agentcore.events import StepFinished, TextDelta
 from agentcore.hooks import StepOverride, StepRecord
+from agentcore.messages import Message
 from agentcore.models import ScriptedModel
 from agentcore.output import Output
+from agentcore.pending import Pending
 from agentcore.processors import StepArguments
 from agentcore.stop import has_tool_call, step_count_is
 from agentcore.tools import tool
@@ -94,6 +97,47 @@ def test_streams_have_events_and_results_of_the_same_types() -> None:
         assert_type(stream.result().object, Answer)
 
     anyio.run(main)
+
+
+def test_what_a_run_waits_for_and_its_conversation_are_sequences_of_values() -> None:
+    agent = Agent(answering())
+    result = agent.generate_sync("q")
+    assert_type(result.pending, Sequence[Pending])
+    assert_type(result.conversation, Sequence[Message])
+    for one in result.pending:
+        assert_type(one.kind, Literal["approval", "question", "call"])
+        assert_type((one.id, one.text, one.tool_name), tuple[str, str, str | None])
+        assert_type(one.step_number, int | None)
+    with pytest.raises(AttributeError):
+        result.pending.append(1)  # type: ignore[attr-defined]
+    second = agent.generate_sync("q", messages=result.conversation)
+    assert_type(second, AgentResult[None])
+    assert_type(agent.resume_sync(second.run, answers={}), AgentResult[None])
+
+    async def main() -> None:
+        async with agent.stream("q") as stream:
+            assert_type(stream.conversation, Sequence[Message])
+        try:
+            await agent.resume(stream.run, answers={"x": {"approved": True}})
+        except AgentError as error:
+            assert_type(error.conversation, Sequence[Message])
+        except AnswersError as error:
+            assert_type(error.wrong, tuple[tuple[str, str], ...])
+
+    anyio.run(main)
+
+
+def test_calls_that_block_have_the_results_of_those_that_are_awaited() -> None:
+    agent = Agent(answering(), output=Output.of(Answer))
+    result = agent.generate_sync("q", on_step_finish=told)
+    assert_type(result, AgentResult[Answer])
+    assert_type(agent.resume_sync(result.run, answers=None), AgentResult[Answer])
+    other = agent.generate_sync("q", model=answering('{"result": 3}'), output=Output.of(int))
+    assert_type(other.object, int)
+    with pytest.raises(TypeError):
+        agent.generate_sync("q", temperature=1)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="its own system"):
+        agent.resume_sync(result.run, system="s")  # type: ignore[call-arg]
 
 
 def test_wrong_overrides_are_errors() -> None:
