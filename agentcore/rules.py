@@ -332,8 +332,8 @@ class Rule(SourcedRequirement):
         (
             "A step maps the chains before, and what its hooks returned and it produced, to the chains "
             "after: folding it over the records of a run from its first chains gives the run's chains, ids "
-            "included, and the prompt of the prepared chains is the record's. Answers that came before a step "
-            "are among its results."
+            "included, and the prompt of the prepared chains is the record's. Answers that came before a "
+            "step are among its results."
         ),
         "core",
     )
