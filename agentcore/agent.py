@@ -68,6 +68,7 @@ from agentcore.processors import NamedProcessor, Processor, named_processors
 from agentcore.prompt import SystemPrompt
 from agentcore.result import AgentResult, NoObjectError
 from agentcore.run import Run
+from agentcore.shared_state import State
 from agentcore.stop import StopCondition, step_count_is
 from agentcore.tools import Tool
 from agentcore.values import JsonObject, JsonValue, sealed, strict_key
@@ -108,7 +109,7 @@ class ResumeOverrides(TypedDict, total=False):
     middleware: Iterable[Middleware]
     name: str | None
     input_processors: Iterable[Processor]
-    prepare_step: PrepareStep | None
+    prepare_step: PrepareStep[Any] | None
     stop_when: StopCondition | Iterable[StopCondition] | None
     on_step_start: OnStepStart | None
     on_step_finish: OnStepFinish | None
@@ -126,8 +127,8 @@ class CallOverrides(ResumeOverrides, total=False):
     """What a call may have in place of the agent's own; the rest of it is in the run when that goes on."""
 
     system: SystemForm | Iterable[SystemForm] | None
-    prepare_call: PrepareCall | None
-    on_start: OnStart | None
+    prepare_call: PrepareCall[Any] | None
+    on_start: OnStart[Any] | None
     tool_choice: str | Mapping[str, object] | None
     active_tools: Iterable[str] | None
     provider_options: Mapping[str, object] | None
@@ -136,7 +137,7 @@ class CallOverrides(ResumeOverrides, total=False):
 
 @sealed
 @attrs.frozen
-class Agent(Generic[_T]):
+class Agent(Generic[_T, State]):
     """A model with tools, instructions and hooks.
 
     Hooks are sync or async functions of one argument; a hook that raises fails the run, and nothing a hook
@@ -171,13 +172,13 @@ class Agent(Generic[_T]):
     system: SystemPrompt | None = field(default=None, converter=system_prompt, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
     models: tuple[LanguageModel, ...] = field(default=(), converter=models_of, kw_only=True)
-    prepare_call: PrepareCall | None = field(default=None, kw_only=True)
+    prepare_call: PrepareCall[State] | None = field(default=None, kw_only=True)
     input_processors: tuple[NamedProcessor, ...] = field(default=(), converter=named_processors, kw_only=True)
-    prepare_step: PrepareStep | None = field(default=None, kw_only=True)
+    prepare_step: PrepareStep[State] | None = field(default=None, kw_only=True)
     stop_when: tuple[StopCondition, ...] = field(
         default=step_count_is(_DEFAULT_STEPS), converter=conditions_of, kw_only=True
     )
-    on_start: OnStart | None = field(default=None, kw_only=True)
+    on_start: OnStart[State] | None = field(default=None, kw_only=True)
     on_step_start: OnStepStart | None = field(default=None, kw_only=True)
     on_step_finish: OnStepFinish | None = field(default=None, kw_only=True)
     on_finish: OnFinish | None = field(default=None, kw_only=True)
@@ -208,9 +209,9 @@ class Agent(Generic[_T]):
         *,
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
-    ) -> AgentResult[_T]: ...
+    ) -> AgentResult[_T, State]: ...
     @overload
     async def generate(
         self,
@@ -219,18 +220,18 @@ class Agent(Generic[_T]):
         output: Output[_O],
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
-    ) -> AgentResult[_O]: ...
+    ) -> AgentResult[_O, State]: ...
     async def generate(
         self,
         prompt: Prompt | None = None,
         *,
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Any,
-    ) -> AgentResult[Any]:
+    ) -> AgentResult[Any, State]:
         """Run to the end. The run begins with `messages`, then the prompt; `overrides` hold for this call.
 
         `checkpoint` is told of the run after every finished step: where the call is cancelled, that is where
@@ -257,9 +258,9 @@ class Agent(Generic[_T]):
         *,
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
-    ) -> AgentResult[_T]: ...
+    ) -> AgentResult[_T, State]: ...
     @overload
     def generate_sync(
         self,
@@ -268,10 +269,10 @@ class Agent(Generic[_T]):
         output: Output[_O],
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
-    ) -> AgentResult[_O]: ...
-    def generate_sync(self, prompt: Prompt | None = None, **arguments: Any) -> AgentResult[Any]:
+    ) -> AgentResult[_O, State]: ...
+    def generate_sync(self, prompt: Prompt | None = None, **arguments: Any) -> AgentResult[Any, State]:
         """Run to the end as `generate` does, from code that is not async; on asyncio.
 
         Ctrl+C cancels the run and raises KeyboardInterrupt: `checkpoint` has been given the run after every
@@ -290,9 +291,9 @@ class Agent(Generic[_T]):
         *,
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
-    ) -> AbstractAsyncContextManager[AgentStream[_T]]: ...
+    ) -> AbstractAsyncContextManager[AgentStream[_T, State]]: ...
     @overload
     def stream(
         self,
@@ -301,18 +302,18 @@ class Agent(Generic[_T]):
         output: Output[_O],
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
-    ) -> AbstractAsyncContextManager[AgentStream[_O]]: ...
+    ) -> AbstractAsyncContextManager[AgentStream[_O, State]]: ...
     def stream(
         self,
         prompt: Prompt | None = None,
         *,
         messages: Iterable[Message] = (),
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Any,
-    ) -> AbstractAsyncContextManager[AgentStream[Any]]:
+    ) -> AbstractAsyncContextManager[AgentStream[Any, State]]:
         """The same run in events: `async with agent.stream(...) as stream: async for event in stream: ...`.
 
         Entering raises what `generate` raises where there is no run, iterating raises AgentError.
@@ -327,9 +328,9 @@ class Agent(Generic[_T]):
         *,
         answers: Mapping[str, object] | None = None,
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
-    ) -> AgentResult[_T]:
+    ) -> AgentResult[_T, State]:
         """Go on with a run that failed, was cancelled, waits or was saved, as `generate` does.
 
         What was pending is done again: a hook is called again, and so is a model or a tool that had not
@@ -355,9 +356,9 @@ class Agent(Generic[_T]):
         *,
         answers: Mapping[str, object] | None = None,
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
-    ) -> AgentResult[_T]:
+    ) -> AgentResult[_T, State]:
         """Go on with a run as `resume` does, from code that is not async, as `generate_sync` runs one."""
         resume = partial(
             self.resume,
@@ -375,9 +376,9 @@ class Agent(Generic[_T]):
         *,
         answers: Mapping[str, object] | None = None,
         checkpoint: Checkpoint | None = None,
-        invocation_state: dict[str, Any] | None = None,
+        invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
-    ) -> AbstractAsyncContextManager[AgentStream[_T]]:
+    ) -> AbstractAsyncContextManager[AgentStream[_T, State]]:
         """Go on with a run as `resume` does, in events."""
 
         async def begin() -> Call[_T]:
@@ -386,7 +387,7 @@ class Agent(Generic[_T]):
 
         return streaming(begin)
 
-    def _overridden(self, overrides: ResumeOverrides) -> Agent[_T]:
+    def _overridden(self, overrides: ResumeOverrides) -> Agent[_T, State]:
         refused = sorted(set(overrides) - ResumeOverrides.__optional_keys__)
         if refused:
             raise ResumeError(

@@ -14,7 +14,7 @@ before left (Difference.OUTPUTS_IN_ORDER).
 
 Contexts and results are values: what a handler makes of them, with `attrs.evolve`, holds for what it passes
 them to and for nothing else (stage.passed-on, Difference.CONTEXTS_ARE_VALUES). The one thing that is shared
-on purpose is `invocation_state`, a plain dict: the same object in every context and tool of a call, and in
+on purpose is `invocation_state`: the same object in every context and tool of a call, and in
 the arguments of `prepare_call`, `on_start` and `prepare_step`, for whatever they have to tell each other.
 It is on the result, and in no saved run.
 
@@ -45,6 +45,7 @@ from agentcore.interrupts import Interrupt, ask
 from agentcore.messages import Message
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.result import AgentResult
+from agentcore.shared_state import State, new_state
 from agentcore.tools import Tool
 from agentcore.values import JsonObject, JsonValue, Vector, frozen_list, sealed, strict_key, vector
 
@@ -115,7 +116,7 @@ def _messages(value: Iterable[Message]) -> Vector[Message]:
 
 @sealed
 @attrs.frozen(kw_only=True)
-class InvokeModelContext:
+class InvokeModelContext(Generic[State]):
     """A call of a model. Another `request`, or another `model`, is what this call is made with.
 
     The request has no `model_state`: the model that is called is given its own, as it was before the step,
@@ -126,7 +127,7 @@ class InvokeModelContext:
     model: LanguageModel
     request: ModelRequest
     step_number: int
-    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
     answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
@@ -137,7 +138,7 @@ class InvokeModelContext:
 
 @sealed
 @attrs.frozen(kw_only=True)
-class ExecuteToolContext:
+class ExecuteToolContext(Generic[State]):
     """A call of a tool. Another `tool`, or a `call` with another input, is what is run in its place.
 
     The model is told of the outcome as that of the call that it made (stage.tool-answers-its-call).
@@ -146,7 +147,7 @@ class ExecuteToolContext:
     tool: Tool
     call: ToolCall
     step_number: int
-    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
     answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
 
     def succeeded(self, value: object) -> ToolSucceeded:
@@ -171,7 +172,7 @@ class ExecuteToolContext:
 
 @sealed
 @attrs.frozen(kw_only=True)
-class AgentStreamContext:
+class AgentStreamContext(Generic[State]):
     """A call of an agent. Other `messages` or `settings` are what its run begins with.
 
     `resumed` is whether the run goes on: then it has its messages and settings, and others that are passed on
@@ -181,9 +182,9 @@ class AgentStreamContext:
     messages: Vector[Message] = field(converter=_messages)
     settings: Settings
     resumed: bool = False
-    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
     answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
-    _answered: Callable[[AgentStreamContext, Iterable[ContentPart] | str], AgentResult[Any]] = field(
+    _answered: Callable[[AgentStreamContext[Any], Iterable[ContentPart] | str], AgentResult[Any]] = field(
         eq=False, repr=False
     )
 
@@ -227,13 +228,13 @@ class CallNext(Protocol[_C_contra, _R_co, _E_co]):
         """A call with this context."""
 
 
-CallModel: TypeAlias = CallNext[InvokeModelContext, ModelResponse, ModelDelta]
+CallModel: TypeAlias = CallNext[InvokeModelContext[Any], ModelResponse, ModelDelta]
 """`call_next` of a wrap around a model."""
 
-CallTool: TypeAlias = CallNext[ExecuteToolContext, ToolOutcome, ToolProgress]
+CallTool: TypeAlias = CallNext[ExecuteToolContext[Any], ToolOutcome, ToolProgress]
 """`call_next` of a wrap around a tool."""
 
-CallAgent: TypeAlias = CallNext[AgentStreamContext, AgentResult[Any], AgentEvent]
+CallAgent: TypeAlias = CallNext[AgentStreamContext[Any], AgentResult[Any], AgentEvent]
 """`call_next` of a wrap around a call of an agent."""
 
 InputHandler: TypeAlias = Callable[[_C], _C | Awaitable[_C | None] | None]
@@ -290,7 +291,7 @@ class Stage(Generic[_C, _R, _E]):
         return Middleware(stage=self, phase=phase, handler=handler, name=called)
 
 
-InvokeModelStage: Final[Stage[InvokeModelContext, ModelResponse, ModelDelta]] = Stage(
+InvokeModelStage: Final[Stage[InvokeModelContext[Any], ModelResponse, ModelDelta]] = Stage(
     name="invoke-model",
     context=InvokeModelContext,
     results=(ModelResponse,),
@@ -298,7 +299,7 @@ InvokeModelStage: Final[Stage[InvokeModelContext, ModelResponse, ModelDelta]] = 
 )
 """Around every call of a model; attempts that a failing provider makes necessary are one call."""
 
-ExecuteToolStage: Final[Stage[ExecuteToolContext, ToolOutcome, ToolProgress]] = Stage(
+ExecuteToolStage: Final[Stage[ExecuteToolContext[Any], ToolOutcome, ToolProgress]] = Stage(
     name="execute-tool",
     context=ExecuteToolContext,
     results=get_args(ToolOutcome),
@@ -306,7 +307,7 @@ ExecuteToolStage: Final[Stage[ExecuteToolContext, ToolOutcome, ToolProgress]] = 
 )
 """Around every call of a tool. What a tool raises is a ToolFailed, a result as any other."""
 
-AgentStreamStage: Final[Stage[AgentStreamContext, AgentResult[Any], AgentEvent]] = Stage(
+AgentStreamStage: Final[Stage[AgentStreamContext[Any], AgentResult[Any], AgentEvent]] = Stage(
     name="agent-stream",
     context=AgentStreamContext,
     results=(AgentResult,),

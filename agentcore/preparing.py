@@ -39,6 +39,7 @@ from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage
 from agentcore.processors import InputArguments, StepArguments
 from agentcore.prompt import SystemPrompt, system_messages
+from agentcore.shared_state import new_state
 from agentcore.values import (
     NO_ITEMS,
     JsonObject,
@@ -129,7 +130,7 @@ class CallPreparation:
         """The messages that the run was given."""
         return self.chains.initial
 
-    def arguments(self, processor_id: str, invocation_state: dict[str, Any] | None = None) -> InputArguments:
+    def arguments(self, processor_id: str, invocation_state: Any = None) -> InputArguments[Any]:
         """What the processor of that id is handed, if it is the next one."""
         messages = _first(self.override.messages, self.messages)
         system = system_messages(_first(self.override.system, self.system))
@@ -139,10 +140,10 @@ class CallPreparation:
             system_messages=system,
             message_list=MessageList(messages, lambda: self.identified[1], system, (processor_id, None)),
             request_context=Frozen(self.request_context),
-            invocation_state=invocation_state,
+            invocation_state=new_state() if invocation_state is None else invocation_state,
         )
 
-    def edit(self, arguments: InputArguments, result: object) -> ProcessorEdit | None:
+    def edit(self, arguments: InputArguments[Any], result: object) -> ProcessorEdit | None:
         """What a processor did that was handed this and returned that, or None; closes its list.
 
         Raises as `StepPreparation.edit` does.
@@ -216,7 +217,7 @@ class StepPreparation:
         kept = Frozen(self.experimental_context)
         return attrs.evolve(self, experimental_context=kept, **changes)
 
-    def arguments(self, processor_id: str, invocation_state: dict[str, Any] | None = None) -> StepArguments:
+    def arguments(self, processor_id: str, invocation_state: Any = None) -> StepArguments[Any]:
         """What the processor of that id is handed, if it is the next one (rule processor.order)."""
         done = self.override
         lasting = _first(done.lasting_messages, self.messages)
@@ -242,10 +243,10 @@ class StepPreparation:
             structured_output=_first(done.response_format, self.response_format),
             experimental_context=Frozen(_first(done.experimental_context, self.experimental_context)),
             request_context=Frozen(self.experimental_context),
-            invocation_state=invocation_state,
+            invocation_state=new_state() if invocation_state is None else invocation_state,
         )
 
-    def edit(self, arguments: StepArguments, result: object) -> ProcessorEdit | None:
+    def edit(self, arguments: StepArguments[Any], result: object) -> ProcessorEdit | None:
         """What a processor did that was handed this and returned that, or None; closes its list.
 
         Raises InvalidOverrideError, with the processor and the step, for a result that is none:
@@ -288,7 +289,7 @@ class _Result:
 
     def __init__(
         self,
-        arguments: StepArguments | InputArguments,
+        arguments: StepArguments[Any] | InputArguments[Any],
         result: object,
         allowed: Sequence[str],
     ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeAlias
 
 import attrs
 from attrs import field
@@ -25,6 +25,7 @@ from agentcore.forms import MessageForm
 from agentcore.hooks import StepOverride, StepRecord, context, json_object
 from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage
+from agentcore.shared_state import State, new_state
 from agentcore.values import (
     FrozenList,
     JsonObject,
@@ -56,6 +57,7 @@ __all__ = [
     "named_processors",
     "with_prepare_step",
 ]
+
 
 PREPARE_STEP: Final = "prepare_step"
 """The id that `prepare_step` has as a processor."""
@@ -115,11 +117,11 @@ def abort(reason: str | None = None, *, retry: bool = False, metadata: object = 
 
 @sealed
 @attrs.frozen(kw_only=True)
-class InputArguments:
+class InputArguments(Generic[State]):
     """What `process_input` is handed: the messages and the system messages that the run is to begin with.
 
-    All of it is values, but for the list and `invocation_state`. `request_context` is the call's
-    `experimental_context`.
+    All of it is values, but for the list and `invocation_state`, which all of a call share on purpose.
+    `request_context` is the call's `experimental_context`.
     """
 
     step_number: ClassVar[None] = None
@@ -128,8 +130,8 @@ class InputArguments:
     system_messages: Vector[SystemMessage]
     message_list: MessageList
     request_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
-    # No value: the dict that all of a call share on purpose, None in the machine, which knows nothing of it.
-    invocation_state: dict[str, Any] | None = field(default=None, eq=False, repr=False)
+    # No value: what all of a call share on purpose (rule context.shared).
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
     abort = staticmethod(abort)
 
@@ -139,7 +141,7 @@ class InputArguments:
 
 @sealed
 @attrs.frozen(kw_only=True)
-class StepArguments:
+class StepArguments(Generic[State]):
     """What `process_input_step` and `prepare_step` are handed: the step as the processor before left it.
 
     All of it is values, but for the list and `invocation_state`: what is returned holds for the step.
@@ -170,8 +172,8 @@ class StepArguments:
     structured_output: JsonObject | None = field(converter=json_object, eq=strict_key)
     experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
     request_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
-    # No value: the dict that all of a call share on purpose, None in the machine, which knows nothing of it.
-    invocation_state: dict[str, Any] | None = field(default=None, eq=False, repr=False)
+    # No value: what all of a call share on purpose (rule context.shared).
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
     abort = staticmethod(abort)
 
@@ -204,8 +206,8 @@ def _instead(name: str, returned: Iterable[str]) -> str:
 StepResult: TypeAlias = StepOverride | Mapping[str, Any] | Sequence[MessageForm] | MessageList | None
 """What a processor may return: fields of the step, its messages, the list that it was handed, or nothing."""
 
-ProcessInput: TypeAlias = Callable[[InputArguments], StepResult | Awaitable[StepResult]]
-ProcessInputStep: TypeAlias = Callable[[StepArguments], StepResult | Awaitable[StepResult]]
+ProcessInput: TypeAlias = Callable[[InputArguments[State]], StepResult | Awaitable[StepResult]]
+ProcessInputStep: TypeAlias = Callable[[StepArguments[State]], StepResult | Awaitable[StepResult]]
 
 
 class InputProcessor(Protocol):
@@ -215,7 +217,7 @@ class InputProcessor(Protocol):
     def id(self) -> str:
         """Its name in errors, traces and ids of messages."""
 
-    def process_input(self, call: InputArguments, /) -> StepResult | Awaitable[StepResult]:
+    def process_input(self, call: InputArguments[Any], /) -> StepResult | Awaitable[StepResult]:
         """Returns `messages`, `system_messages`, the message list or nothing; that is what lasts."""
 
 
@@ -226,7 +228,7 @@ class StepProcessor(Protocol):
     def id(self) -> str:
         """Its name in errors, traces and ids of messages."""
 
-    def process_input_step(self, step: StepArguments, /) -> StepResult | Awaitable[StepResult]:
+    def process_input_step(self, step: StepArguments[Any], /) -> StepResult | Awaitable[StepResult]:
         """Returns what the step is to use in place of what it was handed, or nothing."""
 
 
@@ -236,11 +238,11 @@ class NamedProcessor:
     """A processor of whatever kind, as agents keep it."""
 
     id: str
-    process_input: ProcessInput | None = None
-    process_input_step: ProcessInputStep | None = None
+    process_input: ProcessInput[Any] | None = None
+    process_input_step: ProcessInputStep[Any] | None = None
 
 
-Processor: TypeAlias = InputProcessor | StepProcessor | ProcessInputStep | NamedProcessor
+Processor: TypeAlias = InputProcessor | StepProcessor | ProcessInputStep[Any] | NamedProcessor
 """What an agent takes as a processor: an object with one or both of the methods, or a function of a step."""
 
 
@@ -262,7 +264,7 @@ def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
 
 
 def with_prepare_step(
-    processors: tuple[NamedProcessor, ...], prepare_step: ProcessInputStep | None
+    processors: tuple[NamedProcessor, ...], prepare_step: ProcessInputStep[Any] | None
 ) -> tuple[NamedProcessor, ...]:
     """The processors, and after them `prepare_step` as the last, if there is one (rule processor.order)."""
     if prepare_step is None:
@@ -293,7 +295,7 @@ def _free(name: str, taken: Container[str]) -> str:
 # ---------------------------------------------------------------- what ends them
 
 
-def ended(arguments: StepArguments | InputArguments, error: Exception) -> Tripwire | Exception:
+def ended(arguments: StepArguments[Any] | InputArguments[Any], error: Exception) -> Tripwire | Exception:
     """What comes of an exception that a processor raised, or that its result was answered with.
 
     Its message list is dropped. Rule processor.failure-named.

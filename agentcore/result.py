@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic
+from typing import Generic
 
 import attrs
 from attrs import field
@@ -20,6 +20,7 @@ from agentcore.observe import Timings
 from agentcore.pending import Pending, pending_of
 from agentcore.processors import Tripwire
 from agentcore.run import Interrupted, Run
+from agentcore.shared_state import State, new_state
 from agentcore.usage import Usage
 from agentcore.values import NO_ITEMS, Vector, sealed
 
@@ -42,15 +43,15 @@ class NoObjectError(AgentCoreError):
 
 @sealed
 @attrs.frozen(kw_only=True)
-class AgentResult(Generic[_T]):
+class AgentResult(Generic[_T, State]):
     """What a call of an agent came to; `run` is all of it, `timings` are how long it took.
 
-    `invocation_state` is the dict that the call's handlers, tools and hooks shared.
+    `invocation_state` is what the call's handlers, tools and hooks shared (rule context.shared).
     """
 
     run: Run
     timings: Timings = field(eq=False)
-    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
     # Empty if there is none.
     _objects: tuple[_T, ...] = field(repr=False)
 

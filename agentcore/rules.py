@@ -366,6 +366,15 @@ class Rule(SourcedRequirement):
         ),
         "core",
     )
+    CONTEXT_SHARED = (
+        "context.shared",
+        (
+            "The invocation_state of a call is one object, of any type, and never None: every hook, tool "
+            "and handler of the call gets that very object and sees what others did to it at once. A resumed "
+            "call gets another one, and no saved run keeps any of it."
+        ),
+        "core",
+    )
     TOOL_ARGUMENTS_ITS_OWN = (
         "tool.arguments-its-own",
         (

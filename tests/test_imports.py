@@ -22,6 +22,7 @@ CORE: Final = (
     "vectors",
     "values",
     "usage",
+    "shared_state",
     "messages",
     "codec",
     "wire",
@@ -85,6 +86,7 @@ PURE: Final = {
     "threading",  # what one comparison has seen is of its thread
     "types",
     "typing",
+    "typing_extensions",
     "attrs",
     "cattrs",
     "ada_url",

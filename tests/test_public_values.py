@@ -52,8 +52,8 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "str": lambda: "x",
     "bytes": lambda: b"x",
     "Exception": lambda: ValueError("x"),
-    # An invocation_state, shared on purpose: the driver's, and None in all that the machine makes.
-    "dict[str, Any]": lambda: None,
+    # An invocation_state is shared on purpose, and no value.
+    "State": lambda: None,
     "frozenset[str]": lambda: frozenset({"c"}),
     "JsonValue": lambda: {"a": [1, {"b": None}]},
     "JsonObject": lambda: {"p": {"a": [1, {"b": None}]}},
@@ -65,8 +65,8 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "MessageList": lambda: MessageList(vector(), vector, vector(), ("p", 0)),
     "MutationKind": lambda: "add",
     "PendingKind": lambda: "call",
-    "ProcessInput": lambda: print,
-    "ProcessInputStep": lambda: print,
+    "ProcessInput[Any]": lambda: print,
+    "ProcessInputStep[Any]": lambda: print,
 }
 
 # Fields that take less than their annotation says, by name.

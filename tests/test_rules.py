@@ -33,6 +33,7 @@ TESTS = (
     "test_pending",
     "test_middleware",
     "agent.test_agent_read_only",
+    "agent.test_agent_shared_state",
     "agent.test_agent_middleware",
     "agent.test_agent_model_state",
     "agent.test_agent_stages",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
 import attrs
 from attrs import field
@@ -20,6 +20,7 @@ from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.processors import with_prepare_step
 from agentcore.readonly import handing
 from agentcore.run import Run, start
+from agentcore.shared_state import State, new_state
 from agentcore.values import Vector, json_path, sealed, vector
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
 
 _T = TypeVar("_T", default=None)
 
+
 # Whether a run goes on is for `stop_when` to say. JSON readers take numbers up to this one as they are.
 _NO_LIMIT: Final = 2**53 - 1
 
@@ -50,43 +52,43 @@ Prompt: TypeAlias = str | Message | Iterable[Message]
 
 @sealed
 @attrs.frozen
-class CallArguments:
+class CallArguments(Generic[State]):
     """What `prepare_call` is given: the agent as this call has it, overrides included, and the messages.
 
-    `invocation_state` is the dict that all of the call share.
+    `invocation_state` is what all of the call share on purpose.
     """
 
-    agent: Agent[Any]
+    agent: Agent[Any, Any]
     messages: Vector[Message]
-    invocation_state: dict[str, Any] = field(factory=dict, kw_only=True, eq=False, repr=False)
+    invocation_state: State = field(factory=new_state, kw_only=True, eq=False, repr=False)
 
 
 @sealed
 @attrs.frozen
-class StartEvent:
+class StartEvent(Generic[State]):
     """What `on_start` is told: the settings of the run and the messages that it begins with.
 
-    `invocation_state` is the dict that all of the call share.
+    `invocation_state` is what all of the call share on purpose.
     """
 
     settings: Settings
     messages: Vector[Message]
-    invocation_state: dict[str, Any] = field(factory=dict, kw_only=True, eq=False, repr=False)
+    invocation_state: State = field(factory=new_state, kw_only=True, eq=False, repr=False)
 
 
 PrepareCall: TypeAlias = Callable[
-    [CallArguments], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
+    [CallArguments[State]], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
 ]
 """Returns what this call has in place of the agent's own: any of its fields, and `messages`."""
 
-OnStart: TypeAlias = Callable[[StartEvent], object]
+OnStart: TypeAlias = Callable[[StartEvent[State]], object]
 
 
 # ---------------------------------------------------------------- how a call begins
 
 
 async def begun(
-    agent: Agent[Any], messages: Vector[Message], checkpoint: Checkpoint | None, state: dict[str, Any]
+    agent: Agent[Any, Any], messages: Vector[Message], checkpoint: Checkpoint | None, state: Any
 ) -> Call[Any]:
     """A call of the agent with these messages, about to begin; `prepare_call` has been asked."""
     agent, given, timings = await _prepared(agent, messages, state)
@@ -101,20 +103,20 @@ async def begun(
     )
 
 
-def state_of(given: dict[str, Any] | None) -> dict[str, Any]:
-    """The invocation_state that was given, that very object, or one of the call's own."""
-    return {} if given is None else given
+def state_of(given: Any) -> Any:
+    """Returns the invocation_state that was given, that very object, or a dict of the call's own."""
+    return new_state() if given is None else given
 
 
-def _told_of_runs(on_start: OnStart | None, state: dict[str, Any]) -> Callable[[Run], object] | None:
+def _told_of_runs(on_start: OnStart[Any] | None, state: Any) -> Callable[[Run], object] | None:
     if on_start is None:
         return None
     return lambda run: on_start(StartEvent(run.settings, run.chains.initial, invocation_state=state))
 
 
 async def _prepared(
-    agent: Agent[Any], messages: Vector[Message], state: dict[str, Any]
-) -> tuple[Agent[Any], Vector[Message], Timings]:
+    agent: Agent[Any, Any], messages: Vector[Message], state: Any
+) -> tuple[Agent[Any, Any], Vector[Message], Timings]:
     if agent.prepare_call is None:
         return agent, messages, Timings()
     observer = Observer(agent.slow_hook_seconds)
@@ -127,12 +129,12 @@ async def _prepared(
 
 
 def resumed(
-    agent: Agent[_T],
+    agent: Agent[_T, Any],
     run: Run,
     *,
     answers: Mapping[str, object] | None,
     checkpoint: Checkpoint | None,
-    state: dict[str, Any],
+    state: Any,
 ) -> Call[_T]:
     """A call that goes on with the run. Raises ResumeError and AnswersError."""
     run, parts = resumable(run), _parts(agent, checkpoint)

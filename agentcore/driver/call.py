@@ -29,6 +29,7 @@ from agentcore.output import Output, OutputError
 from agentcore.pending import pending_of
 from agentcore.result import AgentResult
 from agentcore.run import Failed, Interrupted, Run, give
+from agentcore.shared_state import State
 
 __all__ = ["AgentStream", "Call", "streaming"]
 
@@ -46,7 +47,7 @@ class Call(Generic[_T]):
         *,
         name: str | None,
         output: Output[_T] | None,
-        invocation_state: dict[str, Any],
+        invocation_state: Any,
         on_start: Callable[[Run], object] | None = None,
     ) -> None:
         self._begins = run
@@ -72,7 +73,7 @@ class Call(Generic[_T]):
         """The times so far."""
         return self._observer.timings
 
-    async def result(self, emit: Emit | None = None) -> AgentResult[_T]:
+    async def result(self, emit: Emit | None = None) -> AgentResult[_T, Any]:
         """Run to the end. Raises AgentError, and what cancels it."""
         with self._observer.spans.run(self._name, self._parts.model) as span:
             try:
@@ -82,11 +83,11 @@ class Call(Generic[_T]):
             finally:
                 span.ended(_finish_reason(self.run), self.run.usage)
 
-    async def _driven(self, emit: Emit | None) -> AgentResult[_T]:
+    async def _driven(self, emit: Emit | None) -> AgentResult[_T, Any]:
         await self._driver.started(self._on_start)
         return self._result_of(await self._driver.drive(emit))
 
-    def _result_of(self, run: Run) -> AgentResult[_T]:
+    def _result_of(self, run: Run) -> AgentResult[_T, Any]:
         if isinstance(run.pending, Failed):
             raise AgentError(run, run.pending.error)
         objects = self._objects(run)
@@ -112,7 +113,7 @@ class Call(Generic[_T]):
 
     # ------------------------------------------------------------ the stage of the whole call
 
-    async def _through_handlers(self, handlers: Handlers, emit: Emit | None) -> AgentResult[_T]:
+    async def _through_handlers(self, handlers: Handlers, emit: Emit | None) -> AgentResult[_T, Any]:
         begins = self._begins
         chain = Chain(AgentStreamStage, handlers, self._called, observer=self._observer)
         context = AgentStreamContext(
@@ -135,7 +136,7 @@ class Call(Generic[_T]):
         self._driver.run = result.run
         return attrs.evolve(result, timings=self.timings, invocation_state=self._invocation_state)
 
-    async def _called(self, context: AgentStreamContext, emit: Emit | None) -> AgentResult[Any]:
+    async def _called(self, context: AgentStreamContext, emit: Emit | None) -> AgentResult[Any, Any]:
         self._driver = self._driver_of(self._begun_with(context))
         return await self._driven(emit)
 
@@ -150,7 +151,7 @@ class Call(Generic[_T]):
 
     def _answered(
         self, context: AgentStreamContext, content: Iterable[ContentPart] | str
-    ) -> AgentResult[Any]:
+    ) -> AgentResult[Any, Any]:
         parts = [GeneratedText(content)] if isinstance(content, str) else content
         return self._result_of(one_step(context.settings, context.messages, parts))
 
@@ -166,7 +167,7 @@ def _finish_reason(run: Run) -> str | None:
 # ---------------------------------------------------------------- streams
 
 
-class AgentStream(Generic[_T]):
+class AgentStream(Generic[_T, State]):
     """The events of a run that is going on; the run waits for each to be taken.
 
     Iterating raises AgentError where the run fails. Leaving the `async with` before the end cancels the run.
@@ -175,7 +176,7 @@ class AgentStream(Generic[_T]):
     def __init__(self, call: Call[_T], events: MemoryObjectReceiveStream[AgentEvent]) -> None:
         self._call = call
         self._events = events
-        self._result: AgentResult[_T] | None = None
+        self._result: AgentResult[_T, Any] | None = None
         self._error: Exception | None = None
 
     @property
@@ -196,7 +197,7 @@ class AgentStream(Generic[_T]):
         """The times so far; those of models include the waiting for whoever takes the events."""
         return self._call.timings
 
-    def result(self) -> AgentResult[_T]:
+    def result(self) -> AgentResult[_T, State]:
         """What it came to.
 
         Raises:
@@ -209,7 +210,7 @@ class AgentStream(Generic[_T]):
             raise UnfinishedStreamError
         return self._result
 
-    def __aiter__(self) -> AgentStream[_T]:
+    def __aiter__(self) -> AgentStream[_T, State]:
         return self
 
     async def __anext__(self) -> AgentEvent:
@@ -230,14 +231,14 @@ class AgentStream(Generic[_T]):
             await events.send(_last_event(self._result))
 
 
-def _last_event(result: AgentResult[Any]) -> AgentEvent:
+def _last_event(result: AgentResult[Any, Any]) -> AgentEvent:
     if result.interrupts:
         return RunInterrupted(result.interrupts)
     return RunFinished(cast("Done", result.run.pending).result)
 
 
 @asynccontextmanager
-async def streaming(begin: Callable[[], Awaitable[Call[_T]]]) -> AsyncIterator[AgentStream[_T]]:
+async def streaming(begin: Callable[[], Awaitable[Call[_T]]]) -> AsyncIterator[AgentStream[_T, Any]]:
     """A stream of a call, which runs in a task of its own for as long as the `async with` lasts."""
     send, receive = anyio.create_memory_object_stream[AgentEvent](0)
     with send, receive:

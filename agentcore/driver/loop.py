@@ -68,7 +68,7 @@ class Driver:
     without, models are asked for whole answers. Nothing else differs.
     """
 
-    def __init__(self, run: Run, parts: Parts, observer: Observer, invocation_state: dict[str, Any]) -> None:
+    def __init__(self, run: Run, parts: Parts, observer: Observer, invocation_state: Any) -> None:
         self.run = run
         self._parts = parts
         self._invocation_state = invocation_state

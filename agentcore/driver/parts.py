@@ -15,6 +15,7 @@ from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
 from agentcore.processors import NamedProcessor, ProcessInputStep
 from agentcore.run import Run
+from agentcore.shared_state import State
 from agentcore.stop import StopCondition
 from agentcore.tools import Tool
 from agentcore.values import JsonObject, sealed
@@ -33,7 +34,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-PrepareStep: TypeAlias = ProcessInputStep
+PrepareStep: TypeAlias = ProcessInputStep[State]
 """Returns what the step uses in place of the call's own values, as every processor may."""
 
 OnStepStart: TypeAlias = Callable[[StepStartEvent], object]

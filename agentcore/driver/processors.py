@@ -33,7 +33,7 @@ class _Preparation(Protocol):
 
     @property
     def edits(self) -> tuple[ProcessorEdit, ...]: ...
-    def arguments(self, processor_id: str, invocation_state: dict[str, Any] | None, /) -> Any: ...
+    def arguments(self, processor_id: str, invocation_state: Any, /) -> Any: ...
     def edit(self, arguments: Any, result: object) -> ProcessorEdit | None: ...
     def after(self, edit: ProcessorEdit | None) -> _Preparation: ...
 
@@ -41,7 +41,7 @@ class _Preparation(Protocol):
 class Processors:
     """The processors of one run. `models` are those that the processors of the last step returned, by id."""
 
-    def __init__(self, parts: Parts, observer: Observer, invocation_state: dict[str, Any]) -> None:
+    def __init__(self, parts: Parts, observer: Observer, invocation_state: Any) -> None:
         self._parts = parts
         self._observer = observer
         self._invocation_state = invocation_state

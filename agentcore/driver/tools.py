@@ -36,7 +36,7 @@ __all__ = ["ToolCalls", "context_of"]
 
 
 def context_of(
-    call: ToolCall, wanted: NeedTools | NeedApprovals, run: Run, invocation_state: dict[str, Any]
+    call: ToolCall, wanted: NeedTools | NeedApprovals, run: Run, invocation_state: Any
 ) -> ToolContext:
     """What a tool is told of its call."""
     return ToolContext(
@@ -59,7 +59,7 @@ class ToolCalls:
         tools: Mapping[str, Tool],
         *,
         handlers: Handlers | None,
-        invocation_state: dict[str, Any],
+        invocation_state: Any,
         observer: Observer,
         tell: Callable[[ChunkEvent], Awaitable[None]] | None,
     ) -> None:

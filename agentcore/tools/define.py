@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast, get_args, get_type_hints, overload
+from collections.abc import Callable, Hashable, Mapping
+from typing import (
+    Any,
+    Final,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 import docstring_parser
 
@@ -110,8 +121,9 @@ def _parameters(name: str, function: Callable[..., Any]) -> list[inspect.Paramet
 
 
 def _takes_context(parameter: inspect.Parameter) -> bool:
-    # Also `ToolContext | None`, so that the function can be called without one.
-    return parameter.annotation is ToolContext or ToolContext in get_args(parameter.annotation)
+    # Also `ToolContext | None`, so that the function can be called without one, and `ToolContext[Shared]`.
+    kinds = (parameter.annotation, *get_args(parameter.annotation))
+    return ToolContext in {get_origin(kind) or kind for kind in kinds if isinstance(kind, Hashable)}
 
 
 def _contract(name: str, parameters: list[inspect.Parameter]) -> Contract[Arguments]:

@@ -20,6 +20,7 @@ from agentcore.hooks import context
 from agentcore.interrupts import Interrupt, ask
 from agentcore.messages import OUTPUT_TYPES, Message, ToolOutput
 from agentcore.models.base import ToolDefinition
+from agentcore.shared_state import State, new_state
 from agentcore.tools.contract import arguments_of_schema
 from agentcore.tools.errors import (
     InvalidToolError,
@@ -41,19 +42,20 @@ Arguments: TypeAlias = dict[str, Any]
 
 @sealed
 @attrs.frozen(kw_only=True)
-class ToolContext:
+class ToolContext(Generic[State]):
     """What a tool is told of its call, if it has a parameter with this type; no model sees that parameter.
 
     `messages` is the step input, without what the hooks of the step made of it (claim X1).
-    `invocation_state` is a plain dict and shared on purpose: the same object in every tool, handler and hook
-    of a call. `answers` are what the run was given so far, by the ids of the questions.
+    `invocation_state` is what the call was given to share on purpose: the same object in every tool, handler
+    and hook of the call (rule context.shared); a dict if it was given nothing. `answers` are what the run was
+    given so far, by the ids of the questions.
     """
 
     tool_call_id: str
     messages: Vector[Message]
     step_number: int
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
-    invocation_state: dict[str, Any] = field(factory=dict, eq=False, repr=False)
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
     answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
@@ -68,7 +70,7 @@ class ToolContext:
         return ask(asked, self.answers)
 
 
-ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext], bool | Awaitable[bool]]
+ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext[Any]], bool | Awaitable[bool]]
 """Whether a call with these arguments needs approval."""
 
 
@@ -201,13 +203,13 @@ class Tool(Generic[_P, _R]):
             return attrs.evolve(call, invalid=True, dynamic=True, error=str(error))
         return call
 
-    def approval(self, arguments: Arguments, tool_context: ToolContext) -> bool | Awaitable[bool]:
+    def approval(self, arguments: Arguments, tool_context: ToolContext[Any]) -> bool | Awaitable[bool]:
         """Whether a call needs approval; the rule's own answer if there is a rule, which may be awaitable."""
         if callable(self.needs_approval):
             return self.needs_approval(arguments, tool_context)
         return self.needs_approval
 
-    def call(self, arguments: Arguments, tool_context: ToolContext) -> Any:
+    def call(self, arguments: Arguments, tool_context: ToolContext[Any]) -> Any:
         """Call the function: what it returns, a coroutine, or an async generator (see `is_async`).
 
         Raises InvalidToolError if there is no function, and whatever the function raises.
