@@ -59,7 +59,7 @@ from agentcore.driver.parts import (
     PrepareStep,
 )
 from agentcore.forms import SystemForm, system_prompt
-from agentcore.hooks import tool_choice
+from agentcore.hooks import check_tool_names, tool_choice
 from agentcore.messages import Message
 from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
@@ -160,7 +160,7 @@ class Agent(Generic[_T, State]):
     Raises:
         InvalidToolError: for tools that are none, or two of one name.
         InvalidProcessorError: for processors that are none, or two of one id.
-        InvalidOverrideError: for a tool choice that is none.
+        InvalidOverrideError: for a tool choice that is none, and for the name of a tool that is not there.
         InvalidPromptError: for instructions that are none.
         InvalidJsonError: for what is to be JSON and is none.
         ValueError: for a limit that is too small.
@@ -199,6 +199,10 @@ class Agent(Generic[_T, State]):
     slow_hook_seconds: float = field(default=0.2, validator=at_least(0), kw_only=True)
     tracer: Any = field(default=None, kw_only=True)
     trace_content: bool = field(default=False, kw_only=True)
+
+    @active_tools.validator
+    def _are_tools(self, _: attrs.Attribute[Any], value: tuple[str, ...] | None) -> None:
+        check_tool_names((tool.name for tool in self.tools), value, self.tool_choice)
 
     # ------------------------------------------------------------ calls
 

@@ -92,8 +92,8 @@ class Difference(Requirement):
     OVERRIDES_CHECKED = (
         "difference.overrides-checked",
         (
-            "An override with an unknown field, a wrong kind of value, or an ill-formed message is "
-            "refused; the package ignores or passes them on (C54, C58, X16)."
+            "An override with an unknown field, a wrong kind of value, the name of a tool that is not there, "
+            "or an ill-formed message is refused; the package ignores or passes them on (C54, C58, X16)."
         ),
         "A misspelt field that does nothing is found at once.",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import attrs
@@ -41,6 +41,7 @@ __all__ = [
     "StepOverride",
     "StepRecord",
     "StepResults",
+    "check_tool_names",
     "merge_provider_options",
     "merge_settings",
     "merged",
@@ -78,6 +79,28 @@ def _choice_fields(value: object) -> dict[str, object]:
 
 def _system(value: SystemForm | Iterable[SystemForm] | None) -> SystemPrompt | None:
     return _refused(system_prompt, value, "$.system")
+
+
+def check_tool_names(
+    known: Iterable[str], active: Sequence[str] | None, choice: Mapping[str, Any] | None
+) -> None:
+    """Check that the tools that somebody names are there (Difference.OVERRIDES_CHECKED).
+
+    Args:
+        known: the names of the call's tools.
+        active: those that a step is to show its model, None for all.
+        choice: the tool choice, None for none.
+
+    Raises:
+        InvalidOverrideError: for a name that no tool has, with its path.
+    """
+    names = tuple(known)
+    chosen = None if choice is None else choice.get("toolName")
+    named = [*((f"$.active_tools[{index}]", name) for index, name in enumerate(active or ()))]
+    for path, name in (*named, *([] if chosen is None else [("$.tool_choice.toolName", chosen)])):
+        if name not in names:
+            reason = f"no tool is named {name!r}; the tools are {', '.join(names) or 'none'}"
+            raise InvalidOverrideError(path, reason)
 
 
 class Checked(NamedTuple):

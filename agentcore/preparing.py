@@ -28,6 +28,7 @@ from agentcore.hooks import (
     ProcessorEdit,
     StepOverride,
     StepRecord,
+    check_tool_names,
     context,
     evolved,
     json_object,
@@ -305,6 +306,8 @@ class _Result:
     def edit(self) -> ProcessorEdit | None:
         try:
             override = self._override(self._fields())
+            if isinstance(self._arguments, StepArguments):
+                check_tool_names(self._arguments.tools, override.active_tools, override.tool_choice)
         except InvalidOverrideError as error:
             raise error.by(self._arguments.processor_id, self._arguments.step_number) from None
         if not override.fields:

@@ -105,9 +105,32 @@ async def test_a_processor_modifies_the_tool_choice_of_its_step(path: str, place
 @of_plan("default prepareStep", "modifies activeTools")
 async def test_a_processor_modifies_the_active_tools_of_its_step(path: str, place: str) -> None:
     model = thinking()
-    await run_in(place, path, once(0, active_tools=["add", "nothing"]), model)
+    await run_in(place, path, once(0, active_tools=["add"]), model)
     offered = [[tool.name for tool in request.tools or ()] for request in model.calls]
     assert offered == [["add"], ["add", "echo"]]
+
+
+@EVERYWHERE
+@states(Difference.OVERRIDES_CHECKED)
+@pytest.mark.parametrize(
+    ("returned", "where"),
+    [
+        ({"active_tools": ["add", "no_such_tool"]}, "$.active_tools[1]"),
+        ({"tool_choice": {"type": "tool", "toolName": "no_such_tool"}}, "$.tool_choice.toolName"),
+    ],
+)
+async def test_the_name_of_a_tool_that_is_not_there_is_refused(
+    place: str, returned: dict[str, Any], where: str
+) -> None:
+    with pytest.raises(
+        AgentError, match="no tool is named 'no_such_tool'; the tools are add, echo"
+    ) as raised:
+        await run_in(place, "generate", once(0, **returned), thinking())
+    assert raised.value.path == where
+    with pytest.raises(InvalidOverrideError, match="no tool is named 'no_such_tool'; the tools are add"):
+        Agent(thinking(), tools=[add], **returned)
+    with pytest.raises(InvalidOverrideError, match="the tools are none"):
+        await Agent(thinking()).generate("hi", **returned)
 
 
 @EVERYWHERE

@@ -54,7 +54,7 @@ from agentcore.errors import (
     InvalidPromptError,
     WireError,
 )
-from agentcore.hooks import StepOverride, StepRecord
+from agentcore.hooks import StepOverride, StepRecord, check_tool_names
 from agentcore.messages import Message, SystemMessage
 from agentcore.oracle.ai_sdk.frozen import Frames, FrozenOps, Shown
 from agentcore.oracle.ai_sdk.ops import RefusedError, ThrownError
@@ -150,6 +150,7 @@ class Recording:
         options = {name: self.options[name] for name in _OPTIONS if name in self.options}
         checked = StepOverride.from_result(self._override(options))
         system = self.program.get("system")
+        check_tool_names(self.tools or (), checked.active_tools, checked.tool_choice)
         return Settings(
             model=self.program.get("model", "model"),
             system=None if system is None else _system(system, "$.system"),

@@ -182,6 +182,8 @@ def _error_name(trace: Json) -> Any:
 
 def _cut(theirs: Json, ours: Json) -> Pair:
     """Both traces as far as the core's goes."""
+    if not ours["steps"]:
+        return {"steps": [], "caller": theirs["caller"]}, {"steps": [], "caller": ours["caller"]}
     last = len(ours["steps"]) - 1
     ends = [trace["steps"][last] if last < len(trace["steps"]) else {} for trace in (theirs, ours)]
     reached = [key for key, value in ends[1].items() if value != []]
