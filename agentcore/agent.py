@@ -105,7 +105,7 @@ class ResumeOverrides(TypedDict, total=False):
 
     model: LanguageModel
     models: Iterable[LanguageModel]
-    tools: Iterable[Tool[..., Any]]
+    tools: Iterable[object]
     middleware: Iterable[Middleware]
     name: str | None
     input_processors: Iterable[Processor]

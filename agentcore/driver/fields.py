@@ -34,11 +34,18 @@ __all__ = [
 ]
 
 
-def tools_of(value: Iterable[Tool[..., Any]]) -> tuple[Tool[..., Any], ...]:
-    """The tools. Raises InvalidToolError for what is none, or two of one name."""
+def tools_of(value: Iterable[object]) -> tuple[Tool[..., Any], ...]:
+    """Returns the tools as a tuple.
+
+    Of objects, because that is what a type checker takes a list of different tools for: mypy finds no other
+    type that two tools with other parameters have in common.
+
+    Raises:
+        InvalidToolError: for something that is no tool, and for two tools of one name.
+    """
     tools = frozen_list(value)
     names: set[str] = set()
-    for each in cast("tuple[object, ...]", tools):
+    for each in tools:
         if not isinstance(each, Tool):
             name = str(getattr(each, "__name__", each))
             raise InvalidToolError(name, "it is no tool; decorate the function with @tool")

@@ -8,7 +8,9 @@ from typing import Any, assert_type
 import anyio
 import pytest
 
+from agentcore.agent import Agent
 from agentcore.messages import TextOutput
+from agentcore.models import ScriptedModel
 from agentcore.models.base import ToolDefinition
 from agentcore.tools import Tool, ToolContext, tool, tool_without_execute
 from agentcore.values import JsonObject, vector
@@ -80,3 +82,16 @@ def test_what_others_are_told_is_typed() -> None:
 def test_unknown_settings_are_errors() -> None:
     with pytest.raises(TypeError):
         tool(plain, patience=1)  # type: ignore[call-overload]
+
+
+def test_a_list_of_different_tools_in_a_variable_is_a_list_of_tools() -> None:
+    @tool
+    async def weather(city: str) -> str:
+        return city
+
+    @tool
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    tools = [weather, add]
+    assert [each.name for each in Agent(ScriptedModel([]), tools=tools).tools] == ["weather", "add"]
