@@ -6,6 +6,7 @@ import { changesOf } from './changes.js';
 
 const OTHER = { framework: 'hook', hook: 'framework' };
 const MOST_PATHS = 4;
+const FREEZABLE = new Set(['array', 'object', 'instance']);
 
 export class Bridge {
   /**
@@ -13,14 +14,16 @@ export class Bridge {
    * @param {(place: string) => boolean} [options.through] Writes at these places reach the framework's object, too.
    * @param {{container: string, own: boolean, saw: (stack: string) => void, freeze?: boolean}} [options.watch] Reports the stack of writes there.
    * @param {boolean} [options.twin] What the hook made itself comes back to it as a copy, too.
+   * @param {boolean} [options.lasting] For as long as the program runs: nothing is kept that nobody else holds, and no places are.
+   * @param {boolean} [options.freeze] Everything on the hook's side is frozen, what it returned included.
    * @param {(write: object) => void} [options.wrote] Called for each write.
    */
-  constructor({ through, watch, twin = false, wrote = () => {} } = {}) {
-    this.tables = { framework: new Map(), hook: new Map() };
+  constructor({ through, watch, twin = false, lasting = false, freeze = false, wrote = () => {} } = {}) {
+    this.tables = lasting ? { framework: new WeakMap(), hook: new WeakMap() } : { framework: new Map(), hook: new Map() };
     this.pairs = [];
     this.opaque = new Map();
-    this.leaves = { framework: new Map(), hook: new Map() };
-    Object.assign(this, { through, watch, twin, wrote });
+    this.leaves = lasting ? { framework: new WeakMap(), hook: new WeakMap() } : { framework: new Map(), hook: new Map() };
+    Object.assign(this, { through, watch, twin, lasting, freeze, wrote });
   }
 
   /** The hook's values for the framework's `roots`, a list of `[place, value]`; `stay` holds objects that stay themselves. */
@@ -90,9 +93,10 @@ export class Bridge {
     for (const info of stale) this.#pair(info, side);
     const map = (value) => this.#mapped(value, side, nodes);
     for (const { node, kind, slots, pair } of stale) fill(pair.target, node, kind, slots, map);
-    for (const { pair, vias } of nodes.values()) if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
+    if (!this.lasting) for (const { pair, vias } of nodes.values()) if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
     for (const { pair } of stale) this.#settle(pair);
     if (this.watch) this.#arm(nodes, side);
+    if (this.freeze) for (const { pair, kind } of nodes.values()) if (FREEZABLE.has(kind)) Object.freeze(pair.hook);
     return roots.map(([, value]) => map(value));
   }
 
@@ -108,11 +112,11 @@ export class Bridge {
       if (typeof value !== 'object' || value === null || stay?.has(value)) return;
       const known = nodes.get(value);
       if (known) {
-        if (known.vias.length < MOST_PATHS) known.vias.push(via);
+        if (!this.lasting && known.vias.length < MOST_PATHS) known.vias.push(via);
         return;
       }
       const kind = kindOf(value);
-      if (kind === 'opaque' && side === 'framework') this.opaque.set(placeOf(via), value.constructor?.name ?? 'object');
+      if (kind === 'opaque' && side === 'framework' && !this.lasting) this.opaque.set(placeOf(via), value.constructor?.name ?? 'object');
       if (kind !== undefined && kind !== 'opaque') nodes.set(value, { node: value, kind, vias: [via] });
     };
     for (const [place, value] of roots) visit(value, { place });
@@ -160,7 +164,7 @@ export class Bridge {
     const pair = { kind, target, own: side === 'hook' && !(before && !before.own), vias: before?.vias, [side]: node, [OTHER[side]]: this.#watched(info, side, target) };
     this.tables.framework.set(pair.framework, pair);
     this.tables.hook.set(pair.hook, pair);
-    this.pairs.push(pair);
+    if (!this.lasting) this.pairs.push(pair);
     info.pair = pair;
   }
 

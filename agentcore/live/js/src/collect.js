@@ -1,6 +1,7 @@
 // Collects what is found in many conversations into one finding for each cause.
 import { continued, conversation, sizeOf } from './conversation.js';
 import { frameOf } from './frames.js';
+import { groupOf } from './judge.js';
 import { smallest } from './shrink.js';
 import { clock } from './seeded.js';
 
@@ -116,20 +117,29 @@ export class Collection {
   }
 }
 
-// Writes of the same kind by the same line have one cause.
+const isWrite = ({ signal }) => signal.write !== undefined;
+const isLoud = ({ signal }) => signal.kind === 'write';
+
+// Writes by the same line have one cause; where one of them has an effect, the others are the same fault.
 function merged(groups) {
   const kept = [];
-  for (const group of groups) {
-    const same = group.frame && kept.find(({ signal, frame }) => signal.kind === group.signal.kind && frame && frame.file === group.frame.file && frame.line === group.frame.line);
+  for (const group of [...groups.filter(isLoud), ...groups.filter((other) => !isLoud(other))]) {
+    const same = isWrite(group) && kept.find((other) => isWrite(other) && sameCause(other, group));
     if (!same) kept.push({ ...group, places: placesOf(group.signal) });
     else {
       same.places = [...new Set([...same.places, ...placesOf(group.signal)])];
+      if (same.signal.kind !== group.signal.kind) continue;
       same.count = Math.max(same.count, group.count);
       for (const holder of group.seen) same.seen.add(holder);
       for (const path of group.paths) same.paths.add(path);
     }
   }
   return kept;
+}
+
+function sameCause(one, other) {
+  if (one.frame && other.frame) return one.frame.file === other.frame.file && one.frame.line === other.frame.line;
+  return groupOf(one.signal.write) === groupOf(other.signal.write);
 }
 
 const placesOf = ({ write, writes = [], place }) => (write ? [...new Set(writes.flatMap(({ places }) => places))].slice(0, 12) : place ? [place] : []);

@@ -5,6 +5,7 @@
 //   none    no hook
 import { Bridge } from './bridge.js';
 import { Snapshot } from './changes.js';
+import { Crossing } from './crossing.js';
 import { callsById, toolNames } from './conversation.js';
 import { Seeded, within } from './seeded.js';
 import { show, tree } from './show.js';
@@ -18,6 +19,7 @@ export class Session {
     this.boundary = adapter.boundaries[at];
     this.seeded = new Seeded(1);
     this.bridge = new Bridge({ watch, twin, through: through && ((write) => through({ ...write, call: this.calling })), wrote: (write) => this.#wrote(write) });
+    this.crossing = new Crossing(this.bridge);
     this.outcomes = callsById(talk);
     this.turn = -1;
     this.prompts = [];
@@ -108,9 +110,9 @@ export class Session {
     const ended = () => {
       this.bridge.look();
       this.#handled(handles);
-      for (const [owner, key] of call.spec.outlets?.(args) ?? []) this.bridge.takeOver(owner, key, call.stay);
+      this.crossing.outlets(args, call.spec, call.stay);
     };
-    return this.#run(call, () => hook(...given), (made) => { ended(); this.#made(made, call); return this.#crossed('returned', made, 'leave', call.stay); }, (error) => { ended(); throw error; });
+    return this.#run(call, () => hook(...given), (made) => { ended(); this.#made(made, call); return this.crossing.leave(made, call.stay); }, (error) => { ended(); throw error; });
   }
 
   // Writes through a handle are taken back, unless they are to reach the framework.
@@ -145,57 +147,10 @@ export class Session {
   }
 
   #given(args, call) {
-    const { spec } = call;
-    call.stay = new Set([...(spec.stay?.(args) ?? []), ...(spec.handles?.(args) ?? [])].filter((value) => typeof value === 'object' && value !== null));
-    for (const name of spec.next ?? []) if (typeof args[0][name] === 'function') this.#pairNext(args[0][name]);
-    for (const arg of args) if (typeof arg === 'function') this.#pairNext(arg);
-    const given = this.bridge.enter([...rootsOf(args, spec), ...args.map((arg, index) => [spec.params?.[index] ?? '', arg])], call.stay).slice(-args.length);
-    if (spec.messages) Object.assign(call, { given: tree(spec.messages(given)), args: given });
+    const { given, stay } = this.crossing.enter(args, call.spec);
+    call.stay = stay;
+    if (call.spec.messages) Object.assign(call, { given: tree(call.spec.messages(given)), args: given });
     return given;
-  }
-
-  // A function that the hook calls to go on: its arguments leave the hook's side, and its result enters.
-  #pairNext(next) {
-    const across = (result) => this.#crossed('result', result, 'enter');
-    const onward = (...args) => {
-      this.bridge.look();
-      const result = next(...this.bridge.leave(args.map((arg) => ['next', arg])));
-      return typeof result?.then === 'function' ? result.then(across) : across(result);
-    };
-    this.bridge.pairLeaf(next, onward);
-  }
-
-  #crossed(place, value, direction, stay) {
-    const side = direction === 'enter' ? 'framework' : 'hook';
-    for (const items of [value, value?.stream]) {
-      if (!isFlow(items) || this.bridge.leaves[side].has(items)) continue;
-      const mapped = items instanceof ReadableStream ? this.#mappedStream(items, direction) : this.#mappedItems(items, direction);
-      this.bridge.pairLeaf(...(direction === 'enter' ? [items, mapped] : [mapped, items]));
-    }
-    return this.bridge[direction]([[place, value]], stay)[0];
-  }
-
-  // Streams are mapped chunk by chunk, when they are read and not before.
-  #mappedStream(stream, direction) {
-    let reader;
-    return new ReadableStream({
-      pull: async (controller) => {
-        reader ??= stream.getReader();
-        const { done, value } = await reader.read();
-        this.bridge.look();
-        if (done) controller.close();
-        else controller.enqueue(this.bridge[direction]([['chunk', value]])[0]);
-      },
-      cancel: (reason) => (reader ?? stream).cancel(reason),
-    }, { highWaterMark: 0 });
-  }
-
-  async *#mappedItems(items, direction) {
-    for await (const item of items) {
-      this.bridge.look();
-      yield this.bridge[direction]([['yielded', item]])[0];
-    }
-    this.bridge.look();
   }
 
   #made(made, call) {
@@ -222,11 +177,3 @@ export class Session {
     return Object.assign(this, { holders, error: error && describe(error) });
   }
 }
-
-// Fields of a single argument are places by their own names, the most telling first.
-function rootsOf(args, { first = [], params }) {
-  if (params) return [];
-  return first.filter((name) => args[0]?.[name] !== undefined).map((name) => [name, args[0][name]]);
-}
-
-const isFlow = (value) => value instanceof ReadableStream || (typeof value?.next === 'function' && typeof value[Symbol.asyncIterator] === 'function');
