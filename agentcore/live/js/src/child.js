@@ -5,7 +5,7 @@ import { Collection, sampleOf } from './collect.js';
 import { hookOf } from './hooks.js';
 import { Judge } from './judge.js';
 import { NotJudged } from './files.js';
-import { attempts, close } from './sandbox.js';
+import { close } from './sandbox.js';
 import { keepStray } from './outcome.js';
 import { install } from './seeded.js';
 
@@ -33,7 +33,7 @@ async function check(task) {
     if (!(await collection.add(sampleOf(index, task)))) break;
   }
   send({ begins: 'findings' });
-  return { groups: (await collection.findings()).map(plainGroup), counts: collection.counts, foreign: collection.foreign, foreignError: collection.foreignError, outside: collection.outside, unrecorded: collection.unrecorded, prefix: collection.prefix, attempts: attempts.slice(0, 5) };
+  return { groups: (await collection.findings()).map(plainGroup), counts: collection.counts, foreign: collection.foreign, foreignError: collection.foreignError, outside: collection.outside, unrecorded: collection.unrecorded, prefix: collection.prefix };
 }
 
 async function loaded(task, load) {
@@ -55,8 +55,8 @@ function strayErrors() {
 
 // Only data crosses to the other process.
 function plainGroup({ signal, sample, count, paths, seen, frame, places }) {
-  const { kind, cause, key, place, piece, surplus, alone, type, first, error } = signal;
+  const { kind, cause, key, place, piece, surplus, alone, type, why, first, error } = signal;
   const call = signal.call ?? signal.write?.call;
   const write = signal.write && { place: signal.write.place, before: signal.write.before, after: signal.write.after, own: signal.write.own, late: signal.write.late };
-  return { kind, cause, key, place, piece, surplus, alone, type, first, error, write, call: call && { name: call.name, turn: call.turn, step: call.step }, talk: sample.talk, path: sample.path, count, paths: [...paths], seen: [...seen], frame, places };
+  return { kind, cause, key, place, piece, surplus, alone, type, why, first, error, write, call: call && { name: call.name, turn: call.turn, step: call.step }, talk: sample.talk, path: sample.path, count, paths: [...paths], seen: [...seen], frame, places };
 }

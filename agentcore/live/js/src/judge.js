@@ -2,7 +2,7 @@
 import { differences, tree } from './show.js';
 import { accumulation, cut, losesRequest, prefixOf } from './rules.js';
 import { frameOf } from './frames.js';
-import { takeStrays } from './outcome.js';
+import { takeAttempts, takeStrays } from './outcome.js';
 import { Session } from './session.js';
 import { within } from './seeded.js';
 
@@ -30,6 +30,7 @@ export class Judge {
     const session = new Session({ adapter: this.adapter, at: this.at, limit: this.limit, talk, path, variant, mode, ...extra });
     let [observed, error] = [];
     takeStrays();
+    takeAttempts();
     try {
       const hook = session.wrap(await this.load());
       observed = await within(RUN_LIMIT, this.adapter.run(session, hook, this.sdk, this.version), undefined);
@@ -37,7 +38,7 @@ export class Judge {
       error = thrown;
     }
     await session.end(observed, error);
-    session.strays = takeStrays();
+    Object.assign(session, { strays: takeStrays(), attempts: takeAttempts() });
     return session;
   }
 
@@ -46,7 +47,7 @@ export class Judge {
     const value = await this.run(sample, 'value');
     if (value.errors.some(({ kind }) => kind === 'hangs')) return { signals: [raised(value.errors[0])], status: 'error', live: value };
     const live = await this.run(sample, 'live');
-    const signals = [...this.#made(sample, value), ...(await this.#effects(sample, value, live)), ...opaque(value)];
+    const signals = [...this.#made(sample, value), ...(await this.#effects(sample, value, live)), ...opaque(value), ...untold(live)];
     signals.push(...(await this.#prompts(sample, live, signals)), ...(await this.#piledUp(sample, value)), ...(await this.#twice(value)));
     const { raises, ...ended } = await this.#ended(sample, live, signals);
     return { signals: [...signals, ...raises], ...ended, live, prefix: prefixOf(live.prompts) };
@@ -190,6 +191,8 @@ export class Judge {
     const [thrown] = live.errors;
     if (thrown?.kind === 'outside') return { status: 'outside', raises: [], outside: thrown };
     if (thrown) return { status: 'error', raises: [raised(thrown)] };
+    const hidden = live.attempts.find(({ kind }) => kind !== 'outside');
+    if (hidden) return { status: 'judged', raises: [raised({ kind: hidden.kind, name: 'BlockedError', message: `${hidden.what} was called, and the refusal caught`, stack: '', call: live.calls.at(-1) })] };
     const stray = live.strays.find(({ stack }) => this.sources && frameOf(stack, this.sources));
     if (stray && !live.error) return { status: 'judged', raises: [raised({ ...stray, message: `${stray.message} (nobody catches it: thrown after the hook had returned)`, call: live.calls.at(-1) })] };
     if (!live.error) return { status: 'judged', raises: [] };
@@ -204,6 +207,14 @@ const lacks = (turn, messages) => losesRequest(turn.messages.at(-1), [...message
 const unpairedCount = (items) => cut([], items).length;
 const raised = (error) => ({ kind: 'raises', cause: error.kind, key: `raises ${error.kind} ${error.name}`, error, call: error.call });
 const opaque = (value) => [...value.bridge.opaque].slice(0, 1).map(([place, type]) => ({ kind: 'opaque', key: `opaque ${type}`, place, type }));
+// Where the hook caught the refusal, what it would do outside of a check is not known; nor if it replaced what the check relies on.
+function untold({ replaced, attempts, errors }) {
+  const outside = errors.length === 0 && attempts.find(({ kind }) => kind === 'outside');
+  return [
+    ...(replaced ? [{ kind: 'undetermined', key: 'undetermined built-ins', why: `it replaces the built-in ${replaced}` }] : []),
+    ...(outside ? [{ kind: 'undetermined', key: 'undetermined outside', why: `it called ${outside.what}, which a check does not allow; only what it does without is judged` }] : []),
+  ];
+}
 const quiet = (key, writes) => {
   const kind = writes[0].handle ? 'not-isolated' : 'harmless-write';
   return { kind, key: `${kind} ${key}`, write: writes[0], writes, seen: [] };

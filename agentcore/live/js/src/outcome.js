@@ -27,7 +27,8 @@ export function describe(error) {
   const denied = error?.code === 'ERR_ACCESS_DENIED';
   const kind = blocked?.kind ?? (denied ? 'outside' : error instanceof HANGS.Error ? 'hangs' : 'throws');
   if (!(error instanceof Error)) return { name: 'thrown value', message: safe(error), stack: '', kind };
-  return { name: safe(error.name), message: safe(blocked?.message ?? error.message), stack: safe(error.stack ?? ''), kind };
+  const message = denied ? `the hook used ${error.permission} on ${error.resource || 'a file'}, which a check does not allow: give it a stand-in, or make it with --factory` : (blocked?.message ?? error.message);
+  return { name: safe(error.name), message: safe(message), stack: safe(error.stack ?? ''), kind };
 }
 
 function safe(value) {
@@ -47,3 +48,10 @@ export function keepStray(error) {
 
 /** The errors kept since the last time. */
 export const takeStrays = () => strays.splice(0);
+
+/** What the hook tried although a check does not allow it, in order: `{what, kind}`. */
+const attempts = [];
+export const keepAttempt = (attempt) => attempts.push(attempt);
+
+/** The attempts kept since the last time. */
+export const takeAttempts = () => attempts.splice(0);

@@ -44,7 +44,7 @@ function exitOf(verdict, failOn) {
 
 function countsOf(answer) {
   const { run, judged, errors, calls } = answer?.counts ?? { run: 0, judged: 0, errors: 0, calls: 0 };
-  const lost = answer?.deaths.length ?? 0;
+  const lost = answer?.deaths?.length ?? 0;
   return { run: run + lost, judged, errors: errors + lost, calls };
 }
 
@@ -71,7 +71,15 @@ function prefix(answer, task) {
   };
 }
 
-const deaths = ({ deaths: ended }, task) => ended.map(({ index, cause, message }) => ({ kind: 'raises', cause, key: `raises ${cause}`, count: 1, paths: [task.paths[index % task.paths.length]], seen: [], places: [], message, talk: task.talkOf?.(index) ?? null }));
+// Conversations that ended the process, by cause.
+function deaths({ deaths: ended }, task) {
+  const causes = new Map();
+  for (const death of ended) causes.has(death.cause) ? causes.get(death.cause).push(death) : causes.set(death.cause, [death]);
+  return [...causes].map(([cause, all]) => ({
+    kind: 'raises', cause, key: `raises ${cause}`, count: all.length, message: all[0].message, seen: [], places: [], talk: task.talkOf(all[0].index),
+    path: task.paths[all[0].index % task.paths.length], paths: [...new Set(all.map(({ index }) => task.paths[index % task.paths.length]))],
+  }));
+}
 
 function finding(group, { task, options, answer, boundary }) {
   const { kind, cause = null, write, first, frame, talk, path } = group;
@@ -115,7 +123,7 @@ const MESSAGES = {
   'loses-request': (_, { hook }) => `${hook} leaves nothing of the user's current request in the prompt`,
   'harmless-write': (_, { hook, place, task }) => `${hook} writes to ${place}; nobody sees it in ${task.framework} ${task.version ?? ''}`,
   'not-isolated': (_, { hook, place }) => `${hook} writes through a handle at ${place}; nobody sees it`,
-  undetermined: (_, { hook }) => `runs of ${hook} with the same seed differ: it draws on something that no seed reaches, so effects of writes cannot be told`,
+  undetermined: ({ why }, { hook }) => `${hook} cannot be judged in full: ${why ?? 'its runs with the same seed differ, because it draws on something that no seed reaches'}`,
   opaque: ({ type, place }, _) => `${place} holds a ${type}, which can be neither copied nor compared: writes to it are not seen`,
   'not-idempotent': (_, { hook }) => `${hook} changes what it returned when it is given that again`,
 };

@@ -5,13 +5,10 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import workers from 'node:worker_threads';
-import { BlockedError } from './outcome.js';
-
-/** What was tried so far, in order: `{what, kind}`. */
-export const attempts = [];
+import { BlockedError, keepAttempt } from './outcome.js';
 
 const refuse = (what, kind) => function refused() {
-  attempts.push({ what, kind });
+  keepAttempt({ what, kind });
   throw new BlockedError(`the hook called ${what}, which a check does not allow${kind === 'outside' ? ': give it a stand-in, or make it with --factory' : ''}`, kind);
 };
 

@@ -7,6 +7,7 @@ import { Bridge } from './bridge.js';
 import { Snapshot } from './changes.js';
 import { Crossing } from './crossing.js';
 import { callsById, toolNames } from './conversation.js';
+import { mendBuiltIns } from './intrinsics.js';
 import { Seeded, within } from './seeded.js';
 import { show, tree } from './show.js';
 import { HANGS, isHang, describe } from './outcome.js';
@@ -137,13 +138,20 @@ export class Session {
     try {
       made = this.seeded.asHook(work);
     } catch (error) {
+      this.#mend();
       return fail(error);
     }
+    this.#mend();
     if (typeof made?.then !== 'function') return done(made);
-    return within(this.limit, made, HANGS).then((value) => {
+    return within(this.limit, made, HANGS).finally(() => this.#mend()).then((value) => {
       if (isHang(value)) throw new HANGS.Error(this.limit);
       return value;
     }).then(done, fail);
+  }
+
+  #mend() {
+    const replaced = mendBuiltIns();
+    this.replaced ??= replaced;
   }
 
   #given(args, call) {

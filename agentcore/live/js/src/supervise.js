@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NotJudged } from './files.js';
 
-const SILENCE = 12_000;
+const SILENCE = 8_000;
 const SILENCE_OF_FINDINGS = 60_000;
-const HEAP = 1024;
-const MOST_MEMORY = 3 * 1024 * HEAP; // kilobytes, of all that the process holds
-const MOST_DEATHS = 3;
+const HEAP = 512;
+const MOST_MEMORY = 4 * 1024 * HEAP; // kilobytes, of all that the process holds
+const MOST_DEATHS = 2;
 
 /** The answer of the child for `task`, with the deaths that conversations caused: `[{index, cause, message}]`. */
 export async function supervised(task) {
@@ -21,7 +21,7 @@ export async function supervised(task) {
     if (end.at === undefined) throw new NotJudged('not-loadable', `${task.shown} ${end.message} while it was loaded`);
     if (end.at === 'findings') throw new Error(`the process ${end.message} while findings were made smaller\n${end.stderr}`);
     deaths.push({ index: end.at, cause: end.cause, message: end.message });
-    if (deaths.length > MOST_DEATHS) return { groups: [], counts: { run: 0, judged: 0, errors: 0, calls: 0 }, foreign: 0, unrecorded: 0, prefix: { of: 0 }, attempts: [], deaths };
+    if (deaths.length > MOST_DEATHS) return { groups: [], counts: { run: 0, judged: 0, errors: 0, calls: 0 }, foreign: 0, unrecorded: 0, prefix: { of: 0 }, deaths };
   }
 }
 
@@ -56,7 +56,7 @@ function lived(task) {
 
 function death({ cause, stderr }, code, signal) {
   if (cause === 'hangs') return { cause, message: `did nothing for ${SILENCE / 1000} s and was ended` };
-  if (cause === 'out-of-memory' || /heap out of memory|Allocation failed/.test(stderr)) return { cause: 'out-of-memory', message: `needed more memory than ${HEAP} MB and was ended` };
+  if (cause === 'out-of-memory' || /heap out of memory|Allocation failed/.test(stderr)) return { cause: 'out-of-memory', message: `needed more memory than a check gives it (${HEAP} MB) and was ended` };
   if (signal) return { cause: 'killed', message: `was ended by ${signal}` };
   return { cause: 'exits', message: `ended with exit code ${code}` };
 }
