@@ -18,7 +18,7 @@ export async function adapterOf(name, file) {
   const at = file ?? ownFile(path);
   if (!at) throw new UsageError(`--in ${name}: there is no such framework; ${names.join(', ')} are built in, and a loop of one's own is named by the file of its adapter: ./loop.js:adapter`);
   const module = await import(pathToFileURL(at));
-  return validated(module[member] ?? module.default, name);
+  return validated((module.hook ?? module)[member] ?? module.default, name);
 }
 
 const splitOwn = (name) => {
@@ -27,12 +27,12 @@ const splitOwn = (name) => {
 };
 
 /** The file of an adapter of one's own, or undefined. */
-export const ownFile = (path) => ['', '.js', '.mjs', '/index.js'].map((ending) => resolve(`${path}${ending}`)).find((at) => /\.m?js$/.test(at) && existsSync(at));
+export const ownFile = (path) => ['', '.js', '.mjs', '.ts', '.mts', '/index.js', '/index.ts'].map((ending) => resolve(`${path}${ending}`)).find((at) => /\.m?[jt]s$/.test(at) && existsSync(at));
 
-/** The file for `--in name`, or undefined if it is built in. */
+/** The file of the adapter `--in name`, or undefined if it is built in. */
 export const adapterFile = (name) => (OWN[name] ? undefined : ownFile(splitOwn(name)[0]));
 
-function validated(adapter, name) {
+export function validated(adapter, name) {
   const missing = Object.entries(REQUIRED).filter(([member, type]) => typeof adapter?.[member] !== type).map(([member]) => member);
   if (missing.length > 0) throw new UsageError(`the adapter ${name} lacks ${missing.join(', ')}; adapters/skeleton.js has all members`);
   for (const [at, boundary] of Object.entries(adapter.boundaries)) {

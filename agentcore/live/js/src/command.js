@@ -43,11 +43,13 @@ async function list() {
 }
 
 async function checked(options) {
-  const adapter = await adapterOf(options.framework);
+  const own = await ownAdapter(options.framework);
+  const adapter = await adapterOf(options.framework, own);
   const boundary = adapter.boundaries[options.at];
   if (!boundary) throw new UsageError(`--at ${options.at}: ${options.framework} has no such boundary; it has ${Object.keys(adapter.boundaries).join(', ')}`);
   if (options.path && !adapter.paths.includes(options.path)) throw new UsageError(`--path ${options.path}: ${options.framework} has ${adapter.paths.join(', ')}`);
-  const task = taskOf(options, adapter);
+  const task = { ...taskOf(options, adapter), adapterFile: own };
+  task.talkOf = (index) => sampleOf(index, task).talk;
   const about = { task, options: { kinds: options.kinds, failOn: options['fail-on'], showFile: shown }, boundary };
   try {
     Object.assign(task, release(options, adapter));
@@ -63,9 +65,8 @@ async function checked(options) {
 }
 
 function taskOf(options, adapter) {
-  const task = {
+  return {
     framework: options.framework,
-    adapterFile: adapterFile(options.framework),
     at: options.at,
     name: options.name,
     factory: options.factory === true,
@@ -78,8 +79,12 @@ function taskOf(options, adapter) {
     paths: options.path ? [options.path] : adapter.paths,
     idempotent: options.kinds?.includes('not-idempotent') === true,
   };
-  task.talkOf = (index) => sampleOf(index, task).talk;
-  return task;
+}
+
+// An adapter in TypeScript is made a module, as hooks are.
+async function ownAdapter(framework) {
+  const file = adapterFile(framework);
+  return file && /\.m?ts$/.test(file) ? (await bundle({ file })).file : file;
 }
 
 // The release that is judged: the one that the hook imports, one of another folder, or one of the cache.
