@@ -28,3 +28,6 @@ export function strict(hook, { framework = 'ai', at }) {
 export const checkHook = (options) => checkInProcess(options, OWN);
 
 export { HookFaultError } from './src/in-process.js';
+
+/** Passes a hook whose arguments are read-only to a framework whose types are not; at run time it is the hook itself. */
+export const readonlyHook = (hook) => hook;

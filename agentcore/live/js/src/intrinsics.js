@@ -1,6 +1,6 @@
 // Built-in objects that a hook may replace: they are put back after each of its calls, because the check relies on them.
 
-const owners = { Object, Array, JSON, Reflect, Number, Promise, Map, Set, WeakMap, WeakSet, String, Date, RegExp, Symbol, Proxy, Function, Error, Buffer };
+const owners = { Object, Array, JSON, Reflect, Map, Set, WeakMap, String, Promise };
 const { ownKeys, getOwnPropertyDescriptor, defineProperty } = Reflect;
 const known = [];
 

@@ -1,6 +1,6 @@
 // Judges one conversation: the runs it needs, the evidence, the effects, and what they come to by kind.
 import { differences, tree } from './show.js';
-import { accumulation, cut, losesRequest, prefixOf } from './rules.js';
+import { accumulation, additions, cut, losesRequest, prefixOf } from './rules.js';
 import { frameOf } from './frames.js';
 import { takeAttempts, takeStrays } from './outcome.js';
 import { Session } from './session.js';
@@ -162,12 +162,11 @@ export class Judge {
   }
 
   async #piledUp(sample, value) {
-    const active = value.calls.filter(({ given, made }) => made !== undefined && made !== given);
-    if (active.length < 2) return [];
+    const real = value.calls.filter(({ made }) => made !== undefined);
+    const added = additions(real);
+    if (!added) return [];
     const shadow = await this.run(sample, 'shadow');
-    const real = value.calls.filter(({ given }) => given !== undefined);
-    const plain = shadow.calls.filter(({ given }) => given !== undefined);
-    const found = accumulation(real, plain);
+    const found = accumulation(real, added, shadow.calls.filter(({ made }) => made !== undefined));
     if (!found) return [];
     const [label, piece] = found.piece;
     return [{ kind: 'accumulates', key: 'accumulates', call: real[found.index], place: 'returned.messages', piece: `${label.replace(/^\./, '')} ${JSON.stringify(piece)}`, surplus: found.surplus }];

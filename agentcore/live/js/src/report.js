@@ -98,7 +98,7 @@ function finding(group, { task, options, answer, boundary }) {
     before: write?.before ?? null,
     after: write?.after ?? null,
     line,
-    seen: group.seen,
+    seen: Object.keys(HOLDERS).filter((holder) => group.seen.includes(holder)),
     first_seen: first ? { holder: first.holder, turn: first.turn, step: first.step ?? null, place: first.place } : null,
     step: group.call?.step ?? null,
     turn: group.call?.turn ?? null,
@@ -116,7 +116,7 @@ function finding(group, { task, options, answer, boundary }) {
 const HOLDERS = { 'this-prompt': 'the prompt of this step', 'next-prompt': 'the next prompt', 'later-prompts': 'later prompts', 'later-runs': 'later runs', caller: "the caller's messages", result: 'the result', steps: 'the records of steps', store: 'the store', observers: 'observers' };
 
 const MESSAGES = {
-  write: ({ write, seen }, { hook, place }) => `${hook} writes to ${place}${write.own ? ', an object that it had returned before,' : ''}${write.late ? ' after it has returned' : ''}; seen by ${seen.map((holder) => HOLDERS[holder]).join(', ')}`,
+  write: ({ write, seen }, { hook, place }) => `${hook} writes to ${place}${write.own ? ', an object that it had returned before,' : ''}${write.late ? ' after it has returned' : ''}; seen by ${Object.keys(HOLDERS).filter((holder) => seen.includes(holder)).map((holder) => HOLDERS[holder]).join(', ')}`,
   accumulates: ({ piece }, { hook, task }) => `${task.framework} ${task.version ?? ''} keeps what ${hook} adds, and ${hook} adds it again at each step: ${piece}`,
   raises: (group, { hook }) => raisesText(group, hook),
   'cuts-pair': ({ alone, place }, { hook }) => `${hook} leaves the ${alone.is} ${alone.id} without its ${alone.is === 'call' ? 'result' : 'call'} at ${place}`,

@@ -29,25 +29,38 @@ export function losesRequest(request, before, messages) {
   return !words.some((word) => text.includes(word));
 }
 
-const count = (leaves) => {
+// Messages that are in one list as often as in the other have nothing to do with what changed; most are.
+function changedMessages(before, after) {
   const counts = new Map();
-  for (const leaf of leaves) {
-    const key = JSON.stringify(leaf);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
-};
+  const texts = (messages) => messages.map((message) => JSON.stringify(message));
+  const [old, young] = [texts(before), texts(after)];
+  for (const text of old) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const fresh = after.filter((_, index) => {
+    const left = counts.get(young[index]) ?? 0;
+    counts.set(young[index], left - 1);
+    return left <= 0;
+  });
+  const gone = before.filter((_, index) => {
+    const left = counts.get(old[index]);
+    counts.set(old[index], left - 1);
+    return left > 0;
+  });
+  return { gone, fresh };
+}
+
+const keyOf = ([label, value]) => `${label} ${typeof value} ${value}`;
 
 /** What the hook added to messages: whole leaves, and what it appended to texts. */
 export function piecesAdded(before, after) {
-  const old = leavesOf(before);
-  const counts = count(old);
-  const added = [];
-  for (const leaf of leavesOf(after)) {
-    const left = counts.get(JSON.stringify(leaf)) ?? 0;
-    if (left > 0) counts.set(JSON.stringify(leaf), left - 1);
-    else added.push(leaf);
-  }
+  const { gone, fresh } = changedMessages(before, after);
+  const old = leavesOf(gone);
+  const counts = new Map();
+  for (const leaf of old) counts.set(keyOf(leaf), (counts.get(keyOf(leaf)) ?? 0) + 1);
+  const added = leavesOf(fresh).filter((leaf) => {
+    const left = counts.get(keyOf(leaf)) ?? 0;
+    counts.set(keyOf(leaf), left - 1);
+    return left <= 0;
+  });
   return added.map((leaf) => [leaf[0], remainder(leaf, old)]).filter(([, value]) => value !== '');
 }
 
@@ -60,33 +73,40 @@ function remainder([label, value], old) {
 
 const occurrences = (text, piece) => text.split(piece).length - 1;
 
-function holds(messages, pieces) {
-  const leaves = leavesOf(messages);
-  const text = leaves.filter(([, value]) => typeof value === 'string').map(([, value]) => value).join('\n');
-  const exact = count(leaves);
+// How often pieces are in the text of messages: texts wherever they are, other values under their own key.
+function holds(text, pieces) {
   let total = 0;
-  for (const [label, value] of pieces) total += typeof value === 'string' && value.length > 3 ? occurrences(text, value) : (exact.get(JSON.stringify([label, value])) ?? 0);
+  for (const [label, value] of pieces) {
+    const json = JSON.stringify(value);
+    const own = typeof value === 'string' && value.length > 3;
+    total += occurrences(text, own ? json.slice(1, -1) : `${JSON.stringify(label.slice(label.lastIndexOf('.') + 1))}:${json}`);
+  }
   return total;
 }
 
 const distinct = (pieces) => [...new Map(pieces.map((piece) => [JSON.stringify(piece), piece])).values()];
 
+/** The calls of a hook, each with the trees `given` and `made`, with what it added in each; undefined if it adds in fewer than two. */
+export function additions(calls) {
+  const all = calls.map((call) => (call.made === call.given ? [] : piecesAdded(call.given, call.made)));
+  return all.filter((pieces) => pieces.length > 0).length < 2 ? undefined : all;
+}
+
 /**
- * The first call at which what the framework kept piles up (live.accumulates), or undefined. `real` and `plain` are the calls of the hook,
- * each with the trees `given` and `made`, in the framework and on the plain conversation.
+ * The first call at which what the framework kept piles up (live.accumulates), or undefined. `real` and `plain` are the calls of the hook
+ * in the framework and on the plain conversation, `added` the additions of the real ones.
  */
-export function accumulation(real, plain) {
+export function accumulation(real, added, plain) {
   let pieces = [];
   let surplus = 0;
   for (let index = 0; index < Math.min(real.length, plain.length); index++) {
-    const { given, made } = real[index];
-    if (given === undefined || made === undefined || plain[index].made === undefined) continue;
-    const added = piecesAdded(given, made);
     const known = pieces;
-    pieces = distinct([...pieces, ...added, ...piecesAdded(plain[index].given, plain[index].made)]);
-    const now = holds(made, pieces) - holds(plain[index].made, pieces);
-    const kept = known.length > 0 && holds(given, known) > holds(plain[index].given, known);
-    if (kept && added.length > 0 && now > surplus) return { index, piece: added[0], surplus: now };
+    pieces = distinct([...pieces, ...added[index], ...piecesAdded(plain[index].given, plain[index].made)]);
+    if (pieces.length === 0) continue;
+    const text = Object.fromEntries(['given', 'made'].map((name) => [name, [real, plain].map((calls) => JSON.stringify(calls[index][name]))]));
+    const now = holds(text.made[0], pieces) - holds(text.made[1], pieces);
+    const kept = known.length > 0 && holds(text.given[0], known) > holds(text.given[1], known);
+    if (kept && added[index].length > 0 && now > surplus) return { index, piece: added[index][0], surplus: now };
     surplus = Math.max(surplus, now);
   }
   return undefined;

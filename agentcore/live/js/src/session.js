@@ -161,11 +161,12 @@ export class Session {
     return given;
   }
 
-  #made(made, call) {
+  #made(returned, call) {
     const { spec } = call;
     if (!spec.output || !call.given) return;
-    const output = spec.output(made);
-    call.made = output === undefined ? call.given : tree(output);
+    const output = spec.output(returned);
+    const made = output === undefined ? call.given : tree(output);
+    call.made = made !== call.given && JSON.stringify(made) === JSON.stringify(call.given) ? call.given : made;
     call.output = output;
   }
 

@@ -34,13 +34,13 @@ function lived(task) {
     const state = { at: undefined, cause: undefined, stderr: '', heard: performance.now() };
     const kill = (cause) => { state.cause ??= cause; child.kill('SIGKILL'); };
     const watch = setInterval(() => {
-      if (performance.now() - state.heard > (state.at === 'findings' ? SILENCE_OF_FINDINGS : SILENCE)) kill('hangs');
+      if (isStuck(state, child.pid)) kill('hangs');
       else if (memoryOf(child.pid) > MOST_MEMORY) kill('out-of-memory');
     }, 100);
     child.stdout.resume();
     child.stderr.on('data', (data) => { state.stderr = (state.stderr + data).slice(-4000); });
     child.on('message', (message) => {
-      state.heard = performance.now();
+      Object.assign(state, { heard: performance.now(), used: secondsOf(child.pid) });
       if ('begins' in message) state.at = message.begins;
       else Object.assign(state, { end: message });
       if (state.end) child.kill('SIGKILL');
@@ -52,6 +52,25 @@ function lived(task) {
     });
     child.send(task);
   });
+}
+
+// Silence counts only while the process works, or if it is very long: a busy machine is no fault of the hook.
+function isStuck({ heard, used, at }, pid) {
+  const silence = performance.now() - heard;
+  const limit = at === 'findings' ? SILENCE_OF_FINDINGS : SILENCE;
+  if (silence <= limit) return false;
+  const now = secondsOf(pid);
+  return now === undefined || used === undefined || (now - used) * 1000 > limit * 0.75 || silence > limit * 8;
+}
+
+// Seconds of the processor that a process has used, where the system says.
+function secondsOf(pid) {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return undefined;
+  }
 }
 
 function death({ cause, stderr }, code, signal) {
