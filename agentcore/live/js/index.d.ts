@@ -16,10 +16,11 @@ export type ReadonlyDeep<T> = T extends (...args: any[]) => unknown
  * writes to `messages`. What it returns may hold what it was given.
  */
 export type ReadonlyHook<H extends (...args: any[]) => unknown> = H extends (...args: infer A) => infer R
-  ? (...args: { [K in keyof A]: ReadonlyDeep<A[K]> }) => R | ReadonlyDeep<R> | ReadonlyResult<R>
+  ? (...args: { [K in keyof A]: ReadonlyDeep<A[K]> }) => ReadonlyLists<Awaited<R>> | PromiseLike<ReadonlyLists<Awaited<R>>>
   : never;
 
-type ReadonlyResult<R> = R extends PromiseLike<infer V> ? Promise<ReadonlyDeep<V>> | ReadonlyDeep<V> : never;
+// What is returned may hold what was given in its lists; other fields are as the framework types them.
+type ReadonlyLists<R> = R extends object ? { [K in keyof R]: NonNullable<R[K]> extends readonly unknown[] ? ReadonlyDeep<R[K]> : R[K] } : R;
 
 /** Passes a hook whose arguments are read-only to a framework whose types are not. */
 export function readonlyHook<H extends (...args: any[]) => unknown>(hook: ReadonlyHook<H>): H;
