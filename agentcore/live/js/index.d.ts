@@ -16,20 +16,41 @@ export type ReadonlyDeep<T> = T extends (...args: any[]) => unknown
  * writes to `messages`. What it returns may hold what it was given.
  */
 export type ReadonlyHook<H extends (...args: any[]) => unknown> = H extends (...args: infer A) => infer R
-  ? (...args: { [K in keyof A]: ReadonlyDeep<A[K]> }) => ReadonlyLists<Awaited<R>> | PromiseLike<ReadonlyLists<Awaited<R>>>
+  ? (
+      ...args: { [K in keyof A]: ReadonlyDeep<A[K]> }
+    ) => ReadonlyLists<Awaited<R>> | PromiseLike<ReadonlyLists<Awaited<R>>>
   : never;
 
 // What is returned may hold what was given in its lists; other fields are as the framework types them.
-type ReadonlyLists<R> = R extends object ? { [K in keyof R]: NonNullable<R[K]> extends readonly unknown[] ? ReadonlyDeep<R[K]> : R[K] } : R;
+type ReadonlyLists<R> = R extends object
+  ? { [K in keyof R]: NonNullable<R[K]> extends readonly unknown[] ? ReadonlyDeep<R[K]> : R[K] }
+  : R;
 
 /** Passes a hook whose arguments are read-only to a framework whose types are not. */
 export function readonlyHook<H extends (...args: any[]) => unknown>(hook: ReadonlyHook<H>): H;
 
 export type Kind =
-  | 'write' | 'accumulates' | 'raises' | 'cuts-pair' | 'loses-request'
-  | 'harmless-write' | 'not-isolated' | 'undetermined' | 'opaque' | 'not-idempotent';
+  | 'write'
+  | 'accumulates'
+  | 'raises'
+  | 'cuts-pair'
+  | 'loses-request'
+  | 'harmless-write'
+  | 'not-isolated'
+  | 'undetermined'
+  | 'opaque'
+  | 'not-idempotent';
 
-export type Holder = 'this-prompt' | 'next-prompt' | 'later-prompts' | 'later-runs' | 'caller' | 'result' | 'steps' | 'store' | 'observers';
+export type Holder =
+  | 'this-prompt'
+  | 'next-prompt'
+  | 'later-prompts'
+  | 'later-runs'
+  | 'caller'
+  | 'result'
+  | 'steps'
+  | 'store'
+  | 'observers';
 
 export type Boundary = 'prepareStep' | 'onStepFinish' | 'stopWhen' | 'execute' | 'middleware';
 
@@ -41,11 +62,16 @@ export interface Conversation {
   instructions?: string;
   turns: Array<{ messages: Message[]; answers: Array<{ parts: Part[] }> }>;
 }
-export interface Message { role: 'user' | 'assistant'; parts: Part[] }
+export interface Message {
+  role: 'user' | 'assistant';
+  parts: Part[];
+}
 export type Part =
   | { type: 'text' | 'reasoning'; text: string }
   | { type: 'file'; mediaType: string; data: string }
-  | ({ type: 'call'; id: string; tool: string; input: Record<string, unknown>; approval?: boolean } & ({ output: unknown } | { error: string } | { denied: string }));
+  | ({ type: 'call'; id: string; tool: string; input: Record<string, unknown>; approval?: boolean } & (
+      { output: unknown } | { error: string } | { denied: string }
+    ));
 
 export interface Finding {
   kind: Kind;
@@ -83,7 +109,14 @@ export interface Report {
   hook: { name: string; file: string | null; at: string };
   seed: number;
   conversations: { run: number; judged: number; errors: number; calls: number };
-  measures: { prefix: null | { with_hook: number; without_hook: number; broken_by: string | null; conversation: string | null } };
+  measures: {
+    prefix: null | {
+      with_hook: number;
+      without_hook: number;
+      broken_by: string | null;
+      conversation: string | null;
+    };
+  };
   findings: Finding[];
   suppressions: { unused: Array<NonNullable<Finding['suppressed']>> };
 }

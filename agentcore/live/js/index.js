@@ -7,9 +7,15 @@ const OWN = { ai };
 
 function boundaryOf(framework, at) {
   const adapter = typeof framework === 'string' ? OWN[framework] : framework;
-  if (!adapter) throw new TypeError(`there is no framework ${framework}; ${Object.keys(OWN).join(', ')} is built in, and an adapter of your own is passed as it is`);
+  if (!adapter)
+    throw new TypeError(
+      `there is no framework ${framework}; ${Object.keys(OWN).join(', ')} is built in, and an adapter of your own is passed as it is`,
+    );
   const boundary = adapter.boundaries[at];
-  if (!boundary) throw new TypeError(`${adapter.name} has no boundary ${at}; it has ${Object.keys(adapter.boundaries).join(', ')}`);
+  if (!boundary)
+    throw new TypeError(
+      `${adapter.name} has no boundary ${at}; it has ${Object.keys(adapter.boundaries).join(', ')}`,
+    );
   return boundary;
 }
 

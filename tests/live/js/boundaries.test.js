@@ -25,17 +25,25 @@ for (const major of majors) {
       });
     }
     test(`ai ${major}: isolate makes the polluting ${at} clean`, async () => {
-      const { verdict } = await report({ at, project: project(major), hooks: () => ({ [at]: isolate(polluting(), { at }) }), texts: ['write to ann@example.com'] });
+      const { verdict } = await report({
+        at,
+        project: project(major),
+        hooks: () => ({ [at]: isolate(polluting(), { at }) }),
+        texts: ['write to ann@example.com'],
+      });
       assert.equal(verdict, 'clean');
     });
   }
   test(`ai ${major}: the polluting prepareStep is a fault, seen by the caller`, async () => {
-    const { findings: [write] } = await judged(boundaries.prepareStep.polluting, major, { texts: ['write to ann@example.com'] });
+    const {
+      findings: [write],
+    } = await judged(boundaries.prepareStep.polluting, major, { texts: ['write to ann@example.com'] });
     assert.equal(write.kind, 'write');
     assert.ok(write.seen.includes('caller'));
     assert.ok(!write.seen.includes('this-prompt'));
   });
-  test(`ai ${major}: a stateful hook is silent`, async () => assert.equal((await judged(stateful, major)).verdict, 'clean'));
+  test(`ai ${major}: a stateful hook is silent`, async () =>
+    assert.equal((await judged(stateful, major)).verdict, 'clean'));
 }
 
 test('the documented reminder is clean on ai 6 and accumulates on ai 7', async () => {
@@ -46,9 +54,17 @@ test('the documented reminder is clean on ai 6 and accumulates on ai 7', async (
 });
 
 test('a list that is pushed to is seen by this prompt on ai 6, and by later ones on ai 7', async () => {
-  const push = () => ({ messages }) => void messages.push({ role: 'user', content: 'pushed' });
-  for (const [major, seen] of [[6, ['this-prompt']], [7, ['this-prompt', 'later-prompts']]]) {
-    const { findings: [write] } = await judged(push, major);
+  const push =
+    () =>
+    ({ messages }) =>
+      void messages.push({ role: 'user', content: 'pushed' });
+  for (const [major, seen] of [
+    [6, ['this-prompt']],
+    [7, ['this-prompt', 'later-prompts']],
+  ]) {
+    const {
+      findings: [write],
+    } = await judged(push, major);
     assert.equal(write.kind, 'write');
     assert.deepEqual(write.seen, seen);
   }

@@ -25,4 +25,5 @@ export async function report(options) {
 export const kindsOf = ({ findings }) => findings.map(({ kind }) => kind).sort();
 
 /** The report on a prepareStep hook. */
-export const judged = (make, major, options = {}) => report({ at: 'prepareStep', hooks: () => ({ prepareStep: make() }), project: project(major), ...options });
+export const judged = (make, major, options = {}) =>
+  report({ at: 'prepareStep', hooks: () => ({ prepareStep: make() }), project: project(major), ...options });

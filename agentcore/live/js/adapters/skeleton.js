@@ -13,7 +13,11 @@ async function toyLoop({ messages, model, tools, beforeModel, afterTool }) {
     const answer = await model(returned?.messages ?? messages);
     messages.push({ role: 'assistant', content: answer });
     const calls = answer.filter(({ type }) => type === 'call');
-    for (const { id, tool, input } of calls) messages.push({ role: 'tool', content: [await afterTool({ type: 'result', id, output: await tools(tool, id, input) })] });
+    for (const { id, tool, input } of calls)
+      messages.push({
+        role: 'tool',
+        content: [await afterTool({ type: 'result', id, output: await tools(tool, id, input) })],
+      });
     steps.push({ answer });
     if (calls.length === 0) return { messages, steps };
   }
@@ -52,11 +56,21 @@ export const adapter = {
       //   methods: { name: {...} }                          the hook is an object with these methods
       //   method: 'execute'                                 the method of an object, if it is not named like the boundary
     },
-    afterTool: { when: 'after', params: ['result'], passive: ([result]) => result, mend: 'return a new result' },
+    afterTool: {
+      when: 'after',
+      params: ['result'],
+      passive: ([result]) => result,
+      mend: 'return a new result',
+    },
   },
 
   // The calls and results in messages, in order, for cuts-pair; without it that rule is not looked for.
-  pairs: (messages) => messages.flatMap(({ content }, at) => (Array.isArray(content) ? content : []).filter(({ type }) => type === 'call' || type === 'result').map(({ type, id }) => ({ at, id, is: type }))),
+  pairs: (messages) =>
+    messages.flatMap(({ content }, at) =>
+      (Array.isArray(content) ? content : [])
+        .filter(({ type }) => type === 'call' || type === 'result')
+        .map(({ type, id }) => ({ at, id, is: type })),
+    ),
 
   /**
    * Runs the conversation of `session` with `hook` at its boundary; returns what was observed: caller, result, steps, store, observers,
@@ -72,8 +86,17 @@ export const adapter = {
       messages.push(...turn.messages.flatMap(translated));
       const { steps } = await toyLoop({
         messages,
-        model: async (prompt) => (await session.answer(prompt)).parts.map(({ type, text, id, tool, input }) => (type === 'call' ? { type, id, tool, input } : { type, text })),
-        tools: async (tool, id) => { try { return session.outcome(id); } catch (error) { return `error: ${error.message}`; } },
+        model: async (prompt) =>
+          (await session.answer(prompt)).parts.map(({ type, text, id, tool, input }) =>
+            type === 'call' ? { type, id, tool, input } : { type, text },
+          ),
+        tools: async (tool, id) => {
+          try {
+            return session.outcome(id);
+          } catch (error) {
+            return `error: ${error.message}`;
+          }
+        },
         beforeModel: session.at === 'beforeModel' ? hook : () => undefined,
         afterTool: session.at === 'afterTool' ? hook : (result) => result,
       });
@@ -87,6 +110,14 @@ export const adapter = {
 // Neutral messages (schemas/conversation.schema.json) as the loop's own.
 function translated({ role, parts }) {
   const calls = parts.filter(({ type }) => type === 'call');
-  const content = parts.map(({ type, text, id, tool, input, data }) => (type === 'call' ? { type, id, tool, input } : { type, text: text ?? data }));
-  return [{ role, content }, ...calls.map(({ id, output, error, denied }) => ({ role: 'tool', content: [{ type: 'result', id, output: output ?? error ?? denied ?? null }] }))];
+  const content = parts.map(({ type, text, id, tool, input, data }) =>
+    type === 'call' ? { type, id, tool, input } : { type, text: text ?? data },
+  );
+  return [
+    { role, content },
+    ...calls.map(({ id, output, error, denied }) => ({
+      role: 'tool',
+      content: [{ type: 'result', id, output: output ?? error ?? denied ?? null }],
+    })),
+  ];
 }

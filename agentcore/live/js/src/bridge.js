@@ -19,10 +19,14 @@ export class Bridge {
    * @param {(write: object) => void} [options.wrote] Called for each write.
    */
   constructor({ through, watch, twin = false, lasting = false, freeze = false, wrote = () => {} } = {}) {
-    this.tables = lasting ? { framework: new WeakMap(), hook: new WeakMap() } : { framework: new Map(), hook: new Map() };
+    this.tables = lasting
+      ? { framework: new WeakMap(), hook: new WeakMap() }
+      : { framework: new Map(), hook: new Map() };
     this.pairs = [];
     this.opaque = new Map();
-    this.leaves = lasting ? { framework: new WeakMap(), hook: new WeakMap() } : { framework: new Map(), hook: new Map() };
+    this.leaves = lasting
+      ? { framework: new WeakMap(), hook: new WeakMap() }
+      : { framework: new Map(), hook: new Map() };
     Object.assign(this, { through, watch, twin, lasting, freeze, wrote });
   }
 
@@ -74,7 +78,13 @@ export class Bridge {
     const places = placesOf(pair);
     for (const change of changesOf(pair.seen, now, pair.kind)) {
       const below = (place) => (change.key === undefined ? place : placeBelow(place, change.key, pair.kind));
-      const write = { ...change, container: places[0], place: below(places[0]), places: places.map(below), own: pair.own };
+      const write = {
+        ...change,
+        container: places[0],
+        place: below(places[0]),
+        places: places.map(below),
+        own: pair.own,
+      };
       this.wrote(write);
       if (this.through?.(write)) this.#letThrough(pair);
     }
@@ -93,10 +103,13 @@ export class Bridge {
     for (const info of stale) this.#pair(info, side);
     const map = (value) => this.#mapped(value, side, nodes);
     for (const { node, kind, slots, pair } of stale) fill(pair.target, node, kind, slots, map);
-    if (!this.lasting) for (const { pair, vias } of nodes.values()) if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
+    if (!this.lasting)
+      for (const { pair, vias } of nodes.values())
+        if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
     for (const { pair } of stale) this.#settle(pair);
     if (this.watch) this.#arm(nodes, side);
-    if (this.freeze) for (const { pair, kind } of nodes.values()) if (FREEZABLE.has(kind)) Object.freeze(pair.hook);
+    if (this.freeze)
+      for (const { pair, kind } of nodes.values()) if (FREEZABLE.has(kind)) Object.freeze(pair.hook);
     return roots.map(([, value]) => map(value));
   }
 
@@ -116,7 +129,8 @@ export class Bridge {
         return;
       }
       const kind = kindOf(value);
-      if (kind === 'opaque' && side === 'framework' && !this.lasting) this.opaque.set(placeOf(via), value.constructor?.name ?? 'object');
+      if (kind === 'opaque' && side === 'framework' && !this.lasting)
+        this.opaque.set(placeOf(via), value.constructor?.name ?? 'object');
       if (kind !== undefined && kind !== 'opaque') nodes.set(value, { node: value, kind, vias: [via] });
     };
     for (const [place, value] of roots) visit(value, { place });
@@ -149,7 +163,8 @@ export class Bridge {
 
   #holds({ pair, slots, kind }, side, nodes) {
     const other = OTHER[side];
-    if (!pair || (this.twin && pair.own && side === 'framework') || !sameSlots(slots, pair.slots[side])) return false;
+    if (!pair || (this.twin && pair.own && side === 'framework') || !sameSlots(slots, pair.slots[side]))
+      return false;
     if (!sameSlots(slotsOf(pair[other], kind), pair.slots[other])) return false;
     return slots.values.every((value, index) => {
       const child = nodes.get(value);
@@ -161,7 +176,14 @@ export class Bridge {
     const { node, kind } = info;
     const target = shellOf(node, kind);
     const before = side === 'hook' ? this.tables.hook.get(node) : undefined;
-    const pair = { kind, target, own: side === 'hook' && !(before && !before.own), vias: before?.vias, [side]: node, [OTHER[side]]: this.#watched(info, side, target) };
+    const pair = {
+      kind,
+      target,
+      own: side === 'hook' && !(before && !before.own),
+      vias: before?.vias,
+      [side]: node,
+      [OTHER[side]]: this.#watched(info, side, target),
+    };
     this.tables.framework.set(pair.framework, pair);
     this.tables.hook.set(pair.hook, pair);
     if (!this.lasting) this.pairs.push(pair);
@@ -171,21 +193,29 @@ export class Bridge {
   // Under watch, the hook gets a proxy that reports the stack of each write and lets it happen.
   #watched(info, side, target) {
     const { watch } = this;
-    const proxied = watch && !watch.freeze && side === 'framework' && !watch.own && ['array', 'object'].includes(info.kind);
+    const proxied =
+      watch && !watch.freeze && side === 'framework' && !watch.own && ['array', 'object'].includes(info.kind);
     if (!proxied || !info.vias.some((via) => placeOf(via) === watch.container)) return target;
-    const report = (name) => (...args) => {
-      if (info.pair.seen !== undefined) watch.saw(new Error('write').stack);
-      return Reflect[name](...args);
-    };
-    return new Proxy(target, { set: report('set'), deleteProperty: report('deleteProperty'), defineProperty: report('defineProperty') });
+    const report =
+      (name) =>
+      (...args) => {
+        if (info.pair.seen !== undefined) watch.saw(new Error('write').stack);
+        return Reflect[name](...args);
+      };
+    return new Proxy(target, {
+      set: report('set'),
+      deleteProperty: report('deleteProperty'),
+      defineProperty: report('defineProperty'),
+    });
   }
 
   // What cannot be a proxy is frozen: an object of the hook's own, or one whose hook needs it to be no proxy.
   #arm(nodes, side) {
     const { watch } = this;
-    if (!(watch.own ? side === 'hook' : watch.freeze && side === 'framework')) return;
+    if (!watch.own && !(watch.freeze && side === 'framework')) return;
     for (const { pair, vias } of nodes.values()) {
-      if (pair.own === watch.own && vias.some((via) => placeOf(via) === watch.container)) Object.freeze(pair.hook);
+      if (pair.own === watch.own && vias.some((via) => placeOf(via) === watch.container))
+        Object.freeze(pair.hook);
     }
   }
 }

@@ -23,14 +23,24 @@ export async function bundle({ file, framework, frameworkRoot }) {
   try {
     writeFileSync(outfile, result.outputFiles[0].contents);
   } catch (error) {
-    throw new NotJudged('not-loadable', `${folder} cannot be written (${error.code}): the check needs one temporary module beside the hook; copy the hook to a folder that can be`);
+    throw new NotJudged(
+      'not-loadable',
+      `${folder} cannot be written (${error.code}): the check needs one temporary module beside the hook; copy the hook to a folder that can be`,
+    );
   }
-  return { file: outfile, sources: Object.keys(result.metafile.inputs).filter((input) => input !== '<stdin>').map((input) => resolve(folder, input)) };
+  return {
+    file: outfile,
+    sources: Object.keys(result.metafile.inputs)
+      .filter((input) => input !== '<stdin>')
+      .map((input) => resolve(folder, input)),
+  };
 }
 
 async function build(contents, folder, outfile, framework, frameworkRoot) {
   try {
-    return await (await esbuild()).build({
+    return await (
+      await esbuild()
+    ).build({
       stdin: { contents, resolveDir: folder, loader: 'ts' },
       absWorkingDir: folder,
       outfile,
@@ -43,7 +53,9 @@ async function build(contents, folder, outfile, framework, frameworkRoot) {
       sourcemap: 'inline',
       sourcesContent: false,
       logLevel: 'silent',
-      banner: { js: "import { createRequire as agentcoreRequire } from 'node:module'; const require = agentcoreRequire(import.meta.url);" },
+      banner: {
+        js: "import { createRequire as agentcoreRequire } from 'node:module'; const require = agentcoreRequire(import.meta.url);",
+      },
       plugins: [packagesOutside(framework, frameworkRoot)],
     });
   } catch (error) {
@@ -59,11 +71,19 @@ function packagesOutside(framework, frameworkRoot) {
     name: 'packages-outside',
     setup(builder) {
       builder.onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, pluginData }) => {
-        if (pluginData === 'resolving' || kind === 'entry-point' || path.startsWith('node:')) return undefined;
-        const swapped = framework && frameworkRoot && (path === framework || path.startsWith(`${framework}/`));
-        const found = await builder.resolve(path, { kind, resolveDir: swapped ? frameworkRoot : resolveDir, pluginData: 'resolving' });
-        if (swapped && found.errors.length === 0) return { path: pathToFileURL(found.path).href, external: true };
-        if (found.errors.length > 0 || found.external || found.path.includes(`${sep}node_modules${sep}`)) return { path, external: true };
+        if (pluginData === 'resolving' || kind === 'entry-point' || path.startsWith('node:'))
+          return undefined;
+        const swapped =
+          framework && frameworkRoot && (path === framework || path.startsWith(`${framework}/`));
+        const found = await builder.resolve(path, {
+          kind,
+          resolveDir: swapped ? frameworkRoot : resolveDir,
+          pluginData: 'resolving',
+        });
+        if (swapped && found.errors.length === 0)
+          return { path: pathToFileURL(found.path).href, external: true };
+        if (found.errors.length > 0 || found.external || found.path.includes(`${sep}node_modules${sep}`))
+          return { path, external: true };
         return { path: found.path };
       });
     },

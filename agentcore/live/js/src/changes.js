@@ -15,14 +15,21 @@ export function changesOf(before, now, kind) {
 function changesOfList(before, now) {
   const common = Math.min(before.length, now.length);
   const replaced = [];
-  for (let index = 0; index < common; index++) if (!Object.is(before[index], now[index])) replaced.push(index);
-  if (replaced.length > 1 || now.length < before.length || (replaced.length > 0 && now.length > before.length)) return [change(undefined, before, now)];
+  for (let index = 0; index < common; index++)
+    if (!Object.is(before[index], now[index])) replaced.push(index);
+  if (
+    replaced.length > 1 ||
+    now.length < before.length ||
+    (replaced.length > 0 && now.length > before.length)
+  )
+    return [change(undefined, before, now)];
   const added = now.slice(common).map((value, index) => change(common + index, ABSENT, value));
   return [...replaced.map((index) => change(index, before[index], now[index])), ...added];
 }
 
 function changesOfKeys(before, now) {
-  const read = ({ keys, values }) => new Map(values.map((value, index) => [keys === undefined ? index : keys[index], value]));
+  const read = ({ keys, values }) =>
+    new Map(values.map((value, index) => [keys === undefined ? index : keys[index], value]));
   const [old, young] = [read(before), read(now)];
   const found = [];
   for (const [key, value] of young) {
@@ -46,7 +53,9 @@ export class Snapshot {
     for (const [node, info] of this.nodes) {
       info.slots = slotsOf(node, info.kind);
       const { keys, values } = info.slots;
-      values.forEach((value, index) => visit(value, placeBelow(info.place, keys === undefined ? index : keys[index], info.kind)));
+      values.forEach((value, index) =>
+        visit(value, placeBelow(info.place, keys === undefined ? index : keys[index], info.kind)),
+      );
     }
   }
 

@@ -13,7 +13,15 @@ const send = process.send.bind(process);
 // The hook shares this process, but not the way to the other one.
 Object.assign(process, { send: undefined, disconnect: undefined });
 process.once('message', (task) => {
-  check(task).then((answer) => send({ answer }), (error) => send(error instanceof NotJudged ? { notJudged: { reason: error.reason, message: error.message } } : { broken: error.stack ?? String(error) }));
+  check(task).then(
+    (answer) => send({ answer }),
+    (error) =>
+      send(
+        error instanceof NotJudged
+          ? { notJudged: { reason: error.reason, message: error.message } }
+          : { broken: error.stack ?? String(error) },
+      ),
+  );
 });
 
 async function check(task) {
@@ -23,9 +31,24 @@ async function check(task) {
   install();
   strayErrors();
   let loads = 0;
-  const load = async () => (await hookOf((await import(`${pathToFileURL(task.module)}?run=${loads++}`)).hook, { name: task.name, at: task.at, factory: task.factory, boundary }));
+  const load = async () =>
+    await hookOf((await import(`${pathToFileURL(task.module)}?run=${loads++}`)).hook, {
+      name: task.name,
+      at: task.at,
+      factory: task.factory,
+      boundary,
+    });
   const first = await loaded(task, load);
-  const judge = new Judge({ adapter, sdk: first.framework ?? {}, version: task.version, at: task.at, load, sources: task.sources, idempotent: task.idempotent, limit: task.limit });
+  const judge = new Judge({
+    adapter,
+    sdk: first.framework ?? {},
+    version: task.version,
+    at: task.at,
+    load,
+    sources: task.sources,
+    idempotent: task.idempotent,
+    limit: task.limit,
+  });
   const collection = new Collection(judge, { sources: task.sources });
   for (let index = 0; index < task.examples; index++) {
     if (task.skip.includes(index)) continue;
@@ -33,7 +56,15 @@ async function check(task) {
     if (!(await collection.add(sampleOf(index, task)))) break;
   }
   send({ begins: 'findings' });
-  return { groups: (await collection.findings()).map(plainGroup), counts: collection.counts, foreign: collection.foreign, foreignError: collection.foreignError, outside: collection.outside, unrecorded: collection.unrecorded, prefix: collection.prefix };
+  return {
+    groups: (await collection.findings()).map(plainGroup),
+    counts: collection.counts,
+    foreign: collection.foreign,
+    foreignError: collection.foreignError,
+    outside: collection.outside,
+    unrecorded: collection.unrecorded,
+    prefix: collection.prefix,
+  };
 }
 
 async function loaded(task, load) {
@@ -57,6 +88,33 @@ function strayErrors() {
 function plainGroup({ signal, sample, count, paths, seen, frame, places }) {
   const { kind, cause, key, place, piece, surplus, alone, type, why, first, error } = signal;
   const call = signal.call ?? signal.write?.call;
-  const write = signal.write && { place: signal.write.place, before: signal.write.before, after: signal.write.after, own: signal.write.own, late: signal.write.late };
-  return { kind, cause, key, place, piece, surplus, alone, type, why, first, error, write, call: call && { name: call.name, turn: call.turn, step: call.step }, talk: sample.talk, path: sample.path, count, paths: [...paths], seen: [...seen], frame, places };
+  const write = signal.write && {
+    place: signal.write.place,
+    before: signal.write.before,
+    after: signal.write.after,
+    own: signal.write.own,
+    late: signal.write.late,
+  };
+  return {
+    kind,
+    cause,
+    key,
+    place,
+    piece,
+    surplus,
+    alone,
+    type,
+    why,
+    first,
+    error,
+    write,
+    call: call && { name: call.name, turn: call.turn, step: call.step },
+    talk: sample.talk,
+    path: sample.path,
+    count,
+    paths: [...paths],
+    seen: [...seen],
+    frame,
+    places,
+  };
 }

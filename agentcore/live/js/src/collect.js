@@ -11,12 +11,21 @@ const MOST_HANGS = 2;
 
 /** The samples of a check: number `index` of them. */
 export function sampleOf(index, { seed, texts, recorded, conversations, paths }) {
-  if (conversations) return { talk: conversations[index], path: paths[index % paths.length], variant: conversations[index].variant ?? index };
+  if (conversations)
+    return {
+      talk: conversations[index],
+      path: paths[index % paths.length],
+      variant: conversations[index].variant ?? index,
+    };
   const number = seed + index;
   const path = paths[index % paths.length];
-  if (recorded.length === 0) return { talk: { ...conversation(number, texts), variant: number }, path, variant: number };
+  if (recorded.length === 0)
+    return { talk: { ...conversation(number, texts), variant: number }, path, variant: number };
   const base = recorded[(index >> 1) % recorded.length];
-  const talk = index < recorded.length * 2 ? { ...base, variant: number } : { ...continued(base, number, texts), variant: number };
+  const talk =
+    index < recorded.length * 2
+      ? { ...base, variant: number }
+      : { ...continued(base, number, texts), variant: number };
   return { talk, path, variant: number };
 }
 
@@ -40,7 +49,10 @@ export class Collection {
     this.counts.calls += result.live.calls.length;
     if (result.status === 'judged' && result.live.prompts.length === 0) this.unrecorded++;
     if (result.outside) this.outside ??= result.outside;
-    if (result.foreign) { this.foreign++; this.foreignError ??= result.foreign; }
+    if (result.foreign) {
+      this.foreign++;
+      this.foreignError ??= result.foreign;
+    }
     for (const signal of result.signals) this.#count(signal, sample);
     await this.#measure(sample, result);
     if (result.signals.some(({ cause }) => cause === 'hangs')) this.hangs++;
@@ -50,7 +62,13 @@ export class Collection {
   #count(signal, sample) {
     const known = this.found.get(signal.key);
     if (!known) {
-      this.found.set(signal.key, { signal, sample, count: 1, paths: new Set([sample.path]), seen: new Set(signal.seen) });
+      this.found.set(signal.key, {
+        signal,
+        sample,
+        count: 1,
+        paths: new Set([sample.path]),
+        seen: new Set(signal.seen),
+      });
       return;
     }
     known.count++;
@@ -61,7 +79,8 @@ export class Collection {
 
   async #measure(sample, { prefix, live }) {
     if (!prefix || prefix.of === 0 || live.error) return;
-    const plain = prefix.lost > 0 && prefix.broken ? await this.#plainPrefix(sample) : { lost: 0, of: prefix.of };
+    const plain =
+      prefix.lost > 0 && prefix.broken ? await this.#plainPrefix(sample) : { lost: 0, of: prefix.of };
     this.prefix.lost += prefix.lost;
     this.prefix.of += prefix.of;
     this.prefix.plainLost += plain.lost;
@@ -83,7 +102,8 @@ export class Collection {
     const order = [...this.found.values()].sort((one, other) => other.count - one.count);
     for (const group of order) {
       const time = Math.min(SHRINK_EACH, end - clock());
-      if (group.signal.cause !== 'hangs' && group.signal.kind !== 'undetermined' && time > 0) await this.#shrunk(group, time);
+      if (group.signal.cause !== 'hangs' && group.signal.kind !== 'undetermined' && time > 0)
+        await this.#shrunk(group, time);
       group.frame = await this.#frame(group);
     }
     return merged(order);
@@ -91,7 +111,8 @@ export class Collection {
 
   async #shrunk(group, time) {
     const { key } = group.signal;
-    const shows = async (sample) => (await this.judge.judge(sample)).signals.find((signal) => signal.key === key);
+    const shows = async (sample) =>
+      (await this.judge.judge(sample)).signals.find((signal) => signal.key === key);
     const { sample, shown } = await smallest(group.sample, shows, group.signal, time);
     Object.assign(group, { sample, signal: shown });
   }
@@ -138,8 +159,10 @@ function merged(groups) {
 }
 
 function sameCause(one, other) {
-  if (one.frame && other.frame) return one.frame.file === other.frame.file && one.frame.line === other.frame.line;
+  if (one.frame && other.frame)
+    return one.frame.file === other.frame.file && one.frame.line === other.frame.line;
   return groupOf(one.signal.write) === groupOf(other.signal.write);
 }
 
-const placesOf = ({ write, writes = [], place }) => (write ? [...new Set(writes.flatMap(({ places }) => places))].slice(0, 12) : place ? [place] : []);
+const placesOf = ({ write, writes = [], place }) =>
+  write ? [...new Set(writes.flatMap(({ places }) => places))].slice(0, 12) : place ? [place] : [];

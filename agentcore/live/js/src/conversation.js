@@ -2,10 +2,35 @@
 // (schemas/conversation.schema.json).
 import { Random } from './random.js';
 
-const WORDS = ['amber', 'basalt', 'cedar', 'delta', 'ember', 'fjord', 'garnet', 'harbor', 'indigo', 'juniper', 'kelp', 'lagoon', 'marble', 'nectar', 'opal', 'pebble'];
-const SENSITIVE = ['write to ann@example.com', 'call +1 555 010 9999', 'the api_key is sk-live-4242', 'password: hunter2', 'card 4111 1111 1111 1111', 'secret token abc123'];
+const WORDS = [
+  'amber',
+  'basalt',
+  'cedar',
+  'delta',
+  'ember',
+  'fjord',
+  'garnet',
+  'harbor',
+  'indigo',
+  'juniper',
+  'kelp',
+  'lagoon',
+  'marble',
+  'nectar',
+  'opal',
+  'pebble',
+];
+const SENSITIVE = [
+  'write to ann@example.com',
+  'call +1 555 010 9999',
+  'the api_key is sk-live-4242',
+  'password: hunter2',
+  'card 4111 1111 1111 1111',
+  'secret token abc123',
+];
 const TOOLS = ['search', 'get_weather', 'read_file', 'run_code'];
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** Makes the random conversation number `seed`; `texts` are put into it where a hook may look for them. */
 export function conversation(seed, texts = []) {
@@ -59,7 +84,10 @@ class Maker {
 
   reply() {
     const parts = this.random.chance(0.5) ? this.callParts() : [];
-    return { role: 'assistant', parts: [...parts, ...(parts.length === 0 || this.random.chance(0.3) ? [this.text()] : [])] };
+    return {
+      role: 'assistant',
+      parts: [...parts, ...(parts.length === 0 || this.random.chance(0.3) ? [this.text()] : [])],
+    };
   }
 
   request() {
@@ -71,7 +99,11 @@ class Maker {
   answers() {
     const steps = this.long ? this.random.between(4, 9) : this.random.choice([0, 1, 1, 2, 2, 3]);
     const working = Array.from({ length: steps }, () => ({
-      parts: [...(this.random.chance(0.15) ? [{ type: 'reasoning', text: this.sentence() }] : []), ...(this.random.chance(0.4) ? [this.text()] : []), ...this.callParts()],
+      parts: [
+        ...(this.random.chance(0.15) ? [{ type: 'reasoning', text: this.sentence() }] : []),
+        ...(this.random.chance(0.4) ? [this.text()] : []),
+        ...this.callParts(),
+      ],
     }));
     return [...working, { parts: [this.text()] }];
   }
@@ -81,7 +113,12 @@ class Maker {
   }
 
   call() {
-    const call = { type: 'call', id: `call-${this.calls++}`, tool: this.random.choice(TOOLS), input: this.input() };
+    const call = {
+      type: 'call',
+      id: `call-${this.calls++}`,
+      tool: this.random.choice(TOOLS),
+      input: this.input(),
+    };
     const kind = this.random.next();
     if (kind < 0.1) return { ...call, error: `failed: ${this.sentence()}` };
     if (kind < 0.16) return { ...call, approval: true, output: this.output() };
@@ -90,13 +127,21 @@ class Maker {
   }
 
   input() {
-    return { query: this.sentence(), ...(this.random.chance(0.5) ? { options: { limit: this.random.between(1, 50), tags: [this.word()] } } : {}) };
+    return {
+      query: this.sentence(),
+      ...(this.random.chance(0.5)
+        ? { options: { limit: this.random.between(1, 50), tags: [this.word()] } }
+        : {}),
+    };
   }
 
   output() {
     if (this.large && this.random.chance(0.6)) return { rows: this.lines(this.random.between(40, 400)) };
     return this.random.choice([
-      () => ({ result: this.sentence(), items: this.random.times(1, 3, (id) => ({ id, text: this.sentence() })) }),
+      () => ({
+        result: this.sentence(),
+        items: this.random.times(1, 3, (id) => ({ id, text: this.sentence() })),
+      }),
       () => this.sentence(),
       () => [this.sentence(), { nested: { note: this.sentence() } }],
       () => ({ result: this.sentence(), count: this.random.between(0, 9), ok: this.random.chance(0.5) }),
@@ -104,7 +149,10 @@ class Maker {
   }
 
   lines(count) {
-    return Array.from({ length: count }, (_, line) => `${line}: ${this.word()} ${this.word()} ${this.word()}`);
+    return Array.from(
+      { length: count },
+      (_, line) => `${line}: ${this.word()} ${this.word()} ${this.word()}`,
+    );
   }
 
   text() {
@@ -116,7 +164,8 @@ class Maker {
   sentence() {
     const own = `${this.word()}-${this.seed}-${this.marks++}`;
     const sentence = `${this.random.choice(['please', 'we', 'it', 'now'])} ${this.word()} ${own} ${this.word()}`;
-    if (this.texts.length > 0 && this.random.chance(0.4)) return `${sentence}: ${this.random.choice(this.texts)}`;
+    if (this.texts.length > 0 && this.random.chance(0.4))
+      return `${sentence}: ${this.random.choice(this.texts)}`;
     return this.random.chance(0.15) ? `${sentence}, ${this.random.choice(SENSITIVE)}` : sentence;
   }
 
@@ -130,7 +179,9 @@ export const callsOf = (parts) => parts.filter((part) => part.type === 'call');
 
 /** All calls of tools in a conversation, by id. */
 export function callsById(talk) {
-  const calls = talk.turns.flatMap(({ messages, answers }) => [...messages, ...answers].flatMap(({ parts }) => callsOf(parts)));
+  const calls = talk.turns.flatMap(({ messages, answers }) =>
+    [...messages, ...answers].flatMap(({ parts }) => callsOf(parts)),
+  );
   return new Map(calls.map((call) => [call.id, call]));
 }
 

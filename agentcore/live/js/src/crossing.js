@@ -8,8 +8,13 @@ export class Crossing {
 
   /** The hook's side of `args`: `{given, stay}`; `stay` holds what stays itself. */
   enter(args, spec) {
-    const stay = new Set([...(spec.stay?.(args) ?? []), ...(spec.handles?.(args) ?? [])].filter((value) => typeof value === 'object' && value !== null));
-    for (const name of spec.next ?? []) if (typeof args[0][name] === 'function') this.#pairNext(args[0][name]);
+    const stay = new Set(
+      [...(spec.stay?.(args) ?? []), ...(spec.handles?.(args) ?? [])].filter(
+        (value) => typeof value === 'object' && value !== null,
+      ),
+    );
+    for (const name of spec.next ?? [])
+      if (typeof args[0][name] === 'function') this.#pairNext(args[0][name]);
     for (const arg of args) if (typeof arg === 'function') this.#pairNext(arg);
     const roots = [...rootsOf(args, spec), ...args.map((arg, index) => [spec.params?.[index] ?? '', arg])];
     return { given: args.length === 0 ? [] : this.bridge.enter(roots, stay).slice(-args.length), stay };
@@ -41,7 +46,10 @@ export class Crossing {
     const side = direction === 'enter' ? 'framework' : 'hook';
     for (const items of [value, value?.stream]) {
       if (!isFlow(items) || this.bridge.leaves[side].has(items)) continue;
-      const mapped = items instanceof ReadableStream ? this.#mappedStream(items, direction) : this.#mappedItems(items, direction);
+      const mapped =
+        items instanceof ReadableStream
+          ? this.#mappedStream(items, direction)
+          : this.#mappedItems(items, direction);
       this.bridge.pairLeaf(...(direction === 'enter' ? [items, mapped] : [mapped, items]));
     }
     return this.bridge[direction]([[place, value]], stay)[0];
@@ -50,16 +58,19 @@ export class Crossing {
   // Streams are mapped chunk by chunk, when they are read and not before.
   #mappedStream(stream, direction) {
     let reader;
-    return new ReadableStream({
-      pull: async (controller) => {
-        reader ??= stream.getReader();
-        const { done, value } = await reader.read();
-        this.bridge.look();
-        if (done) controller.close();
-        else controller.enqueue(this.bridge[direction]([['chunk', value]])[0]);
+    return new ReadableStream(
+      {
+        pull: async (controller) => {
+          reader ??= stream.getReader();
+          const { done, value } = await reader.read();
+          this.bridge.look();
+          if (done) controller.close();
+          else controller.enqueue(this.bridge[direction]([['chunk', value]])[0]);
+        },
+        cancel: (reason) => (reader ?? stream).cancel(reason),
       },
-      cancel: (reason) => (reader ?? stream).cancel(reason),
-    }, { highWaterMark: 0 });
+      { highWaterMark: 0 },
+    );
   }
 
   async *#mappedItems(items, direction) {
@@ -77,4 +88,6 @@ function rootsOf(args, { first = [], params }) {
   return first.filter((name) => args[0]?.[name] !== undefined).map((name) => [name, args[0][name]]);
 }
 
-const isFlow = (value) => value instanceof ReadableStream || (typeof value?.next === 'function' && typeof value[Symbol.asyncIterator] === 'function');
+const isFlow = (value) =>
+  value instanceof ReadableStream ||
+  (typeof value?.next === 'function' && typeof value[Symbol.asyncIterator] === 'function');

@@ -17,7 +17,8 @@ export class UsageError extends Error {}
 /** The cache of the tool: the only place that it writes to. */
 export function cacheFolder() {
   if (process.env.AGENTCORE_CACHE) return join(process.env.AGENTCORE_CACHE, 'check-hook');
-  if (process.platform === 'win32') return join(process.env.LOCALAPPDATA ?? tmpdir(), 'agentcore', 'check-hook');
+  if (process.platform === 'win32')
+    return join(process.env.LOCALAPPDATA ?? tmpdir(), 'agentcore', 'check-hook');
   return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'agentcore', 'check-hook');
 }
 
@@ -39,12 +40,22 @@ export function installed(wanted, { quiet = false } = {}) {
   if (packageFolder(name, folder)?.startsWith(folder)) return folder;
   mkdirSync(dirname(folder), { recursive: true });
   const fresh = mkdtempSync(join(dirname(folder), '.new-'));
-  writeFileSync(join(fresh, 'package.json'), JSON.stringify({ name: 'agentcore-check-hook-cache', private: true }));
+  writeFileSync(
+    join(fresh, 'package.json'),
+    JSON.stringify({ name: 'agentcore-check-hook-cache', private: true }),
+  );
   if (!quiet) process.stderr.write(`installing ${wanted} into ${folder}\n`);
-  const done = spawnSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', wanted], { cwd: fresh, encoding: 'utf8', shell: process.platform === 'win32' });
+  const done = spawnSync(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', wanted],
+    { cwd: fresh, encoding: 'utf8', shell: process.platform === 'win32' },
+  );
   if (done.status !== 0) {
     rmSync(fresh, { recursive: true, force: true });
-    throw new NotJudged('no-framework', `npm could not install ${wanted}: ${firstLine(done.stderr || done.error?.message)}; check the version, or the connection`);
+    throw new NotJudged(
+      'no-framework',
+      `npm could not install ${wanted}: ${firstLine(done.stderr || done.error?.message)}; check the version, or the connection`,
+    );
   }
   try {
     renameSync(fresh, folder);
@@ -54,4 +65,7 @@ export function installed(wanted, { quiet = false } = {}) {
   return folder;
 }
 
-const firstLine = (text) => String(text ?? '').trim().split('\n')[0];
+const firstLine = (text) =>
+  String(text ?? '')
+    .trim()
+    .split('\n')[0];

@@ -9,7 +9,8 @@ const classVerdicts = new WeakMap();
 function hidesState(prototype) {
   for (let at = prototype; !plainPrototypes.has(at); at = Object.getPrototypeOf(at)) {
     const maker = Object.getOwnPropertyDescriptor(at, 'constructor')?.value;
-    if (typeof maker !== 'function' || privateState.test(Function.prototype.toString.call(maker))) return true;
+    if (typeof maker !== 'function' || privateState.test(Function.prototype.toString.call(maker)))
+      return true;
     if (/\[native code\]\s*}$/.test(Function.prototype.toString.call(maker))) return true;
   }
   return false;
@@ -22,7 +23,8 @@ function copyableClass(prototype) {
 }
 
 // Models and schemas are found by their methods: they are tools of the program, not data of the conversation.
-const isTool = (value) => 'doGenerate' in value || '_zod' in value || '~standard' in value || typeof value.then === 'function';
+const isTool = (value) =>
+  'doGenerate' in value || '_zod' in value || '~standard' in value || typeof value.then === 'function';
 
 /**
  * What `value` is: 'array', 'object', 'instance', 'map', 'set', 'date', 'bytes'; undefined if it stays itself; 'opaque' if it stays
@@ -40,21 +42,42 @@ export function kindOf(value) {
   return kindOfInstance(value, prototype);
 }
 
-const standing = [URL, RegExp, AbortSignal, AbortController, ReadableStream, WritableStream, TransformStream, Headers, Request, Response, Blob, ArrayBuffer];
+const standing = [
+  URL,
+  RegExp,
+  AbortSignal,
+  AbortController,
+  ReadableStream,
+  WritableStream,
+  TransformStream,
+  Headers,
+  Request,
+  Response,
+  Blob,
+  ArrayBuffer,
+];
 
 function kindOfInstance(value, prototype) {
-  if (types.isNativeError(value) || types.isProxy(value) || types.isPromise(value) || isTool(value)) return undefined;
-  if (standing.some((type) => value instanceof type) || types.isWeakMap(value) || types.isWeakSet(value)) return undefined;
+  if (types.isNativeError(value) || types.isProxy(value) || types.isPromise(value) || isTool(value))
+    return undefined;
+  if (standing.some((type) => value instanceof type) || types.isWeakMap(value) || types.isWeakSet(value))
+    return undefined;
   return copyableClass(prototype) ? 'instance' : 'opaque';
 }
 
 /** The slots of a node: keys and values in order. Getters are values of their own kind and are never run. */
 export function slotsOf(node, kind) {
-  if (kind === 'array' && isDense(node)) return { keys: undefined, values: node.slice(), accessors: undefined };
+  if (kind === 'array' && isDense(node))
+    return { keys: undefined, values: node.slice(), accessors: undefined };
   if (kind === 'map') return { keys: [...node.keys()], values: [...node.values()], accessors: undefined };
   if (kind === 'set') return { keys: undefined, values: [...node], accessors: undefined };
   if (kind === 'date') return { keys: undefined, values: [node.getTime()], accessors: undefined };
-  if (kind === 'bytes') return { keys: undefined, values: [Buffer.from(node.buffer, node.byteOffset, node.byteLength).toString('latin1')], accessors: undefined };
+  if (kind === 'bytes')
+    return {
+      keys: undefined,
+      values: [Buffer.from(node.buffer, node.byteOffset, node.byteLength).toString('latin1')],
+      accessors: undefined,
+    };
   return slotsOfObject(node, kind);
 }
 
@@ -76,7 +99,8 @@ function slotsOfObject(node, kind) {
 /** Whether two readings of slots are the same, in the same order, holding the same things. */
 export function sameSlots(one, other) {
   const { keys, values } = one;
-  if (values.length !== other.values.length || (keys === undefined) !== (other.keys === undefined)) return false;
+  if (values.length !== other.values.length || (keys === undefined) !== (other.keys === undefined))
+    return false;
   for (let index = 0; index < values.length; index++) {
     if (!Object.is(values[index], other.values[index])) return false;
     if (keys !== undefined && !Object.is(keys[index], other.keys[index])) return false;
@@ -86,7 +110,10 @@ export function sameSlots(one, other) {
 
 /** An empty node of the same class as `node`. */
 export function shellOf(node, kind) {
-  if (kind === 'array') return Object.getPrototypeOf(node) === Array.prototype ? [] : Object.setPrototypeOf([], Object.getPrototypeOf(node));
+  if (kind === 'array')
+    return Object.getPrototypeOf(node) === Array.prototype
+      ? []
+      : Object.setPrototypeOf([], Object.getPrototypeOf(node));
   if (kind === 'map') return new Map();
   if (kind === 'set') return new Set();
   if (kind === 'date') return new Date(node.getTime());
@@ -98,7 +125,10 @@ export function shellOf(node, kind) {
 export function fill(shell, node, kind, slots, map) {
   if (kind === 'map') slots.keys.forEach((key, index) => shell.set(map(key), map(slots.values[index])));
   else if (kind === 'set') slots.values.forEach((value) => shell.add(map(value)));
-  else if (kind === 'array' && slots.keys === undefined) slots.values.forEach((value, index) => { shell[index] = map(value); });
+  else if (kind === 'array' && slots.keys === undefined)
+    slots.values.forEach((value, index) => {
+      shell[index] = map(value);
+    });
   else if (kind !== 'date' && kind !== 'bytes') fillObject(shell, node, kind, slots, map);
   if (Object.isFrozen(node)) Object.freeze(shell);
   else if (Object.isSealed(node)) Object.seal(shell);
@@ -123,12 +153,21 @@ function define(shell, node, key, value) {
 /** Puts the slots that `node` had back into it. */
 export function restore(node, kind, { keys, values, accessors }) {
   if (Object.isFrozen(node)) return;
-  if (kind === 'map') { node.clear(); keys.forEach((key, index) => node.set(key, values[index])); }
-  else if (kind === 'set') { node.clear(); values.forEach((value) => node.add(value)); }
-  else if (kind === 'date') node.setTime(values[0]);
-  else if (kind === 'bytes') Buffer.from(node.buffer, node.byteOffset, node.byteLength).write(values[0], 'latin1');
-  else if (kind === 'array' && keys === undefined) { node.length = 0; values.forEach((value, index) => { node[index] = value; }); }
-  else restoreObject(node, keys, values, accessors);
+  if (kind === 'map') {
+    node.clear();
+    keys.forEach((key, index) => node.set(key, values[index]));
+  } else if (kind === 'set') {
+    node.clear();
+    values.forEach((value) => node.add(value));
+  } else if (kind === 'date') node.setTime(values[0]);
+  else if (kind === 'bytes')
+    Buffer.from(node.buffer, node.byteOffset, node.byteLength).write(values[0], 'latin1');
+  else if (kind === 'array' && keys === undefined) {
+    node.length = 0;
+    values.forEach((value, index) => {
+      node[index] = value;
+    });
+  } else restoreObject(node, keys, values, accessors);
 }
 
 function restoreObject(node, keys, values, accessors) {

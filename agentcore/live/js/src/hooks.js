@@ -18,22 +18,45 @@ function exported(module, name, at) {
     if (inDefault !== undefined && wanted !== 'default') return inDefault;
   }
   const all = Object.keys(module).join(', ') || 'nothing';
-  throw new NotJudged('no-hook', `the module exports no ${names.join(' or ')}; it exports ${all}. Export the hook, or a function that makes it (--factory)`);
+  throw new NotJudged(
+    'no-hook',
+    `the module exports no ${names.join(' or ')}; it exports ${all}. Export the hook, or a function that makes it (--factory)`,
+  );
 }
 
-const isClass = (value) => typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
+const isClass = (value) =>
+  typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 
 function callable(value, { name, at, boundary }) {
   if (boundary.methods) {
     if (Object.keys(boundary.methods).some((method) => typeof value?.[method] === 'function')) return value;
-    throw new NotJudged('no-hook', `${name} has no method ${Object.keys(boundary.methods).join(', ')}; at ${at} an object with one of them is expected`);
+    throw new NotJudged(
+      'no-hook',
+      `${name} has no method ${Object.keys(boundary.methods).join(', ')}; at ${at} an object with one of them is expected`,
+    );
   }
   if (typeof value === 'function') return value;
   const method = boundary.method ?? at;
   const owner = [value, value?.settings].find((holder) => typeof holder?.[method] === 'function');
   if (owner) return owner[method].bind(owner);
-  if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'function') && boundary.list) return value.length === 1 ? value[0] : boundary.list(value);
-  throw new NotJudged('no-hook', `${name} is ${describeType(value)}, neither a function nor an object with a method ${method}; use --factory if it makes the hook`);
+  if (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((item) => typeof item === 'function') &&
+    boundary.list
+  )
+    return value.length === 1 ? value[0] : boundary.list(value);
+  throw new NotJudged(
+    'no-hook',
+    `${name} is ${describeType(value)}, neither a function nor an object with a method ${method}; use --factory if it makes the hook`,
+  );
 }
 
-const describeType = (value) => (value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`);
+const describeType = (value) =>
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`;

@@ -20,24 +20,76 @@ export class HookFaultError extends Error {
   }
 }
 
-export async function checkInProcess({ framework = 'ai', at, hooks, path, examples = 60, seed = 0, texts = [], conversations, kinds, failOn = 'fault', project = process.cwd() }, own) {
-  if (typeof hooks !== 'function') throw new TypeError(`hooks is a function that makes fresh hooks: hooks: () => ({ ${at} })`);
-  const adapter = typeof framework === 'string' ? own[framework] : (framework.boundaries ? framework : own.ai);
+export async function checkInProcess(
+  {
+    framework = 'ai',
+    at,
+    hooks,
+    path,
+    examples = 60,
+    seed = 0,
+    texts = [],
+    conversations,
+    kinds,
+    failOn = 'fault',
+    project = process.cwd(),
+  },
+  own,
+) {
+  if (typeof hooks !== 'function')
+    throw new TypeError(`hooks is a function that makes fresh hooks: hooks: () => ({ ${at} })`);
+  const adapter = typeof framework === 'string' ? own[framework] : framework.boundaries ? framework : own.ai;
   const boundary = adapter?.boundaries[at];
-  if (!boundary) throw new TypeError(`there is no boundary ${at} in ${adapter?.name ?? framework}; there are ${Object.keys(adapter?.boundaries ?? own).join(', ')}`);
+  if (!boundary)
+    throw new TypeError(
+      `there is no boundary ${at} in ${adapter?.name ?? framework}; there are ${Object.keys(adapter?.boundaries ?? own).join(', ')}`,
+    );
   const { sdk, version, resolvedFrom } = await packageOf(adapter, framework, project);
-  const task = { framework: adapter.name, version, resolvedFrom, at, name: at, paths: path ? [path] : adapter.paths, seed, texts, recorded: [], conversations, testable: false };
+  const task = {
+    framework: adapter.name,
+    version,
+    resolvedFrom,
+    at,
+    name: at,
+    paths: path ? [path] : adapter.paths,
+    seed,
+    texts,
+    recorded: [],
+    conversations,
+    testable: false,
+  };
   const load = async () => hookOf(await hooks(), { name: at, at, boundary });
   await load();
   install();
   process.on('uncaughtException', keepStray);
   try {
-    const judge = new Judge({ adapter, sdk, version, at, load, idempotent: kinds?.includes('not-idempotent') });
+    const judge = new Judge({
+      adapter,
+      sdk,
+      version,
+      at,
+      load,
+      idempotent: kinds?.includes('not-idempotent'),
+    });
     const collection = new Collection(judge, {});
-    for (let index = 0; index < (conversations?.length ?? examples); index++) if (!(await collection.add(sampleOf(index, task)))) break;
-    const groups = (await collection.findings()).map((group) => ({ ...group.signal, ...group, call: group.signal.call ?? group.signal.write?.call, talk: group.sample.talk, path: group.sample.path, seen: [...group.seen], paths: [...group.paths] }));
+    for (let index = 0; index < (conversations?.length ?? examples); index++)
+      if (!(await collection.add(sampleOf(index, task)))) break;
+    const groups = (await collection.findings()).map((group) => ({
+      ...group.signal,
+      ...group,
+      call: group.signal.call ?? group.signal.write?.call,
+      talk: group.sample.talk,
+      path: group.sample.path,
+      seen: [...group.seen],
+      paths: [...group.paths],
+    }));
     const { counts, foreign, foreignError, outside, unrecorded, prefix } = collection;
-    const report = reportOf({ task, options: { kinds, failOn }, answer: { groups, counts, foreign, foreignError, outside, unrecorded, prefix, deaths: [] }, boundary });
+    const report = reportOf({
+      task,
+      options: { kinds, failOn },
+      answer: { groups, counts, foreign, foreignError, outside, unrecorded, prefix, deaths: [] },
+      boundary,
+    });
     if (report.exit !== 0) throw new HookFaultError(report);
     return report;
   } finally {
@@ -53,7 +105,10 @@ async function packageOf(adapter, framework, project) {
   const folder = packageFolder(name, project);
   if (!folder) throw new Error(`${name} is not installed in ${project} nor above it; pass project: FOLDER`);
   const manifest = readJson(join(folder, 'package.json'));
-  const sdk = typeof framework === 'object' && !framework.boundaries ? framework : await import(pathToFileURL(join(folder, entryOf(manifest, folder))));
+  const sdk =
+    typeof framework === 'object' && !framework.boundaries
+      ? framework
+      : await import(pathToFileURL(join(folder, entryOf(manifest, folder))));
   return { sdk, version: manifest.version, resolvedFrom: folder };
 }
 
@@ -62,9 +117,16 @@ export function entryOf({ exports, module, main }, folder) {
   const condition = (target) => {
     if (typeof target === 'string') return target;
     if (Array.isArray(target)) return target.map(condition).find(Boolean);
-    for (const [name, below] of Object.entries(target ?? {})) if (['node', 'import', 'module-sync', 'default'].includes(name)) { const found = condition(below); if (found) return found; }
+    for (const [name, below] of Object.entries(target ?? {}))
+      if (['node', 'import', 'module-sync', 'default'].includes(name)) {
+        const found = condition(below);
+        if (found) return found;
+      }
     return undefined;
   };
-  const root = exports === undefined ? undefined : condition(typeof exports === 'string' || !('.' in exports) ? exports : exports['.']);
+  const root =
+    exports === undefined
+      ? undefined
+      : condition(typeof exports === 'string' || !('.' in exports) ? exports : exports['.']);
   return root ?? [module, main, 'index.js'].find((file) => file && existsSync(join(folder, file)));
 }

@@ -5,11 +5,15 @@ const { ownKeys, getOwnPropertyDescriptor, defineProperty } = Reflect;
 const known = [];
 
 for (const [name, owner] of Object.entries(owners)) {
-  for (const [place, holder] of [[name, owner], [`${name}.prototype`, owner.prototype]]) {
+  for (const [place, holder] of [
+    [name, owner],
+    [`${name}.prototype`, owner.prototype],
+  ]) {
     if (holder === undefined || holder === null) continue;
     for (const key of ownKeys(holder)) {
       const property = getOwnPropertyDescriptor(holder, key);
-      if (typeof property.value === 'function' && property.configurable) known[known.length] = { name: `${place}.${String(key)}`, holder, key, property };
+      if (typeof property.value === 'function' && property.configurable)
+        known[known.length] = { name: `${place}.${String(key)}`, holder, key, property };
     }
   }
 }

@@ -27,7 +27,16 @@ export class Judge {
 
   /** One run of a case `{talk, path, variant}`. */
   async run({ talk, path, variant }, mode, extra = {}) {
-    const session = new Session({ adapter: this.adapter, at: this.at, limit: this.limit, talk, path, variant, mode, ...extra });
+    const session = new Session({
+      adapter: this.adapter,
+      at: this.at,
+      limit: this.limit,
+      talk,
+      path,
+      variant,
+      mode,
+      ...extra,
+    });
     let [observed, error] = [];
     takeStrays();
     takeAttempts();
@@ -45,10 +54,20 @@ export class Judge {
   /** What is found in a case: `{signals, status, live}`; the status is 'judged', 'error' or 'outside'. */
   async judge(sample) {
     const value = await this.run(sample, 'value');
-    if (value.errors.some(({ kind }) => kind === 'hangs')) return { signals: [raised(value.errors[0])], status: 'error', live: value };
+    if (value.errors.some(({ kind }) => kind === 'hangs'))
+      return { signals: [raised(value.errors[0])], status: 'error', live: value };
     const live = await this.run(sample, 'live');
-    const signals = [...this.#made(sample, value), ...(await this.#effects(sample, value, live)), ...opaque(value), ...untold(live)];
-    signals.push(...(await this.#prompts(sample, live, signals)), ...(await this.#piledUp(sample, value)), ...(await this.#twice(value)));
+    const signals = [
+      ...this.#made(sample, value),
+      ...(await this.#effects(sample, value, live)),
+      ...opaque(value),
+      ...untold(live),
+    ];
+    signals.push(
+      ...(await this.#prompts(sample, live, signals)),
+      ...(await this.#piledUp(sample, value)),
+      ...(await this.#twice(value)),
+    );
     const { raises, ...ended } = await this.#ended(sample, live, signals);
     return { signals: [...signals, ...raises], ...ended, live, prefix: prefixOf(live.prompts) };
   }
@@ -59,14 +78,19 @@ export class Judge {
     let effects = differ(live, value);
     let { writes } = value;
     // An object of the hook's own that it changes later: in the twin, what the framework kept of it comes back as a copy.
-    if (effects.length === 0 && writes.some(({ own }) => own)) effects = differ(live, await this.run(sample, 'value', { twin: true }));
+    if (effects.length === 0 && writes.some(({ own }) => own))
+      effects = differ(live, await this.run(sample, 'value', { twin: true }));
     if (effects.length > 0) {
       const second = await this.run(sample, 'live', { guard: writes.length === 0 });
       if (writes.length === 0) writes = second.writes;
       if (differ(live, second).length > 0) {
         effects = await this.#withoutNoise(sample, effects, [live, second], value);
         const noisy = effects.length === 0;
-        if (noisy) return [...groups(writes.filter(({ own }) => !own)).map(([key, found]) => quiet(key, found)), { kind: 'undetermined', key: 'undetermined' }];
+        if (noisy)
+          return [
+            ...groups(writes.filter(({ own }) => !own)).map(([key, found]) => quiet(key, found)),
+            { kind: 'undetermined', key: 'undetermined' },
+          ];
       }
     }
     return await this.#attributed(sample, groups(writes), value, effects);
@@ -77,17 +101,26 @@ export class Judge {
     const noise = new Set();
     for (let again = 0; again < AGAIN_WHEN_NOISY; again++) {
       const [live, other] = [await this.run(sample, 'live'), await this.run(sample, 'value')];
-      for (const found of [...differ(lives[0], live), ...differ(value, other), ...(again === 0 ? differ(...lives) : [])]) noise.add(`${found.holder} ${found.index} ${found.place}`);
+      for (const found of [
+        ...differ(lives[0], live),
+        ...differ(value, other),
+        ...(again === 0 ? differ(...lives) : []),
+      ])
+        noise.add(`${found.holder} ${found.index} ${found.place}`);
     }
     const noisy = [...noise];
-    return effects.filter(({ holder, index, place }) => !noisy.some((found) => covers(found, `${holder} ${index} ${place}`)));
+    return effects.filter(
+      ({ holder, index, place }) => !noisy.some((found) => covers(found, `${holder} ${index} ${place}`)),
+    );
   }
 
   // Which writes have the effect: with several, each is let through alone.
   async #attributed(sample, found, value, effects) {
-    if (effects.length === 0) return found.filter(([, writes]) => !writes[0].own).map(([key, writes]) => quiet(key, writes));
+    if (effects.length === 0)
+      return found.filter(([, writes]) => !writes[0].own).map(([key, writes]) => quiet(key, writes));
     const judged = [];
-    for (const [key, writes] of found) judged.push([key, writes, await this.#reach(sample, value, key, writes, effects)]);
+    for (const [key, writes] of found)
+      judged.push([key, writes, await this.#reach(sample, value, key, writes, effects)]);
     const signals = [];
     for (const [key, writes, own] of judged) {
       if (own.length > 0) signals.push(await this.#loud(sample, value, key, writes, own));
@@ -100,7 +133,8 @@ export class Judge {
   // shows, cannot be let through: they have the effect that is seen (live.effect).
   async #reach(sample, value, key, writes, effects, prompt) {
     if (writes[0].own || writes[0].guarded) return effects;
-    const through = (write) => groupOf(write) === key && (prompt === undefined || write.call?.prompt === prompt);
+    const through = (write) =>
+      groupOf(write) === key && (prompt === undefined || write.call?.prompt === prompt);
     return differ(await this.run(sample, 'value', { through }), value);
   }
 
@@ -108,16 +142,28 @@ export class Judge {
   async #loud(sample, value, key, writes, effects) {
     const [write] = writes;
     const repeated = writes.some(({ call }) => call?.prompt !== write.call?.prompt);
-    const alone = repeated && !write.own ? await this.#reach(sample, value, key, writes, [], write.call?.prompt) : [];
-    const seen = (alone.length > 0 ? alone : effects).map((effect) => ({ ...effect, holder: this.#holder(effect, write) }));
-    return { kind: 'write', key: `write ${key}`, write, writes, seen: [...new Set(seen.map(({ holder }) => holder))], first: seen[0] };
+    const alone =
+      repeated && !write.own ? await this.#reach(sample, value, key, writes, [], write.call?.prompt) : [];
+    const seen = (alone.length > 0 ? alone : effects).map((effect) => ({
+      ...effect,
+      holder: this.#holder(effect, write),
+    }));
+    return {
+      kind: 'write',
+      key: `write ${key}`,
+      write,
+      writes,
+      seen: [...new Set(seen.map(({ holder }) => holder))],
+      first: seen[0],
+    };
   }
 
   // Hooks before the model: the prompt of this step, or later ones; hooks after it: the next one, or later ones.
   #holder({ holder, turn, step, index }, write) {
     if (holder !== 'prompt') return holder;
     if (turn > (write.turn ?? 0)) return 'later-runs';
-    if (this.#when(write.call?.name) === 'before') return index <= (write.call?.prompt ?? -1) ? 'this-prompt' : 'later-prompts';
+    if (this.#when(write.call?.name) === 'before')
+      return index <= (write.call?.prompt ?? -1) ? 'this-prompt' : 'later-prompts';
     return index > write.prompt || step === undefined ? 'later-prompts' : 'next-prompt';
   }
 
@@ -130,10 +176,20 @@ export class Judge {
   #made({ talk }, value) {
     const signals = [];
     for (const call of value.calls.filter(({ given, made }) => made !== undefined && made !== given)) {
-      const alone = this.adapter.pairs ? cut(this.adapter.pairs(call.given), this.adapter.pairs(call.made)) : [];
-      if (alone.length > 0) signals.push({ kind: 'cuts-pair', key: 'cuts-pair', call, place: `returned.messages[${alone[0].at}]`, alone: alone[0] });
+      const alone = this.adapter.pairs
+        ? cut(this.adapter.pairs(call.given), this.adapter.pairs(call.made))
+        : [];
+      if (alone.length > 0)
+        signals.push({
+          kind: 'cuts-pair',
+          key: 'cuts-pair',
+          call,
+          place: `returned.messages[${alone[0].at}]`,
+          alone: alone[0],
+        });
       const request = talk.turns[call.turn]?.messages.at(-1);
-      if (request && losesRequest(request, call.given, call.made)) signals.push({ kind: 'loses-request', key: 'loses-request', call, place: 'returned.messages' });
+      if (request && losesRequest(request, call.given, call.made))
+        signals.push({ kind: 'loses-request', key: 'loses-request', call, place: 'returned.messages' });
     }
     return signals.filter(({ kind }, index) => signals.findIndex((other) => other.kind === kind) === index);
   }
@@ -143,22 +199,41 @@ export class Judge {
     const { pairs } = this.adapter;
     const wanted = { 'cuts-pair': pairs !== undefined, 'loses-request': true };
     for (const { kind } of known) wanted[kind] = false;
-    const suspect = live.prompts.map((prompt) => ({ ...prompt, messages: JSON.parse(prompt.text) })).filter(({ messages, turn }) => Array.isArray(messages) && (
-      (wanted['cuts-pair'] && unpairedCount(pairs(messages)) > 0) || (wanted['loses-request'] && lacks(sample.talk.turns[turn], messages))));
+    const suspect = live.prompts
+      .map((prompt) => ({ ...prompt, messages: JSON.parse(prompt.text) }))
+      .filter(
+        ({ messages, turn }) =>
+          Array.isArray(messages) &&
+          ((wanted['cuts-pair'] && unpairedCount(pairs(messages)) > 0) ||
+            (wanted['loses-request'] && lacks(sample.talk.turns[turn], messages))),
+      );
     if (suspect.length === 0) return [];
     const plain = await this.run(sample, 'none');
-    return suspect.flatMap(({ turn, step, messages }) => {
-      const other = plain.prompts.find((prompt) => prompt.turn === turn && prompt.step === step);
-      if (!other) return [];
-      const before = JSON.parse(other.text);
-      const call = { turn, step, name: this.at };
-      const alone = wanted['cuts-pair'] ? cut(pairs(before), pairs(messages)) : [];
-      const lost = wanted['loses-request'] && losesRequest(sample.talk.turns[turn].messages.at(-1), before, messages);
-      return [
-        ...(alone.length > 0 ? [{ kind: 'cuts-pair', key: 'cuts-pair', call, place: `prompt[${alone[0].at}]`, alone: alone[0] }] : []),
-        ...(lost ? [{ kind: 'loses-request', key: 'loses-request', call, place: 'prompt' }] : []),
-      ];
-    }).filter(({ kind }, index, all) => all.findIndex((other) => other.kind === kind) === index);
+    return suspect
+      .flatMap(({ turn, step, messages }) => {
+        const other = plain.prompts.find((prompt) => prompt.turn === turn && prompt.step === step);
+        if (!other) return [];
+        const before = JSON.parse(other.text);
+        const call = { turn, step, name: this.at };
+        const alone = wanted['cuts-pair'] ? cut(pairs(before), pairs(messages)) : [];
+        const lost =
+          wanted['loses-request'] && losesRequest(sample.talk.turns[turn].messages.at(-1), before, messages);
+        return [
+          ...(alone.length > 0
+            ? [
+                {
+                  kind: 'cuts-pair',
+                  key: 'cuts-pair',
+                  call,
+                  place: `prompt[${alone[0].at}]`,
+                  alone: alone[0],
+                },
+              ]
+            : []),
+          ...(lost ? [{ kind: 'loses-request', key: 'loses-request', call, place: 'prompt' }] : []),
+        ];
+      })
+      .filter(({ kind }, index, all) => all.findIndex((other) => other.kind === kind) === index);
   }
 
   async #piledUp(sample, value) {
@@ -166,20 +241,46 @@ export class Judge {
     const added = additions(real);
     if (!added) return [];
     const shadow = await this.run(sample, 'shadow');
-    const found = accumulation(real, added, shadow.calls.filter(({ made }) => made !== undefined));
+    const found = accumulation(
+      real,
+      added,
+      shadow.calls.filter(({ made }) => made !== undefined),
+    );
     if (!found) return [];
     const [label, piece] = found.piece;
-    return [{ kind: 'accumulates', key: 'accumulates', call: real[found.index], place: 'returned.messages', piece: `${label.replace(/^\./, '')} ${JSON.stringify(piece)}`, surplus: found.surplus }];
+    return [
+      {
+        kind: 'accumulates',
+        key: 'accumulates',
+        call: real[found.index],
+        place: 'returned.messages',
+        piece: `${label.replace(/^\./, '')} ${JSON.stringify(piece)}`,
+        surplus: found.surplus,
+      },
+    ];
   }
 
   async #twice(value) {
     if (!this.idempotent) return [];
-    for (const call of value.calls.filter(({ given, made, spec }) => spec.again && made !== undefined && made !== given)) {
-      const session = new Session({ adapter: this.adapter, at: this.at, talk: value.talk, path: value.path, variant: value.variant, mode: 'live', limit: this.limit });
+    for (const call of value.calls.filter(
+      ({ given, made, spec }) => spec.again && made !== undefined && made !== given,
+    )) {
+      const session = new Session({
+        adapter: this.adapter,
+        at: this.at,
+        talk: value.talk,
+        path: value.path,
+        variant: value.variant,
+        mode: 'live',
+        limit: this.limit,
+      });
       const hook = await this.load();
       const messages = structuredClone(call.output);
-      const again = call.spec.output(await session.seeded.asHook(() => hook(...call.spec.again(call.args, messages))));
-      if (again !== undefined && differences(tree(again), call.made).length > 0) return [{ kind: 'not-idempotent', key: 'not-idempotent', call, place: 'returned.messages' }];
+      const again = call.spec.output(
+        await session.seeded.asHook(() => hook(...call.spec.again(call.args, messages))),
+      );
+      if (again !== undefined && differences(tree(again), call.made).length > 0)
+        return [{ kind: 'not-idempotent', key: 'not-idempotent', call, place: 'returned.messages' }];
     }
     return [];
   }
@@ -191,27 +292,81 @@ export class Judge {
     if (thrown?.kind === 'outside') return { status: 'outside', raises: [], outside: thrown };
     if (thrown) return { status: 'error', raises: [raised(thrown)] };
     const hidden = live.attempts.find(({ kind }) => kind !== 'outside');
-    if (hidden) return { status: 'judged', raises: [raised({ kind: hidden.kind, name: 'BlockedError', message: `${hidden.what} was called, and the refusal caught`, stack: '', call: live.calls.at(-1) })] };
+    if (hidden)
+      return {
+        status: 'judged',
+        raises: [
+          raised({
+            kind: hidden.kind,
+            name: 'BlockedError',
+            message: `${hidden.what} was called, and the refusal caught`,
+            stack: '',
+            call: live.calls.at(-1),
+          }),
+        ],
+      };
     const stray = live.strays.find(({ stack }) => this.sources && frameOf(stack, this.sources));
-    if (stray && !live.error) return { status: 'judged', raises: [raised({ ...stray, message: `${stray.message} (nobody catches it: thrown after the hook had returned)`, call: live.calls.at(-1) })] };
+    if (stray && !live.error)
+      return {
+        status: 'judged',
+        raises: [
+          raised({
+            ...stray,
+            message: `${stray.message} (nobody catches it: thrown after the hook had returned)`,
+            call: live.calls.at(-1),
+          }),
+        ],
+      };
     if (!live.error) return { status: 'judged', raises: [] };
-    if (signals.some(({ kind }) => kind === 'cuts-pair' || kind === 'loses-request')) return { status: 'judged', raises: [] };
+    if (signals.some(({ kind }) => kind === 'cuts-pair' || kind === 'loses-request'))
+      return { status: 'judged', raises: [] };
     const plain = await this.run(sample, 'none');
     if (plain.error) return { status: 'error', raises: [], foreign: plain.error };
-    return { status: 'error', raises: [{ kind: 'raises', cause: 'refused', key: `raises refused ${live.error.name}`, error: live.error, call: live.calls.at(-1) }] };
+    return {
+      status: 'error',
+      raises: [
+        {
+          kind: 'raises',
+          cause: 'refused',
+          key: `raises refused ${live.error.name}`,
+          error: live.error,
+          call: live.calls.at(-1),
+        },
+      ],
+    };
   }
 }
 
-const lacks = (turn, messages) => losesRequest(turn.messages.at(-1), [...messages, { role: 'user' }], messages);
+const lacks = (turn, messages) =>
+  losesRequest(turn.messages.at(-1), [...messages, { role: 'user' }], messages);
 const unpairedCount = (items) => cut([], items).length;
-const raised = (error) => ({ kind: 'raises', cause: error.kind, key: `raises ${error.kind} ${error.name}`, error, call: error.call });
-const opaque = (value) => [...value.bridge.opaque].slice(0, 1).map(([place, type]) => ({ kind: 'opaque', key: `opaque ${type}`, place, type }));
+const raised = (error) => ({
+  kind: 'raises',
+  cause: error.kind,
+  key: `raises ${error.kind} ${error.name}`,
+  error,
+  call: error.call,
+});
+const opaque = (value) =>
+  [...value.bridge.opaque]
+    .slice(0, 1)
+    .map(([place, type]) => ({ kind: 'opaque', key: `opaque ${type}`, place, type }));
 // Where the hook caught the refusal, what it would do outside of a check is not known; nor if it replaced what the check relies on.
 function untold({ replaced, attempts, errors }) {
   const outside = errors.length === 0 && attempts.find(({ kind }) => kind === 'outside');
   return [
-    ...(replaced ? [{ kind: 'undetermined', key: 'undetermined built-ins', why: `it replaces the built-in ${replaced}` }] : []),
-    ...(outside ? [{ kind: 'undetermined', key: 'undetermined outside', why: `it called ${outside.what}, which a check does not allow; only what it does without is judged` }] : []),
+    ...(replaced
+      ? [{ kind: 'undetermined', key: 'undetermined built-ins', why: `it replaces the built-in ${replaced}` }]
+      : []),
+    ...(outside
+      ? [
+          {
+            kind: 'undetermined',
+            key: 'undetermined outside',
+            why: `it called ${outside.what}, which a check does not allow; only what it does without is judged`,
+          },
+        ]
+      : []),
   ];
 }
 const quiet = (key, writes) => {
@@ -219,9 +374,11 @@ const quiet = (key, writes) => {
   return { kind, key: `${kind} ${key}`, write: writes[0], writes, seen: [] };
 };
 
-const covers = (noise, place) => noise === place || place.startsWith(`${noise}.`) || place.startsWith(`${noise}[`);
+const covers = (noise, place) =>
+  noise === place || place.startsWith(`${noise}.`) || place.startsWith(`${noise}[`);
 
-const PAYLOADS = /(\.(?:input|output|args|arguments|result|providerOptions|providerMetadata|response|value))\b.*$/;
+const PAYLOADS =
+  /(\.(?:input|output|args|arguments|result|providerOptions|providerMetadata|response|value))\b.*$/;
 
 /** A place without indices and without what is inside a payload: the same for all writes of one cause. */
 export function groupOf({ place, own, turn: _ }) {
@@ -252,7 +409,9 @@ export function differ(one, other) {
     const against = other.holders[holder];
     if (text === against) continue;
     const places = text && against ? differences(JSON.parse(text), JSON.parse(against)) : [''];
-    found.push(...places.map((place) => ({ holder, index: 0, turn: one.talk.turns.length - 1, step: null, place })));
+    found.push(
+      ...places.map((place) => ({ holder, index: 0, turn: one.talk.turns.length - 1, step: null, place })),
+    );
   }
   return found;
 }

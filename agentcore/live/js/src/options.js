@@ -4,7 +4,18 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './files.js';
 
-export const KINDS = { write: 'fault', accumulates: 'fault', raises: 'fault', 'cuts-pair': 'fault', 'loses-request': 'fault', 'harmless-write': 'note', 'not-isolated': 'note', undetermined: 'note', opaque: 'note', 'not-idempotent': 'note' };
+export const KINDS = {
+  write: 'fault',
+  accumulates: 'fault',
+  raises: 'fault',
+  'cuts-pair': 'fault',
+  'loses-request': 'fault',
+  'harmless-write': 'note',
+  'not-isolated': 'note',
+  undetermined: 'note',
+  opaque: 'note',
+  'not-idempotent': 'note',
+};
 
 export const USAGE = `Usage: check-hook FILE#EXPORT --in FRAMEWORK[@VERSION] --at BOUNDARY [options]
 
@@ -28,22 +39,44 @@ changes where it should only return. Your hook runs many times, in a process of 
 Exit codes: 0 judged, nothing at or above --fail-on; 1 something; 2 wrong usage; 3 not judged; 4 a fault of the tool.`;
 
 const SPEC = {
-  in: { type: 'string' }, at: { type: 'string' }, project: { type: 'string' }, factory: { type: 'boolean' }, examples: { type: 'string', default: '60' },
-  seed: { type: 'string', default: '0' }, from: { type: 'string' }, texts: { type: 'string', multiple: true, default: [] }, path: { type: 'string' },
-  kinds: { type: 'string' }, json: { type: 'boolean' }, junit: { type: 'boolean' }, sarif: { type: 'boolean' }, 'fail-on': { type: 'string', default: 'fault' },
-  list: { type: 'boolean' }, help: { type: 'boolean', short: 'h' },
+  in: { type: 'string' },
+  at: { type: 'string' },
+  project: { type: 'string' },
+  factory: { type: 'boolean' },
+  examples: { type: 'string', default: '60' },
+  seed: { type: 'string', default: '0' },
+  from: { type: 'string' },
+  texts: { type: 'string', multiple: true, default: [] },
+  path: { type: 'string' },
+  kinds: { type: 'string' },
+  json: { type: 'boolean' },
+  junit: { type: 'boolean' },
+  sarif: { type: 'boolean' },
+  'fail-on': { type: 'string', default: 'fault' },
+  list: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
 };
 
 /** The options in `argv`, checked. */
 export function optionsOf(argv) {
   const { values, positionals } = parsed(argv[0] === 'check-hook' ? argv.slice(1) : argv);
   if (values.help || values.list) return values;
-  if (positionals.length !== 1) throw new UsageError(`one FILE#EXPORT is expected, there are ${positionals.length}`);
+  if (positionals.length !== 1)
+    throw new UsageError(`one FILE#EXPORT is expected, there are ${positionals.length}`);
   for (const name of ['in', 'at']) if (!values[name]) throw new UsageError(`--${name} is missing`);
   const formats = ['json', 'junit', 'sarif'].filter((name) => values[name]);
   if (formats.length > 1) throw new UsageError(`only one of --${formats.join(', --')} can be printed`);
-  if (!['fault', 'note'].includes(values['fail-on'])) throw new UsageError(`--fail-on is fault or note, not ${values['fail-on']}`);
-  return { ...values, ...hookFile(positionals[0]), ...framework(values.in), kinds: kinds(values.kinds), examples: whole('examples', values.examples, 1), seed: whole('seed', values.seed, 0), format: formats[0] ?? 'text' };
+  if (!['fault', 'note'].includes(values['fail-on']))
+    throw new UsageError(`--fail-on is fault or note, not ${values['fail-on']}`);
+  return {
+    ...values,
+    ...hookFile(positionals[0]),
+    ...framework(values.in),
+    kinds: kinds(values.kinds),
+    examples: whole('examples', values.examples, 1),
+    seed: whole('seed', values.seed, 0),
+    format: formats[0] ?? 'text',
+  };
 }
 
 function parsed(argv) {
@@ -63,18 +96,26 @@ function hookFile(text) {
 
 function framework(text) {
   const at = text.indexOf('@', 1);
-  return /^[.\/]/.test(text) || at < 0 ? { framework: text, wanted: undefined } : { framework: text.slice(0, at), wanted: text.slice(at + 1) };
+  return /^[.\/]/.test(text) || at < 0
+    ? { framework: text, wanted: undefined }
+    : { framework: text.slice(0, at), wanted: text.slice(at + 1) };
 }
 
 function whole(name, text, least) {
   const number = Number(text);
-  if (!Number.isInteger(number) || number < least) throw new UsageError(`--${name} is a whole number from ${least}, not ${text}`);
+  if (!Number.isInteger(number) || number < least)
+    throw new UsageError(`--${name} is a whole number from ${least}, not ${text}`);
   return number;
 }
 
 function kinds(text) {
   if (text === undefined) return undefined;
-  const wanted = text.split(',').map((kind) => kind.trim()).filter(Boolean);
-  for (const kind of wanted) if (!(kind in KINDS)) throw new UsageError(`--kinds: there is no kind ${kind}; kinds are ${Object.keys(KINDS).join(', ')}`);
+  const wanted = text
+    .split(',')
+    .map((kind) => kind.trim())
+    .filter(Boolean);
+  for (const kind of wanted)
+    if (!(kind in KINDS))
+      throw new UsageError(`--kinds: there is no kind ${kind}; kinds are ${Object.keys(KINDS).join(', ')}`);
   return wanted;
 }

@@ -23,11 +23,14 @@ export class BlockedError extends Error {
 
 /** An error as data: name, message, stack, and how the hook ended. */
 export function describe(error) {
-  const blocked = error instanceof BlockedError ? error : error?.cause instanceof BlockedError ? error.cause : undefined;
+  const blocked =
+    error instanceof BlockedError ? error : error?.cause instanceof BlockedError ? error.cause : undefined;
   const denied = error?.code === 'ERR_ACCESS_DENIED';
   const kind = blocked?.kind ?? (denied ? 'outside' : error instanceof HANGS.Error ? 'hangs' : 'throws');
   if (!(error instanceof Error)) return { name: 'thrown value', message: safe(error), stack: '', kind };
-  const message = denied ? `the hook used ${error.permission} on ${error.resource || 'a file'}, which a check does not allow: give it a stand-in, or make it with --factory` : (blocked?.message ?? error.message);
+  const message = denied
+    ? `the hook used ${error.permission} on ${error.resource || 'a file'}, which a check does not allow: give it a stand-in, or make it with --factory`
+    : (blocked?.message ?? error.message);
   return { name: safe(error.name), message: safe(message), stack: safe(error.stack ?? ''), kind };
 }
 

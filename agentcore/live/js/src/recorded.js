@@ -18,10 +18,20 @@ function parsed(file) {
 }
 
 function conversationOf(item, place, adapter) {
-  if (Array.isArray(item?.turns) && item.turns.every(({ messages, answers }) => messages?.length > 0 && answers?.length > 0)) return { ...item, name: item.name ?? place };
+  if (
+    Array.isArray(item?.turns) &&
+    item.turns.every(({ messages, answers }) => messages?.length > 0 && answers?.length > 0)
+  )
+    return { ...item, name: item.name ?? place };
   const messages = Array.isArray(item) ? item : item?.messages;
-  if (!Array.isArray(messages) || !messages.every((message) => typeof message?.role === 'string')) throw new UsageError(`--from ${place}: neither a conversation with turns nor a list of messages with roles`);
-  if (!adapter.neutral) throw new UsageError(`--from ${place}: the adapter cannot read messages of the framework; write a conversation with turns`);
+  if (!Array.isArray(messages) || !messages.every((message) => typeof message?.role === 'string'))
+    throw new UsageError(
+      `--from ${place}: neither a conversation with turns nor a list of messages with roles`,
+    );
+  if (!adapter.neutral)
+    throw new UsageError(
+      `--from ${place}: the adapter cannot read messages of the framework; write a conversation with turns`,
+    );
   return talkOf(adapter.neutral(messages), place);
 }
 
@@ -32,6 +42,9 @@ export function talkOf({ instructions, messages }, name) {
   if (last < 0) throw new UsageError(`--from ${name}: there is no message of a user`);
   const answers = messages.slice(last + 1).map(({ parts }) => ({ parts }));
   const closing = answers.at(-1)?.parts.some(({ type }) => type === 'call') !== false;
-  turns.push({ messages: messages.slice(0, last + 1), answers: closing ? [...answers, { parts: [{ type: 'text', text: 'done' }] }] : answers });
+  turns.push({
+    messages: messages.slice(0, last + 1),
+    answers: closing ? [...answers, { parts: [{ type: 'text', text: 'done' }] }] : answers,
+  });
   return { format: 1, name, ...(instructions === undefined ? {} : { instructions }), turns };
 }

@@ -6,9 +6,15 @@ import { manifest } from './tools.js';
 
 /** The report of a check. */
 export function reportOf({ task, options, answer, notJudged, suppressions = [], boundary }) {
-  const findings = answer ? [...deaths(answer, task), ...answer.groups].map((group) => finding(group, { task, options, answer, boundary })) : [];
+  const findings = answer
+    ? [...deaths(answer, task), ...answer.groups].map((group) =>
+        finding(group, { task, options, answer, boundary }),
+      )
+    : [];
   const used = suppress(findings, suppressions, task);
-  for (const found of findings) found.counts_for_verdict = found.suppressed === null && (options.kinds === undefined || options.kinds.includes(found.kind));
+  for (const found of findings)
+    found.counts_for_verdict =
+      found.suppressed === null && (options.kinds === undefined || options.kinds.includes(found.kind));
   findings.sort((one, other) => rank(one) - rank(other));
   const refusal = notJudged ?? (answer && refused(answer, task));
   const verdict = verdictOf(findings, refusal);
@@ -18,7 +24,12 @@ export function reportOf({ task, options, answer, notJudged, suppressions = [], 
     exit: exitOf(verdict, options.failOn ?? 'fault'),
     not_judged: refusal ?? null,
     tool: { name: 'agentcore check-hook', version: manifest.version, language: 'javascript' },
-    framework: { name: task.framework, version: task.version ?? null, resolved_from: task.resolvedFrom ?? null, paths: task.paths ?? [] },
+    framework: {
+      name: task.framework,
+      version: task.version ?? null,
+      resolved_from: task.resolvedFrom ?? null,
+      paths: task.paths ?? [],
+    },
     hook: { name: task.name ?? task.at, file: task.shown ?? null, at: task.at },
     seed: task.seed,
     conversations: countsOf(answer),
@@ -50,11 +61,24 @@ function countsOf(answer) {
 
 function refused({ counts, foreign, foreignError, outside, unrecorded }, task) {
   const most = counts.run / 2;
-  if (unrecorded > most) return { reason: 'no-prompt', message: `${unrecorded} of ${counts.run} conversations recorded no prompt: the scripted model was not called; the adapter does not fit ${task.framework} ${task.version ?? ''}` };
-  if (foreign > most) return { reason: 'errors', message: `${foreign} of ${counts.run} conversations failed without the hook, too: ${foreignError.name}: ${foreignError.message}` };
+  if (unrecorded > most)
+    return {
+      reason: 'no-prompt',
+      message: `${unrecorded} of ${counts.run} conversations recorded no prompt: the scripted model was not called; the adapter does not fit ${task.framework} ${task.version ?? ''}`,
+    };
+  if (foreign > most)
+    return {
+      reason: 'errors',
+      message: `${foreign} of ${counts.run} conversations failed without the hook, too: ${foreignError.name}: ${foreignError.message}`,
+    };
   if (outside && counts.errors > most) return { reason: 'needs-outside', message: outside.message };
-  if (counts.errors > most) return { reason: 'errors', message: `${counts.errors} of ${counts.run} conversations ended in errors` };
-  if (counts.run > 0 && counts.calls === 0) return { reason: 'no-call', message: `${task.framework} ${task.version ?? ''} never called the hook at ${task.at}` };
+  if (counts.errors > most)
+    return { reason: 'errors', message: `${counts.errors} of ${counts.run} conversations ended in errors` };
+  if (counts.run > 0 && counts.calls === 0)
+    return {
+      reason: 'no-call',
+      message: `${task.framework} ${task.version ?? ''} never called the hook at ${task.at}`,
+    };
   return undefined;
 }
 
@@ -66,7 +90,9 @@ function prefix(answer, task) {
   return {
     with_hook: share(measured.lost, measured.of),
     without_hook: share(measured.plainLost, measured.plainOf),
-    broken_by: broken ? `${task.name ?? task.at}: message ${broken.message} of the prompt differs at turn ${broken.turn}, step ${broken.step}` : null,
+    broken_by: broken
+      ? `${task.name ?? task.at}: message ${broken.message} of the prompt differs at turn ${broken.turn}, step ${broken.step}`
+      : null,
     conversation: broken?.name ?? null,
   };
 }
@@ -74,10 +100,19 @@ function prefix(answer, task) {
 // Conversations that ended the process, by cause.
 function deaths({ deaths: ended }, task) {
   const causes = new Map();
-  for (const death of ended) causes.has(death.cause) ? causes.get(death.cause).push(death) : causes.set(death.cause, [death]);
+  for (const death of ended)
+    causes.has(death.cause) ? causes.get(death.cause).push(death) : causes.set(death.cause, [death]);
   return [...causes].map(([cause, all]) => ({
-    kind: 'raises', cause, key: `raises ${cause}`, count: all.length, message: all[0].message, seen: [], places: [], talk: task.talkOf(all[0].index),
-    path: task.paths[all[0].index % task.paths.length], paths: [...new Set(all.map(({ index }) => task.paths[index % task.paths.length]))],
+    kind: 'raises',
+    cause,
+    key: `raises ${cause}`,
+    count: all.length,
+    message: all[0].message,
+    seen: [],
+    places: [],
+    talk: task.talkOf(all[0].index),
+    path: task.paths[all[0].index % task.paths.length],
+    paths: [...new Set(all.map(({ index }) => task.paths[index % task.paths.length]))],
   }));
 }
 
@@ -85,8 +120,17 @@ function finding(group, { task, options, answer, boundary }) {
   const { kind, cause = null, write, first, frame, talk, path } = group;
   const place = write?.place ?? group.place ?? null;
   const of = countsOf(answer).run;
-  const hook = group.call?.name && group.call.name !== task.at ? `${task.name ?? task.at}.${group.call.name}` : (task.name ?? task.at);
-  const line = frame ? { file: options.showFile?.(frame.file) ?? relative(process.cwd(), frame.file), line: frame.line, column: frame.column } : null;
+  const hook =
+    group.call?.name && group.call.name !== task.at
+      ? `${task.name ?? task.at}.${group.call.name}`
+      : (task.name ?? task.at);
+  const line = frame
+    ? {
+        file: options.showFile?.(frame.file) ?? relative(process.cwd(), frame.file),
+        line: frame.line,
+        column: frame.column,
+      }
+    : null;
   return {
     kind,
     severity: KINDS[kind],
@@ -99,7 +143,9 @@ function finding(group, { task, options, answer, boundary }) {
     after: write?.after ?? null,
     line,
     seen: Object.keys(HOLDERS).filter((holder) => group.seen.includes(holder)),
-    first_seen: first ? { holder: first.holder, turn: first.turn, step: first.step ?? null, place: first.place } : null,
+    first_seen: first
+      ? { holder: first.holder, turn: first.turn, step: first.step ?? null, place: first.place }
+      : null,
     step: group.call?.step ?? null,
     turn: group.call?.turn ?? null,
     hook,
@@ -113,18 +159,39 @@ function finding(group, { task, options, answer, boundary }) {
   };
 }
 
-const HOLDERS = { 'this-prompt': 'the prompt of this step', 'next-prompt': 'the next prompt', 'later-prompts': 'later prompts', 'later-runs': 'later runs', caller: "the caller's messages", result: 'the result', steps: 'the records of steps', store: 'the store', observers: 'observers' };
+const HOLDERS = {
+  'this-prompt': 'the prompt of this step',
+  'next-prompt': 'the next prompt',
+  'later-prompts': 'later prompts',
+  'later-runs': 'later runs',
+  caller: "the caller's messages",
+  result: 'the result',
+  steps: 'the records of steps',
+  store: 'the store',
+  observers: 'observers',
+};
 
 const MESSAGES = {
-  write: ({ write, seen }, { hook, place }) => `${hook} writes to ${place}${write.own ? ', an object that it had returned before,' : ''}${write.late ? ' after it has returned' : ''}; seen by ${Object.keys(HOLDERS).filter((holder) => seen.includes(holder)).map((holder) => HOLDERS[holder]).join(', ')}`,
-  accumulates: ({ piece }, { hook, task }) => `${task.framework} ${task.version ?? ''} keeps what ${hook} adds, and ${hook} adds it again at each step: ${piece}`,
+  write: ({ write, seen }, { hook, place }) =>
+    `${hook} writes to ${place}${write.own ? ', an object that it had returned before,' : ''}${write.late ? ' after it has returned' : ''}; seen by ${Object.keys(
+      HOLDERS,
+    )
+      .filter((holder) => seen.includes(holder))
+      .map((holder) => HOLDERS[holder])
+      .join(', ')}`,
+  accumulates: ({ piece }, { hook, task }) =>
+    `${task.framework} ${task.version ?? ''} keeps what ${hook} adds, and ${hook} adds it again at each step: ${piece}`,
   raises: (group, { hook }) => raisesText(group, hook),
-  'cuts-pair': ({ alone, place }, { hook }) => `${hook} leaves the ${alone.is} ${alone.id} without its ${alone.is === 'call' ? 'result' : 'call'} at ${place}`,
+  'cuts-pair': ({ alone, place }, { hook }) =>
+    `${hook} leaves the ${alone.is} ${alone.id} without its ${alone.is === 'call' ? 'result' : 'call'} at ${place}`,
   'loses-request': (_, { hook }) => `${hook} leaves nothing of the user's current request in the prompt`,
-  'harmless-write': (_, { hook, place, task }) => `${hook} writes to ${place}; nobody sees it in ${task.framework} ${task.version ?? ''}`,
+  'harmless-write': (_, { hook, place, task }) =>
+    `${hook} writes to ${place}; nobody sees it in ${task.framework} ${task.version ?? ''}`,
   'not-isolated': (_, { hook, place }) => `${hook} writes through a handle at ${place}; nobody sees it`,
-  undetermined: ({ why }, { hook }) => `${hook} cannot be judged in full: ${why ?? 'its runs with the same seed differ, because it draws on something that no seed reaches'}`,
-  opaque: ({ type, place }, _) => `${place} holds a ${type}, which can be neither copied nor compared: writes to it are not seen`,
+  undetermined: ({ why }, { hook }) =>
+    `${hook} cannot be judged in full: ${why ?? 'its runs with the same seed differ, because it draws on something that no seed reaches'}`,
+  opaque: ({ type, place }, _) =>
+    `${place} holds a ${type}, which can be neither copied nor compared: writes to it are not seen`,
   'not-idempotent': (_, { hook }) => `${hook} changes what it returned when it is given that again`,
 };
 
@@ -142,17 +209,25 @@ const REMEDIES = {
   raises: 'handle this conversation, or pass what the hook needs with --factory',
   'cuts-pair': 'cut before a message of the user, and keep a call together with its result',
   'loses-request': 'keep the last message of the user',
-  undetermined: 'draw on Math.random, crypto or Date, which are seeded here, or pass the source in with --factory',
+  undetermined:
+    'draw on Math.random, crypto or Date, which are seeded here, or pass the source in with --factory',
   opaque: 'keep plain data in messages',
   'not-idempotent': 'add only what is not there yet',
 };
 
-const remedyOf = (kind, boundary) => REMEDIES[kind] ?? boundary?.mend ?? 'return new objects, and leave those of the arguments as they are';
+const remedyOf = (kind, boundary) =>
+  REMEDIES[kind] ?? boundary?.mend ?? 'return new objects, and leave those of the arguments as they are';
 
 function suppress(findings, suppressions, task) {
   const used = new Set();
   for (const found of findings) {
-    const suppression = suppressions.find((each) => each.kind === found.kind && each.holds(task) && (found.line === null || (each.file === found.line.file && [0, 1].includes(found.line.line - each.line))));
+    const suppression = suppressions.find(
+      (each) =>
+        each.kind === found.kind &&
+        each.holds(task) &&
+        (found.line === null ||
+          (each.file === found.line.file && [0, 1].includes(found.line.line - each.line))),
+    );
     if (!suppression) continue;
     used.add(suppression);
     const { kind, for: range, reason, file, line } = suppression;

@@ -22,7 +22,10 @@ const users = (messages) => messages.filter(({ role }) => role === 'user').lengt
 
 /** Whether `messages` hold nothing of the request, nor anything in its place (live.loses-request). */
 export function losesRequest(request, before, messages) {
-  const said = request.parts.filter(({ type }) => type === 'text').map(({ text }) => text).join(' ');
+  const said = request.parts
+    .filter(({ type }) => type === 'text')
+    .map(({ text }) => text)
+    .join(' ');
   const words = said.split(/[\s,:;.!?]+/).filter((word) => word.length >= 4);
   if (words.length === 0 || users(messages) >= users(before)) return false;
   const text = JSON.stringify(messages);
@@ -66,7 +69,16 @@ export function piecesAdded(before, after) {
 
 function remainder([label, value], old) {
   if (typeof value !== 'string') return value;
-  const longest = old.filter(([other, text]) => other === label && typeof text === 'string' && text !== '' && text !== value && (value.startsWith(text) || value.endsWith(text))).sort((a, b) => b[1].length - a[1].length)[0];
+  const longest = old
+    .filter(
+      ([other, text]) =>
+        other === label &&
+        typeof text === 'string' &&
+        text !== '' &&
+        text !== value &&
+        (value.startsWith(text) || value.endsWith(text)),
+    )
+    .sort((a, b) => b[1].length - a[1].length)[0];
   if (longest === undefined) return value;
   return value.startsWith(longest[1]) ? value.slice(longest[1].length) : value.slice(0, -longest[1].length);
 }
@@ -79,7 +91,10 @@ function holds(text, pieces) {
   for (const [label, value] of pieces) {
     const json = JSON.stringify(value);
     const own = typeof value === 'string' && value.length > 3;
-    total += occurrences(text, own ? json.slice(1, -1) : `${JSON.stringify(label.slice(label.lastIndexOf('.') + 1))}:${json}`);
+    total += occurrences(
+      text,
+      own ? json.slice(1, -1) : `${JSON.stringify(label.slice(label.lastIndexOf('.') + 1))}:${json}`,
+    );
   }
   return total;
 }
@@ -103,10 +118,16 @@ export function accumulation(real, added, plain) {
     const known = pieces;
     pieces = distinct([...pieces, ...added[index], ...piecesAdded(plain[index].given, plain[index].made)]);
     if (pieces.length === 0) continue;
-    const text = Object.fromEntries(['given', 'made'].map((name) => [name, [real, plain].map((calls) => JSON.stringify(calls[index][name]))]));
+    const text = Object.fromEntries(
+      ['given', 'made'].map((name) => [
+        name,
+        [real, plain].map((calls) => JSON.stringify(calls[index][name])),
+      ]),
+    );
     const now = holds(text.made[0], pieces) - holds(text.made[1], pieces);
     const kept = known.length > 0 && holds(text.given[0], known) > holds(text.given[1], known);
-    if (kept && added[index].length > 0 && now > surplus) return { index, piece: added[index][0], surplus: now };
+    if (kept && added[index].length > 0 && now > surplus)
+      return { index, piece: added[index][0], surplus: now };
     surplus = Math.max(surplus, now);
   }
   return undefined;
@@ -122,7 +143,8 @@ export function prefixOf(prompts) {
     const reusable = commonLength(before.text, after.text, length);
     measure.of += length;
     measure.lost += length - reusable;
-    if (reusable < length) measure.broken ??= { turn: after.turn, step: after.step, message: messageAt(before.text, reusable) };
+    if (reusable < length)
+      measure.broken ??= { turn: after.turn, step: after.step, message: messageAt(before.text, reusable) };
   }
   return measure;
 }

@@ -7,17 +7,51 @@ import net from 'node:net';
 import workers from 'node:worker_threads';
 import { BlockedError, keepAttempt } from './outcome.js';
 
-const refuse = (what, kind) => function refused() {
-  keepAttempt({ what, kind });
-  throw new BlockedError(`the hook called ${what}, which a check does not allow${kind === 'outside' ? ': give it a stand-in, or make it with --factory' : ''}`, kind);
-};
+const refuse = (what, kind) =>
+  function refused() {
+    keepAttempt({ what, kind });
+    throw new BlockedError(
+      `the hook called ${what}, which a check does not allow${kind === 'outside' ? ': give it a stand-in, or make it with --factory' : ''}`,
+      kind,
+    );
+  };
 
-const WRITERS = ['writeFile', 'appendFile', 'writeFileSync', 'appendFileSync', 'createWriteStream', 'mkdir', 'mkdirSync', 'mkdtemp', 'mkdtempSync', 'rm', 'rmSync', 'unlink', 'unlinkSync', 'rename', 'renameSync', 'copyFile', 'copyFileSync', 'cp', 'cpSync', 'symlink', 'symlinkSync', 'truncate', 'truncateSync', 'chmod', 'chmodSync', 'writeSync', 'write'];
+const WRITERS = [
+  'writeFile',
+  'appendFile',
+  'writeFileSync',
+  'appendFileSync',
+  'createWriteStream',
+  'mkdir',
+  'mkdirSync',
+  'mkdtemp',
+  'mkdtempSync',
+  'rm',
+  'rmSync',
+  'unlink',
+  'unlinkSync',
+  'rename',
+  'renameSync',
+  'copyFile',
+  'copyFileSync',
+  'cp',
+  'cpSync',
+  'symlink',
+  'symlinkSync',
+  'truncate',
+  'truncateSync',
+  'chmod',
+  'chmodSync',
+  'writeSync',
+  'write',
+];
 
 /** Puts refusals in place of what would leave the process. */
 export function close() {
-  for (const name of ['exit', 'reallyExit', 'abort', 'kill']) process[name] = refuse(`process.${name}()`, 'exits');
-  for (const name of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork']) childProcess[name] = refuse(`child_process.${name}()`, 'forks');
+  for (const name of ['exit', 'reallyExit', 'abort', 'kill'])
+    process[name] = refuse(`process.${name}()`, 'exits');
+  for (const name of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'])
+    childProcess[name] = refuse(`child_process.${name}()`, 'forks');
   workers.Worker = class Worker {
     constructor() {
       refuse('new Worker()', 'forks')();
@@ -27,7 +61,8 @@ export function close() {
   dgram.createSocket = refuse('the network', 'outside');
   globalThis.fetch = async () => refuse('fetch()', 'outside')();
   for (const name of WRITERS) fs[name] = refuseFile(name, fs[name]);
-  for (const name of WRITERS) if (name in fs.promises) fs.promises[name] = async () => refuse(`fs.promises.${name}()`, 'outside')();
+  for (const name of WRITERS)
+    if (name in fs.promises) fs.promises[name] = async () => refuse(`fs.promises.${name}()`, 'outside')();
   syncBuiltinESMExports();
 }
 

@@ -6,7 +6,12 @@ import { syncBuiltinESMExports } from 'node:module';
 import { generator } from './random.js';
 
 const START = Date.UTC(2024, 0, 1);
-const real = { Date: globalThis.Date, now: performance.now.bind(performance), setTimeout: globalThis.setTimeout, setImmediate: globalThis.setImmediate };
+const real = {
+  Date: globalThis.Date,
+  now: performance.now.bind(performance),
+  setTimeout: globalThis.setTimeout,
+  setImmediate: globalThis.setImmediate,
+};
 
 class Stream {
   constructor(seed) {
@@ -56,16 +61,22 @@ Object.defineProperty(SeededDate, Symbol.hasInstance, { value: (value) => value 
 function seededTimeout(callback, delay, ...args) {
   const own = inHook.getStore();
   if (!own || typeof callback !== 'function') return real.setTimeout(callback, delay, ...args);
-  const timer = real.setTimeout((...given) => {
-    own.timers.delete(timer);
-    callback(...given);
-  }, delay, ...args);
+  const timer = real.setTimeout(
+    (...given) => {
+      own.timers.delete(timer);
+      callback(...given);
+    },
+    delay,
+    ...args,
+  );
   own.timers.add(timer);
   return timer;
 }
 
 const between = (low, high) => low + Math.floor(stream().next() * (high - low));
-const hrtime = Object.assign(() => [Math.floor(stream().time() / 1000), 0], { bigint: () => BigInt(stream().time()) * 1000000n });
+const hrtime = Object.assign(() => [Math.floor(stream().time() / 1000), 0], {
+  bigint: () => BigInt(stream().time()) * 1000000n,
+});
 
 // What is replaced, by the object that has it. node:crypto has more names for the same sources than the global `crypto`.
 const replacements = [
@@ -74,12 +85,16 @@ const replacements = [
   [performance, { now: () => stream().time() - START }],
   [process, { hrtime }],
   [globalThis.crypto, { randomUUID: () => stream().uuid(), getRandomValues: (view) => stream().fill(view) }],
-  [crypto, {
-    randomUUID: () => stream().uuid(),
-    randomBytes: (length, callback) => (callback ? callback(null, stream().bytes(length)) : stream().bytes(length)),
-    randomInt: (low, high) => (high === undefined ? between(0, low) : between(low, high)),
-    randomFillSync: (view) => stream().fill(view),
-  }],
+  [
+    crypto,
+    {
+      randomUUID: () => stream().uuid(),
+      randomBytes: (length, callback) =>
+        callback ? callback(null, stream().bytes(length)) : stream().bytes(length),
+      randomInt: (low, high) => (high === undefined ? between(0, low) : between(low, high)),
+      randomFillSync: (view) => stream().fill(view),
+    },
+  ],
 ];
 let installed;
 
@@ -122,7 +137,8 @@ export class Seeded {
   async settle(milliseconds = 60) {
     await new Promise((resolve) => real.setImmediate(resolve));
     const end = real.now() + milliseconds;
-    while (this.hook.timers.size > 0 && real.now() < end) await new Promise((resolve) => real.setTimeout(resolve, 1));
+    while (this.hook.timers.size > 0 && real.now() < end)
+      await new Promise((resolve) => real.setTimeout(resolve, 1));
     if (this.hook.timers.size > 0) this.hook.timers.forEach((timer) => timer.unref());
     await new Promise((resolve) => real.setImmediate(resolve));
   }

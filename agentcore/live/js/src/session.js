@@ -15,11 +15,28 @@ import { HANGS, isHang, describe } from './outcome.js';
 const DONE = { parts: [{ type: 'text', text: 'done' }] };
 
 export class Session {
-  constructor({ adapter, at, talk, path, variant = 0, mode, limit = 3000, watch, through, twin = false, guard = false }) {
+  constructor({
+    adapter,
+    at,
+    talk,
+    path,
+    variant = 0,
+    mode,
+    limit = 3000,
+    watch,
+    through,
+    twin = false,
+    guard = false,
+  }) {
     Object.assign(this, { adapter, at, talk, path, variant, mode, limit, guard });
     this.boundary = adapter.boundaries[at];
     this.seeded = new Seeded(1);
-    this.bridge = new Bridge({ watch, twin, through: through && ((write) => through({ ...write, call: this.calling })), wrote: (write) => this.#wrote(write) });
+    this.bridge = new Bridge({
+      watch,
+      twin,
+      through: through && ((write) => through({ ...write, call: this.calling })),
+      wrote: (write) => this.#wrote(write),
+    });
     this.crossing = new Crossing(this.bridge);
     this.outcomes = callsById(talk);
     this.turn = -1;
@@ -60,7 +77,9 @@ export class Session {
   wrap(hook) {
     const { methods } = this.boundary;
     if (!methods) return this.#wrapped(hook, this.boundary, this.at);
-    const wrapped = Object.keys(methods).filter((name) => typeof hook[name] === 'function').map((name) => [name, this.#wrapped(hook[name].bind(hook), methods[name], name)]);
+    const wrapped = Object.keys(methods)
+      .filter((name) => typeof hook[name] === 'function')
+      .map((name) => [name, this.#wrapped(hook[name].bind(hook), methods[name], name)]);
     return Object.assign(Object.create(hook), Object.fromEntries(wrapped));
   }
 
@@ -83,7 +102,13 @@ export class Session {
     const modes = { live: this.#live, value: this.#value, shadow: this.#shadow, none: this.#none };
     const session = this;
     return function called(...args) {
-      const call = { name, spec, turn: session.turn, step: session.prompts.length - session.firstPrompt, prompt: session.prompts.length };
+      const call = {
+        name,
+        spec,
+        turn: session.turn,
+        step: session.prompts.length - session.firstPrompt,
+        prompt: session.prompts.length,
+      };
       if (session.mode !== 'none') session.calls.push(call);
       return modes[session.mode].call(session, hook.bind(this), args, call);
     };
@@ -94,26 +119,60 @@ export class Session {
   }
 
   #live(hook, args, call) {
-    const before = this.guard && new Snapshot(args.map((arg, index) => [call.spec.params?.[index] ?? '', arg]));
-    const ended = () => before && before.writes().forEach((write) => this.#wrote({ ...write, guarded: true }));
-    return this.#run(call, () => hook(...args), (made) => { ended(); return made; }, (error) => { ended(); throw error; });
+    const before =
+      this.guard && new Snapshot(args.map((arg, index) => [call.spec.params?.[index] ?? '', arg]));
+    const ended = () =>
+      before && before.writes().forEach((write) => this.#wrote({ ...write, guarded: true }));
+    return this.#run(
+      call,
+      () => hook(...args),
+      (made) => {
+        ended();
+        return made;
+      },
+      (error) => {
+        ended();
+        throw error;
+      },
+    );
   }
 
   #shadow(hook, args, call) {
     const passive = () => call.spec.passive?.(args, this);
-    return this.#run(call, () => hook(...this.#given(args, call)), (made) => { this.#made(made, call); return passive(); }, passive);
+    return this.#run(
+      call,
+      () => hook(...this.#given(args, call)),
+      (made) => {
+        this.#made(made, call);
+        return passive();
+      },
+      passive,
+    );
   }
 
   #value(hook, args, call) {
     this.#look();
     const given = this.#given(args, call);
-    const handles = call.spec.handles && new Snapshot(call.spec.handles(args).map((handle) => ['handle', handle]));
+    const handles =
+      call.spec.handles && new Snapshot(call.spec.handles(args).map((handle) => ['handle', handle]));
     const ended = () => {
       this.bridge.look();
       this.#handled(handles);
       this.crossing.outlets(args, call.spec, call.stay);
     };
-    return this.#run(call, () => hook(...given), (made) => { ended(); this.#made(made, call); return this.crossing.leave(made, call.stay); }, (error) => { ended(); throw error; });
+    return this.#run(
+      call,
+      () => hook(...given),
+      (made) => {
+        ended();
+        this.#made(made, call);
+        return this.crossing.leave(made, call.stay);
+      },
+      (error) => {
+        ended();
+        throw error;
+      },
+    );
   }
 
   // Writes through a handle are taken back, unless they are to reach the framework.
@@ -131,8 +190,18 @@ export class Session {
   }
 
   // Runs the hook, sync or async, and records what it throws.
-  #run(call, work, done, failed = (error) => { throw error; }) {
-    const fail = (error) => { this.errors.push({ ...describe(error), call }); return failed(error); };
+  #run(
+    call,
+    work,
+    done,
+    failed = (error) => {
+      throw error;
+    },
+  ) {
+    const fail = (error) => {
+      this.errors.push({ ...describe(error), call });
+      return failed(error);
+    };
     this.calling = call;
     let made;
     try {
@@ -143,10 +212,13 @@ export class Session {
     }
     this.#mend();
     if (typeof made?.then !== 'function') return done(made);
-    return within(this.limit, made, HANGS).finally(() => this.#mend()).then((value) => {
-      if (isHang(value)) throw new HANGS.Error(this.limit);
-      return value;
-    }).then(done, fail);
+    return within(this.limit, made, HANGS)
+      .finally(() => this.#mend())
+      .then((value) => {
+        if (isHang(value)) throw new HANGS.Error(this.limit);
+        return value;
+      })
+      .then(done, fail);
   }
 
   #mend() {
@@ -166,13 +238,20 @@ export class Session {
     if (!spec.output || !call.given) return;
     const output = spec.output(returned);
     const made = output === undefined ? call.given : tree(output);
-    call.made = made !== call.given && JSON.stringify(made) === JSON.stringify(call.given) ? call.given : made;
+    call.made =
+      made !== call.given && JSON.stringify(made) === JSON.stringify(call.given) ? call.given : made;
     call.output = output;
   }
 
   #wrote(write) {
     const call = this.calling;
-    this.writes.push({ ...write, late: this.late === true, call: call && { name: call.name, turn: call.turn, step: call.step, prompt: call.prompt }, prompt: this.prompts.length, turn: this.turn });
+    this.writes.push({
+      ...write,
+      late: this.late === true,
+      call: call && { name: call.name, turn: call.turn, step: call.step, prompt: call.prompt },
+      prompt: this.prompts.length,
+      turn: this.turn,
+    });
   }
 
   // The end ---------------------------------------------------------------------------------------------------------------------------
@@ -182,7 +261,12 @@ export class Session {
     await this.seeded.settle();
     this.#look();
     this.ended = true;
-    const holders = Object.fromEntries(['caller', 'result', 'steps', 'store', 'observers'].map((name) => [name, observed?.[name] === undefined ? undefined : show(observed[name])]));
+    const holders = Object.fromEntries(
+      ['caller', 'result', 'steps', 'store', 'observers'].map((name) => [
+        name,
+        observed?.[name] === undefined ? undefined : show(observed[name]),
+      ]),
+    );
     return Object.assign(this, { holders, error: error && describe(error) });
   }
 }

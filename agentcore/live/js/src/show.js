@@ -3,7 +3,10 @@
 /** A value as a tree of JSON: getters are not run, classes are plain, cycles and what is no data are named. */
 export function tree(value, seen = new Map()) {
   if (typeof value === 'bigint' || typeof value === 'symbol') return `<${String(value)}>`;
-  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? value : `<${Object.is(value, -0) ? '-0' : value}>`;
+  if (typeof value === 'number')
+    return Number.isFinite(value) && !Object.is(value, -0)
+      ? value
+      : `<${Object.is(value, -0) ? '-0' : value}>`;
   if (typeof value === 'function') return '<function>';
   if (value === undefined) return '<undefined>';
   if (typeof value !== 'object' || value === null) return value;
@@ -16,7 +19,8 @@ export function tree(value, seen = new Map()) {
 
 function treeOfObject(value, seen) {
   if (Array.isArray(value)) return Array.from(value, (item) => tree(item, seen));
-  if (ArrayBuffer.isView(value)) return `<bytes ${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}>`;
+  if (ArrayBuffer.isView(value))
+    return `<bytes ${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}>`;
   if (value instanceof Date) return `<date ${value.getTime()}>`;
   if (value instanceof URL || value instanceof RegExp) return `<${value}>`;
   if (value instanceof Error) return { name: value.name, message: value.message };
@@ -40,7 +44,8 @@ export const show = (value) => JSON.stringify(tree(value));
 /** The places at which two trees differ, topmost first: of a list of another length, the list itself when `lengths` is set. */
 export function differences(one, other, place = '') {
   if (Object.is(one, other)) return [];
-  if (isTree(one) && isTree(other) && Array.isArray(one) === Array.isArray(other)) return differencesBelow(one, other, place);
+  if (isTree(one) && isTree(other) && Array.isArray(one) === Array.isArray(other))
+    return differencesBelow(one, other, place);
   return [place];
 }
 

@@ -14,31 +14,64 @@ const MOST_DEATHS = 2;
 export async function supervised(task) {
   const deaths = [];
   for (;;) {
-    const end = await lived({ ...task, skip: deaths.map(({ index }) => index), examples: deaths.length < MOST_DEATHS ? task.examples : deaths[0].index });
+    const end = await lived({
+      ...task,
+      skip: deaths.map(({ index }) => index),
+      examples: deaths.length < MOST_DEATHS ? task.examples : deaths[0].index,
+    });
     if (end.answer) return { ...end.answer, deaths };
     if (end.notJudged) throw new NotJudged(end.notJudged.reason, end.notJudged.message);
     if (end.broken) throw new Error(end.broken);
-    if (end.at === undefined) throw new NotJudged('not-loadable', `${task.shown} ${end.message} while it was loaded`);
-    if (end.at === 'findings') throw new Error(`the process ${end.message} while findings were made smaller\n${end.stderr}`);
+    if (end.at === undefined)
+      throw new NotJudged('not-loadable', `${task.shown} ${end.message} while it was loaded`);
+    if (end.at === 'findings')
+      throw new Error(`the process ${end.message} while findings were made smaller\n${end.stderr}`);
     deaths.push({ index: end.at, cause: end.cause, message: end.message });
-    if (deaths.length > MOST_DEATHS) return { groups: [], counts: { run: 0, judged: 0, errors: 0, calls: 0 }, foreign: 0, unrecorded: 0, prefix: { of: 0 }, deaths };
+    if (deaths.length > MOST_DEATHS)
+      return {
+        groups: [],
+        counts: { run: 0, judged: 0, errors: 0, calls: 0 },
+        foreign: 0,
+        unrecorded: 0,
+        prefix: { of: 0 },
+        deaths,
+      };
   }
 }
 
 function lived(task) {
-  const permission = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
-  const flags = ['--enable-source-maps', `--max-old-space-size=${HEAP}`, '--no-warnings', permission, '--allow-fs-read=*', '--allow-addons', '--allow-worker'];
-  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL('child.js', import.meta.url))], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], cwd: task.cwd, env: { ...process.env, NODE_OPTIONS: '' } });
+  const permission = process.allowedNodeEnvironmentFlags.has('--permission')
+    ? '--permission'
+    : '--experimental-permission';
+  const flags = [
+    '--enable-source-maps',
+    `--max-old-space-size=${HEAP}`,
+    '--no-warnings',
+    permission,
+    '--allow-fs-read=*',
+    '--allow-addons',
+    '--allow-worker',
+  ];
+  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL('child.js', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    cwd: task.cwd,
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
   children.add(child);
   return new Promise((resolve) => {
     const state = { at: undefined, cause: undefined, stderr: '', heard: performance.now() };
-    const kill = (cause) => { state.cause ??= cause; child.kill('SIGKILL'); };
+    const kill = (cause) => {
+      state.cause ??= cause;
+      child.kill('SIGKILL');
+    };
     const watch = setInterval(() => {
       if (isStuck(state, child.pid)) kill('hangs');
       else if (memoryOf(child.pid) > MOST_MEMORY) kill('out-of-memory');
     }, 100);
     child.stdout.resume();
-    child.stderr.on('data', (data) => { state.stderr = (state.stderr + data).slice(-4000); });
+    child.stderr.on('data', (data) => {
+      state.stderr = (state.stderr + data).slice(-4000);
+    });
     child.on('message', (message) => {
       Object.assign(state, { heard: performance.now(), used: secondsOf(child.pid) });
       if ('begins' in message) state.at = message.begins;
@@ -75,7 +108,11 @@ function secondsOf(pid) {
 
 function death({ cause, stderr }, code, signal) {
   if (cause === 'hangs') return { cause, message: `did nothing for ${SILENCE / 1000} s and was ended` };
-  if (cause === 'out-of-memory' || /heap out of memory|Allocation failed/.test(stderr)) return { cause: 'out-of-memory', message: `needed more memory than a check gives it (${HEAP} MB) and was ended` };
+  if (cause === 'out-of-memory' || /heap out of memory|Allocation failed/.test(stderr))
+    return {
+      cause: 'out-of-memory',
+      message: `needed more memory than a check gives it (${HEAP} MB) and was ended`,
+    };
   if (signal) return { cause: 'killed', message: `was ended by ${signal}` };
   return { cause: 'exits', message: `ended with exit code ${code}` };
 }

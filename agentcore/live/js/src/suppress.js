@@ -8,22 +8,45 @@ const FORM = /^\s+([\w-]+)\s+for=([A-Za-z][\w-]*)([<>=@]\S*)\s+--\s+(.*?)\s*(?:\
 
 /** The suppressions in `files`, by line; `shown` names a file as the person does. */
 export function suppressionsIn(files, shown) {
-  return files.flatMap((file) => readFileSync(file, 'utf8').split('\n').flatMap((text, index) => {
-    const comment = COMMENT.exec(text);
-    return comment ? [suppression(comment[1], shown(file), index + 1)] : [];
-  }));
+  return files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((text, index) => {
+        const comment = COMMENT.exec(text);
+        return comment ? [suppression(comment[1], shown(file), index + 1)] : [];
+      }),
+  );
 }
 
 function suppression(text, file, line) {
   const [, kind, framework, range, reason] = FORM.exec(text) ?? [];
-  if (!reason) throw new UsageError(`${file}:${line}: a suppression needs a kind, releases and a reason: agentcore: allow write for=ai>=6,<7 -- why it is harmless there`);
-  if (!(kind in KINDS)) throw new UsageError(`${file}:${line}: there is no kind ${kind}; kinds are ${Object.keys(KINDS).join(', ')}`);
-  const bounds = range.replace(/^@/, '=').split(',').map((bound) => boundOf(bound, `${file}:${line}`));
-  const holds = (task) => task.framework === framework && task.version !== undefined && bounds.every(([sign, version]) => SIGNS[sign](compare(task.version, version)));
+  if (!reason)
+    throw new UsageError(
+      `${file}:${line}: a suppression needs a kind, releases and a reason: agentcore: allow write for=ai>=6,<7 -- why it is harmless there`,
+    );
+  if (!(kind in KINDS))
+    throw new UsageError(
+      `${file}:${line}: there is no kind ${kind}; kinds are ${Object.keys(KINDS).join(', ')}`,
+    );
+  const bounds = range
+    .replace(/^@/, '=')
+    .split(',')
+    .map((bound) => boundOf(bound, `${file}:${line}`));
+  const holds = (task) =>
+    task.framework === framework &&
+    task.version !== undefined &&
+    bounds.every(([sign, version]) => SIGNS[sign](compare(task.version, version)));
   return { kind, for: `${framework}${range}`, reason, file, line, holds };
 }
 
-const SIGNS = { '<': (order) => order < 0, '<=': (order) => order <= 0, '>': (order) => order > 0, '>=': (order) => order >= 0, '=': (order) => order === 0, '==': (order) => order === 0 };
+const SIGNS = {
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+  '=': (order) => order === 0,
+  '==': (order) => order === 0,
+};
 
 function boundOf(text, place) {
   const match = /^(<=|>=|==|<|>|=)(\d+(?:\.\d+)*)$/.exec(text);

@@ -5,7 +5,8 @@ import { basename, extname } from 'node:path';
 export function testCase({ name, at, framework, shown, factory, kind, talk, path, runner = 'vitest' }) {
   const file = shown ?? 'your-hook.js';
   const identifier = name === undefined || name === 'default' ? at : name.split('.')[0];
-  const imported = name === 'default' || name === undefined ? `import ${identifier} from` : `import { ${identifier} } from`;
+  const imported =
+    name === 'default' || name === undefined ? `import ${identifier} from` : `import { ${identifier} } from`;
   const source = `./${basename(file).slice(0, -extname(file).length)}${['.ts', '.tsx', '.mts'].includes(extname(file)) ? '' : extname(file)}`;
   const own = /^(.*):(\w+)$/.exec(framework)?.slice(1);
   const made = `${name?.includes('.') ? name : identifier}${factory ? '()' : ''}`;
@@ -22,7 +23,10 @@ export function testCase({ name, at, framework, shown, factory, kind, talk, path
     `    path: '${path}',`,
     `    hooks: () => ({ ${at}: ${made} }),`,
     `    kinds: ['${kind}'],`,
-    ...(kind.startsWith('harmless') || ['not-isolated', 'opaque', 'undetermined', 'not-idempotent'].includes(kind) ? ["    failOn: 'note',"] : []),
+    ...(kind.startsWith('harmless') ||
+    ['not-isolated', 'opaque', 'undetermined', 'not-idempotent'].includes(kind)
+      ? ["    failOn: 'note',"]
+      : []),
     `    conversations: [${indented(talk)}],`,
     '  });',
     '});',
@@ -30,4 +34,8 @@ export function testCase({ name, at, framework, shown, factory, kind, talk, path
   ].join('\n');
 }
 
-const indented = (talk) => JSON.stringify(talk, null, 2).split('\n').map((line, index) => (index === 0 ? line : `    ${line}`)).join('\n');
+const indented = (talk) =>
+  JSON.stringify(talk, null, 2)
+    .split('\n')
+    .map((line, index) => (index === 0 ? line : `    ${line}`))
+    .join('\n');
