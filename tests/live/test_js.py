@@ -1,4 +1,4 @@
-"""The JavaScript half of live checks: its own tests, run by Node on the real packages that npm installs from the pins beside them."""
+"""Runs the tests of the JavaScript package with Node, on the real packages that npm installs from pins."""
 
 from __future__ import annotations
 
@@ -42,9 +42,12 @@ def _install(npm: str, source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """A folder with the package and the projects, each installed from its pins; another one for every change of the pins."""
+    """Installs the package and the projects from their pins, once for each change of the pins."""
     npm = _program("npm")
-    locks = [PACKAGE / "package-lock.json", *(TESTS / "packages" / name / "package-lock.json" for name in PROJECTS)]
+    locks = [
+        PACKAGE / "package-lock.json",
+        *(TESTS / "packages" / name / "package-lock.json" for name in PROJECTS),
+    ]
     digest = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()[:16]
     named = os.environ.get("AGENTCORE_CACHE")
     cache = Path(named).absolute() if named else platformdirs.user_cache_path("agentcore") / "live"

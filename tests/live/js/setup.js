@@ -7,7 +7,7 @@ export const packageFile = (name) => join(root, 'check-hook', name);
 export const project = (major) => join(root, `ai-${major}`);
 export const types = join(root, 'types');
 export const majors = [5, 6, 7];
-export const examples = Number(process.env.AGENTCORE_LIVE_EXAMPLES ?? 24);
+export const examples = Number(process.env.AGENTCORE_LIVE_EXAMPLES ?? 14);
 
 const { checkHook, HookFaultError } = await import(packageFile('index.js'));
 
