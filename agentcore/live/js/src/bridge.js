@@ -1,0 +1,227 @@
+// The bridge between the framework's objects and the hook's: each object of one side has one partner on the other for as long as neither
+// is changed. What goes to the hook is a copy; what comes back unchanged is the original again; everything else that comes back is copied.
+// The framework never touches the hook's side, so each change there was made by the hook (live.copies-in, live.identity-out, live.write-evidence).
+import { fill, kindOf, placeBelow, restore, sameSlots, shellOf, slotsOf } from './graph.js';
+import { changesOf } from './changes.js';
+
+const OTHER = { framework: 'hook', hook: 'framework' };
+const MOST_PATHS = 4;
+const FREEZABLE = new Set(['array', 'object', 'instance']);
+
+export class Bridge {
+  /**
+   * @param {object} [options]
+   * @param {(place: string) => boolean} [options.through] Writes at these places reach the framework's object, too.
+   * @param {{container: string, own: boolean, saw: (stack: string) => void, freeze?: boolean}} [options.watch] Reports the stack of writes there.
+   * @param {boolean} [options.twin] What the hook made itself comes back to it as a copy, too.
+   * @param {boolean} [options.lasting] For as long as the program runs: nothing is kept that nobody else holds, and no places are.
+   * @param {boolean} [options.freeze] Everything on the hook's side is frozen, what it returned included.
+   * @param {(write: object) => void} [options.wrote] Called for each write.
+   */
+  constructor({ through, watch, twin = false, lasting = false, freeze = false, wrote = () => {} } = {}) {
+    this.tables = lasting
+      ? { framework: new WeakMap(), hook: new WeakMap() }
+      : { framework: new Map(), hook: new Map() };
+    this.pairs = [];
+    this.opaque = new Map();
+    this.leaves = lasting
+      ? { framework: new WeakMap(), hook: new WeakMap() }
+      : { framework: new Map(), hook: new Map() };
+    Object.assign(this, { through, watch, twin, lasting, freeze, wrote });
+  }
+
+  /** The hook's values for the framework's `roots`, a list of `[place, value]`; `stay` holds objects that stay themselves. */
+  enter(roots, stay) {
+    return this.#translate(roots, 'framework', stay);
+  }
+
+  /** The framework's values for what the hook made. */
+  leave(roots, stay) {
+    return this.#translate(roots, 'hook', stay);
+  }
+
+  /** Makes `hook` the partner of the leaf `framework`: a function or a stream. */
+  pairLeaf(framework, hook) {
+    this.leaves.framework.set(framework, hook);
+    this.leaves.hook.set(hook, framework);
+  }
+
+  /** The hook's object for one of the framework's. */
+  partner(framework) {
+    return this.tables.framework.get(framework)?.hook;
+  }
+
+  /** Looks for writes since the last look. */
+  look() {
+    for (const pair of this.pairs) {
+      if (this.tables.hook.get(pair.hook) !== pair) continue;
+      const now = slotsOf(pair.hook, pair.kind);
+      if (sameSlots(now, pair.seen)) continue;
+      this.#wrote(pair, now);
+      pair.seen = now;
+    }
+  }
+
+  /** Takes the slot `key` of the hook's partner of `owner` over to `owner` itself: an outlet. */
+  takeOver(owner, key, stay) {
+    const pair = this.tables.framework.get(owner);
+    owner[key] = this.leave([[key, pair.hook[key]]], stay)[0];
+    this.#settle(pair);
+  }
+
+  #settle(pair) {
+    pair.slots = { framework: slotsOf(pair.framework, pair.kind), hook: slotsOf(pair.hook, pair.kind) };
+    pair.seen = pair.slots.hook;
+  }
+
+  #wrote(pair, now) {
+    const places = placesOf(pair);
+    for (const change of changesOf(pair.seen, now, pair.kind)) {
+      const below = (place) => (change.key === undefined ? place : placeBelow(place, change.key, pair.kind));
+      const write = {
+        ...change,
+        container: places[0],
+        place: below(places[0]),
+        places: places.map(below),
+        own: pair.own,
+      };
+      this.wrote(write);
+      if (this.through?.(write)) this.#letThrough(pair);
+    }
+  }
+
+  #letThrough(pair) {
+    const slots = slotsOf(pair.hook, pair.kind);
+    const values = this.leave([...slots.values.entries()].map(([index, value]) => [String(index), value]));
+    restore(pair.framework, pair.kind, { ...slots, values });
+    this.#settle(pair);
+  }
+
+  #translate(roots, side, stay) {
+    const nodes = this.#reach(roots, side, stay);
+    const stale = this.#stale(nodes, side);
+    for (const info of stale) this.#pair(info, side);
+    const map = (value) => this.#mapped(value, side, nodes);
+    for (const { node, kind, slots, pair } of stale) fill(pair.target, node, kind, slots, map);
+    if (!this.lasting)
+      for (const { pair, vias } of nodes.values())
+        if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
+    for (const { pair } of stale) this.#settle(pair);
+    if (this.watch) this.#arm(nodes, side);
+    if (this.freeze)
+      for (const { pair, kind } of nodes.values()) if (FREEZABLE.has(kind)) Object.freeze(pair.hook);
+    return roots.map(([, value]) => map(value));
+  }
+
+  #mapped(value, side, nodes) {
+    const info = nodes.get(value);
+    return info ? info.pair[OTHER[side]] : (this.leaves[side].get(value) ?? value);
+  }
+
+  // Everything that can be copied and is reached from the roots, breadth first, with the ways to it.
+  #reach(roots, side, stay) {
+    const nodes = new Map();
+    const visit = (value, via) => {
+      if (typeof value !== 'object' || value === null || stay?.has(value)) return;
+      const known = nodes.get(value);
+      if (known) {
+        if (!this.lasting && known.vias.length < MOST_PATHS) known.vias.push(via);
+        return;
+      }
+      const kind = kindOf(value);
+      if (kind === 'opaque' && side === 'framework' && !this.lasting)
+        this.opaque.set(placeOf(via), value.constructor?.name ?? 'object');
+      if (kind !== undefined && kind !== 'opaque') nodes.set(value, { node: value, kind, vias: [via] });
+    };
+    for (const [place, value] of roots) visit(value, { place });
+    for (const info of nodes.values()) {
+      info.slots = slotsOf(info.node, info.kind);
+      const { keys, values } = info.slots;
+      for (let index = 0; index < values.length; index++) {
+        if (info.kind === 'map') visit(keys[index], { above: info, key: `key ${index}` });
+        visit(values[index], { above: info, key: keys === undefined ? index : keys[index] });
+      }
+    }
+    return nodes;
+  }
+
+  // Nodes without a partner, with a partner that no longer is like them, or above such a node.
+  #stale(nodes, side) {
+    const stale = new Set();
+    const above = new Map();
+    for (const info of nodes.values()) {
+      info.pair = this.tables[side].get(info.node);
+      for (const value of info.slots.values) {
+        const child = nodes.get(value);
+        if (child) above.has(child) ? above.get(child).push(info) : above.set(child, [info]);
+      }
+    }
+    for (const info of nodes.values()) if (!this.#holds(info, side, nodes)) stale.add(info);
+    for (const info of stale) for (const holder of above.get(info) ?? []) stale.add(holder);
+    return stale;
+  }
+
+  #holds({ pair, slots, kind }, side, nodes) {
+    const other = OTHER[side];
+    if (!pair || (this.twin && pair.own && side === 'framework') || !sameSlots(slots, pair.slots[side]))
+      return false;
+    if (!sameSlots(slotsOf(pair[other], kind), pair.slots[other])) return false;
+    return slots.values.every((value, index) => {
+      const child = nodes.get(value);
+      return !child || (child.pair && child.pair[other] === pair.slots[other].values[index]);
+    });
+  }
+
+  #pair(info, side) {
+    const { node, kind } = info;
+    const target = shellOf(node, kind);
+    const before = side === 'hook' ? this.tables.hook.get(node) : undefined;
+    const pair = {
+      kind,
+      target,
+      own: side === 'hook' && !(before && !before.own),
+      vias: before?.vias,
+      [side]: node,
+      [OTHER[side]]: this.#watched(info, side, target),
+    };
+    this.tables.framework.set(pair.framework, pair);
+    this.tables.hook.set(pair.hook, pair);
+    if (!this.lasting) this.pairs.push(pair);
+    info.pair = pair;
+  }
+
+  // Under watch, the hook gets a proxy that reports the stack of each write and lets it happen.
+  #watched(info, side, target) {
+    const { watch } = this;
+    const proxied =
+      watch && !watch.freeze && side === 'framework' && !watch.own && ['array', 'object'].includes(info.kind);
+    if (!proxied || !info.vias.some((via) => placeOf(via) === watch.container)) return target;
+    const report =
+      (name) =>
+      (...args) => {
+        if (info.pair.seen !== undefined) watch.saw(new Error('write').stack);
+        return Reflect[name](...args);
+      };
+    return new Proxy(target, {
+      set: report('set'),
+      deleteProperty: report('deleteProperty'),
+      defineProperty: report('defineProperty'),
+    });
+  }
+
+  // What cannot be a proxy is frozen: an object of the hook's own, or one whose hook needs it to be no proxy.
+  #arm(nodes, side) {
+    const { watch } = this;
+    if (!watch.own && !(watch.freeze && side === 'framework')) return;
+    for (const { pair, vias } of nodes.values()) {
+      if (pair.own === watch.own && vias.some((via) => placeOf(via) === watch.container))
+        Object.freeze(pair.hook);
+    }
+  }
+}
+
+const placesOf = (pair) => [...new Set(pair.vias.map(placeOf))];
+
+function placeOf({ place, above, key }) {
+  return above === undefined ? place : placeBelow(placeOf(above.vias[0]), key, above.kind);
+}

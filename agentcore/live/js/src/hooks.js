@@ -1,0 +1,62 @@
+// The person's hook in a module: found by its export, made by a factory or a class, or a method of an object.
+import { NotJudged } from './files.js';
+
+/** What `boundary` calls of the exported value: `{hook, name}`. */
+export async function hookOf(module, { name, at, boundary, factory }) {
+  let value = exported(module, name, at);
+  if (factory) value = await value();
+  else if (isClass(value)) value = new value();
+  return callable(value, { name: name ?? at, at, boundary });
+}
+
+function exported(module, name, at) {
+  const names = name === undefined ? [at, 'default'] : [name];
+  for (const wanted of names) {
+    const value = wanted.split('.').reduce((owner, key) => owner?.[key], module);
+    if (value !== undefined) return value;
+    const inDefault = wanted.split('.').reduce((owner, key) => owner?.[key], module.default);
+    if (inDefault !== undefined && wanted !== 'default') return inDefault;
+  }
+  const all = Object.keys(module).join(', ') || 'nothing';
+  throw new NotJudged(
+    'no-hook',
+    `the module exports no ${names.join(' or ')}; it exports ${all}. Export the hook, or a function that makes it (--factory)`,
+  );
+}
+
+const isClass = (value) =>
+  typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
+
+function callable(value, { name, at, boundary }) {
+  if (boundary.methods) {
+    if (Object.keys(boundary.methods).some((method) => typeof value?.[method] === 'function')) return value;
+    throw new NotJudged(
+      'no-hook',
+      `${name} has no method ${Object.keys(boundary.methods).join(', ')}; at ${at} an object with one of them is expected`,
+    );
+  }
+  if (typeof value === 'function') return value;
+  const method = boundary.method ?? at;
+  const owner = [value, value?.settings].find((holder) => typeof holder?.[method] === 'function');
+  if (owner) return owner[method].bind(owner);
+  if (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((item) => typeof item === 'function') &&
+    boundary.list
+  )
+    return value.length === 1 ? value[0] : boundary.list(value);
+  throw new NotJudged(
+    'no-hook',
+    `${name} is ${describeType(value)}, neither a function nor an object with a method ${method}; use --factory if it makes the hook`,
+  );
+}
+
+const describeType = (value) =>
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`;

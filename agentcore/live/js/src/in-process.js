@@ -1,0 +1,132 @@
+// A check inside a test: the hook is a value of the test's process, so there is no process of its own to end it in.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Collection, sampleOf } from './collect.js';
+import { packageFolder, readJson } from './files.js';
+import { formatted } from './formats.js';
+import { hookOf } from './hooks.js';
+import { Judge } from './judge.js';
+import { keepStray } from './outcome.js';
+import { reportOf } from './report.js';
+import { install, uninstall } from './seeded.js';
+
+/** Thrown by checkHook; `report` has the findings. */
+export class HookFaultError extends Error {
+  constructor(report) {
+    super(`\n${formatted(report, 'text')}`);
+    this.name = 'HookFaultError';
+    this.report = report;
+  }
+}
+
+export async function checkInProcess(
+  {
+    framework = 'ai',
+    at,
+    hooks,
+    path,
+    examples = 60,
+    seed = 0,
+    texts = [],
+    conversations,
+    kinds,
+    failOn = 'fault',
+    project = process.cwd(),
+  },
+  own,
+) {
+  if (typeof hooks !== 'function')
+    throw new TypeError(`hooks is a function that makes fresh hooks: hooks: () => ({ ${at} })`);
+  const adapter = typeof framework === 'string' ? own[framework] : framework.boundaries ? framework : own.ai;
+  const boundary = adapter?.boundaries[at];
+  if (!boundary)
+    throw new TypeError(
+      `there is no boundary ${at} in ${adapter?.name ?? framework}; there are ${Object.keys(adapter?.boundaries ?? own).join(', ')}`,
+    );
+  const { sdk, version, resolvedFrom } = await packageOf(adapter, framework, project);
+  const task = {
+    framework: adapter.name,
+    version,
+    resolvedFrom,
+    at,
+    name: at,
+    paths: path ? [path] : adapter.paths,
+    seed,
+    texts,
+    recorded: [],
+    conversations,
+    testable: false,
+  };
+  const load = async () => hookOf(await hooks(), { name: at, at, boundary });
+  await load();
+  install();
+  process.on('uncaughtException', keepStray);
+  try {
+    const judge = new Judge({
+      adapter,
+      sdk,
+      version,
+      at,
+      load,
+      idempotent: kinds?.includes('not-idempotent'),
+    });
+    const collection = new Collection(judge, {});
+    for (let index = 0; index < (conversations?.length ?? examples); index++)
+      if (!(await collection.add(sampleOf(index, task)))) break;
+    const groups = (await collection.findings()).map((group) => ({
+      ...group.signal,
+      ...group,
+      call: group.signal.call ?? group.signal.write?.call,
+      talk: group.sample.talk,
+      path: group.sample.path,
+      seen: [...group.seen],
+      paths: [...group.paths],
+    }));
+    const { counts, foreign, foreignError, outside, unrecorded, prefix } = collection;
+    const report = reportOf({
+      task,
+      options: { kinds, failOn },
+      answer: { groups, counts, foreign, foreignError, outside, unrecorded, prefix, deaths: [] },
+      boundary,
+    });
+    if (report.exit !== 0) throw new HookFaultError(report);
+    return report;
+  } finally {
+    process.off('uncaughtException', keepStray);
+    uninstall();
+  }
+}
+
+// The release that the test's project imports, or the module that the test gives.
+async function packageOf(adapter, framework, project) {
+  const [name] = adapter.packages ?? [];
+  if (!name) return { sdk: {}, version: adapter.version };
+  const folder = packageFolder(name, project);
+  if (!folder) throw new Error(`${name} is not installed in ${project} nor above it; pass project: FOLDER`);
+  const manifest = readJson(join(folder, 'package.json'));
+  const sdk =
+    typeof framework === 'object' && !framework.boundaries
+      ? framework
+      : await import(pathToFileURL(join(folder, entryOf(manifest, folder))));
+  return { sdk, version: manifest.version, resolvedFrom: folder };
+}
+
+/** The file that `import` of a package loads. */
+export function entryOf({ exports, module, main }, folder) {
+  const condition = (target) => {
+    if (typeof target === 'string') return target;
+    if (Array.isArray(target)) return target.map(condition).find(Boolean);
+    for (const [name, below] of Object.entries(target ?? {}))
+      if (['node', 'import', 'module-sync', 'default'].includes(name)) {
+        const found = condition(below);
+        if (found) return found;
+      }
+    return undefined;
+  };
+  const root =
+    exports === undefined
+      ? undefined
+      : condition(typeof exports === 'string' || !('.' in exports) ? exports : exports['.']);
+  return root ?? [module, main, 'index.js'].find((file) => file && existsSync(join(folder, file)));
+}

@@ -1,0 +1,417 @@
+// Judges one conversation: the runs it needs, the evidence, the effects, and what they come to by kind.
+import { differences, tree } from './show.js';
+import { accumulation, additions, cut, losesRequest, prefixOf } from './rules.js';
+import { frameOf } from './frames.js';
+import { takeAttempts, takeStrays } from './outcome.js';
+import { Session } from './session.js';
+import { within } from './seeded.js';
+
+const RUN_LIMIT = 20_000;
+const AGAIN_WHEN_NOISY = 3;
+
+export class Judge {
+  /**
+   * @param {object} of
+   * @param {object} of.adapter The framework.
+   * @param {object} of.sdk What its package exports, and `version`.
+   * @param {string} of.at The boundary.
+   * @param {() => Promise<unknown>} of.load Makes a fresh hook.
+   * @param {string[]} [of.sources] The person's files, to tell whose an error is.
+   * @param {boolean} [of.idempotent] Whether to ask for `not-idempotent`.
+   * @param {number} [of.limit] Milliseconds for one call of the hook.
+   */
+  constructor({ adapter, sdk, version, at, load, sources, idempotent = false, limit = 3000 }) {
+    Object.assign(this, { adapter, sdk, version, at, load, sources, idempotent, limit });
+    this.boundary = adapter.boundaries[at];
+  }
+
+  /** One run of a case `{talk, path, variant}`. */
+  async run({ talk, path, variant }, mode, extra = {}) {
+    const session = new Session({
+      adapter: this.adapter,
+      at: this.at,
+      limit: this.limit,
+      talk,
+      path,
+      variant,
+      mode,
+      ...extra,
+    });
+    let [observed, error] = [];
+    takeStrays();
+    takeAttempts();
+    try {
+      const hook = session.wrap(await this.load());
+      observed = await within(RUN_LIMIT, this.adapter.run(session, hook, this.sdk, this.version), undefined);
+    } catch (thrown) {
+      error = thrown;
+    }
+    await session.end(observed, error);
+    Object.assign(session, { strays: takeStrays(), attempts: takeAttempts() });
+    return session;
+  }
+
+  /** What is found in a case: `{signals, status, live}`; the status is 'judged', 'error' or 'outside'. */
+  async judge(sample) {
+    const value = await this.run(sample, 'value');
+    if (value.errors.some(({ kind }) => kind === 'hangs'))
+      return { signals: [raised(value.errors[0])], status: 'error', live: value };
+    const live = await this.run(sample, 'live');
+    const signals = [
+      ...this.#made(sample, value),
+      ...(await this.#effects(sample, value, live)),
+      ...opaque(value),
+      ...untold(live),
+    ];
+    signals.push(
+      ...(await this.#prompts(sample, live, signals)),
+      ...(await this.#piledUp(sample, value)),
+      ...(await this.#twice(value)),
+    );
+    const { raises, ...ended } = await this.#ended(sample, live, signals);
+    return { signals: [...signals, ...raises], ...ended, live, prefix: prefixOf(live.prompts) };
+  }
+
+  // Writes and their effects --------------------------------------------------------------------------------------------------------
+
+  async #effects(sample, value, live) {
+    let effects = differ(live, value);
+    let { writes } = value;
+    // An object of the hook's own that it changes later: in the twin, what the framework kept of it comes back as a copy.
+    if (effects.length === 0 && writes.some(({ own }) => own))
+      effects = differ(live, await this.run(sample, 'value', { twin: true }));
+    if (effects.length > 0) {
+      const second = await this.run(sample, 'live', { guard: writes.length === 0 });
+      if (writes.length === 0) writes = second.writes;
+      if (differ(live, second).length > 0) {
+        effects = await this.#withoutNoise(sample, effects, [live, second], value);
+        const noisy = effects.length === 0;
+        if (noisy)
+          return [
+            ...groups(writes.filter(({ own }) => !own)).map(([key, found]) => quiet(key, found)),
+            { kind: 'undetermined', key: 'undetermined' },
+          ];
+      }
+    }
+    return await this.#attributed(sample, groups(writes), value, effects);
+  }
+
+  // Leaves out the places at which live runs differ among themselves, or value runs do (live.noise).
+  async #withoutNoise(sample, effects, lives, value) {
+    const noise = new Set();
+    for (let again = 0; again < AGAIN_WHEN_NOISY; again++) {
+      const [live, other] = [await this.run(sample, 'live'), await this.run(sample, 'value')];
+      for (const found of [
+        ...differ(lives[0], live),
+        ...differ(value, other),
+        ...(again === 0 ? differ(...lives) : []),
+      ])
+        noise.add(`${found.holder} ${found.index} ${found.place}`);
+    }
+    const noisy = [...noise];
+    return effects.filter(
+      ({ holder, index, place }) => !noisy.some((found) => covers(found, `${holder} ${index} ${place}`)),
+    );
+  }
+
+  // Which writes have the effect: with several, each is let through alone.
+  async #attributed(sample, found, value, effects) {
+    if (effects.length === 0)
+      return found.filter(([, writes]) => !writes[0].own).map(([key, writes]) => quiet(key, writes));
+    const judged = [];
+    for (const [key, writes] of found)
+      judged.push([key, writes, await this.#reach(sample, value, key, writes, effects)]);
+    const signals = [];
+    for (const [key, writes, own] of judged) {
+      if (own.length > 0) signals.push(await this.#loud(sample, value, key, writes, own));
+      else if (!writes[0].own) signals.push(quiet(key, writes));
+    }
+    return signals;
+  }
+
+  // What differs if these writes reach the framework and no others do. Those of the hook's own objects, and those that only the live run
+  // shows, cannot be let through: they have the effect that is seen (live.effect).
+  async #reach(sample, value, key, writes, effects, prompt) {
+    if (writes[0].own || writes[0].guarded) return effects;
+    const through = (write) =>
+      groupOf(write) === key && (prompt === undefined || write.call?.prompt === prompt);
+    return differ(await this.run(sample, 'value', { through }), value);
+  }
+
+  // Hooks write at each step; who sees a write is told by the first one alone.
+  async #loud(sample, value, key, writes, effects) {
+    const [write] = writes;
+    const repeated = writes.some(({ call }) => call?.prompt !== write.call?.prompt);
+    const alone =
+      repeated && !write.own ? await this.#reach(sample, value, key, writes, [], write.call?.prompt) : [];
+    const seen = (alone.length > 0 ? alone : effects).map((effect) => ({
+      ...effect,
+      holder: this.#holder(effect, write),
+    }));
+    return {
+      kind: 'write',
+      key: `write ${key}`,
+      write,
+      writes,
+      seen: [...new Set(seen.map(({ holder }) => holder))],
+      first: seen[0],
+    };
+  }
+
+  // Hooks before the model: the prompt of this step, or later ones; hooks after it: the next one, or later ones.
+  #holder({ holder, turn, step, index }, write) {
+    if (holder !== 'prompt') return holder;
+    if (turn > (write.turn ?? 0)) return 'later-runs';
+    if (this.#when(write.call?.name) === 'before')
+      return index <= (write.call?.prompt ?? -1) ? 'this-prompt' : 'later-prompts';
+    return index > write.prompt || step === undefined ? 'later-prompts' : 'next-prompt';
+  }
+
+  #when(name) {
+    return (this.boundary.methods?.[name] ?? this.boundary).when;
+  }
+
+  // What the hook makes of messages ---------------------------------------------------------------------------------------------------
+
+  #made({ talk }, value) {
+    const signals = [];
+    for (const call of value.calls.filter(({ given, made }) => made !== undefined && made !== given)) {
+      const alone = this.adapter.pairs
+        ? cut(this.adapter.pairs(call.given), this.adapter.pairs(call.made))
+        : [];
+      if (alone.length > 0)
+        signals.push({
+          kind: 'cuts-pair',
+          key: 'cuts-pair',
+          call,
+          place: `returned.messages[${alone[0].at}]`,
+          alone: alone[0],
+        });
+      const request = talk.turns[call.turn]?.messages.at(-1);
+      if (request && losesRequest(request, call.given, call.made))
+        signals.push({ kind: 'loses-request', key: 'loses-request', call, place: 'returned.messages' });
+    }
+    return signals.filter(({ kind }, index) => signals.findIndex((other) => other.kind === kind) === index);
+  }
+
+  // The same in prompts: for hooks that return no messages, or that cut in place.
+  async #prompts(sample, live, known) {
+    const { pairs } = this.adapter;
+    const wanted = { 'cuts-pair': pairs !== undefined, 'loses-request': true };
+    for (const { kind } of known) wanted[kind] = false;
+    const suspect = live.prompts
+      .map((prompt) => ({ ...prompt, messages: JSON.parse(prompt.text) }))
+      .filter(
+        ({ messages, turn }) =>
+          Array.isArray(messages) &&
+          ((wanted['cuts-pair'] && unpairedCount(pairs(messages)) > 0) ||
+            (wanted['loses-request'] && lacks(sample.talk.turns[turn], messages))),
+      );
+    if (suspect.length === 0) return [];
+    const plain = await this.run(sample, 'none');
+    return suspect
+      .flatMap(({ turn, step, messages }) => {
+        const other = plain.prompts.find((prompt) => prompt.turn === turn && prompt.step === step);
+        if (!other) return [];
+        const before = JSON.parse(other.text);
+        const call = { turn, step, name: this.at };
+        const alone = wanted['cuts-pair'] ? cut(pairs(before), pairs(messages)) : [];
+        const lost =
+          wanted['loses-request'] && losesRequest(sample.talk.turns[turn].messages.at(-1), before, messages);
+        return [
+          ...(alone.length > 0
+            ? [
+                {
+                  kind: 'cuts-pair',
+                  key: 'cuts-pair',
+                  call,
+                  place: `prompt[${alone[0].at}]`,
+                  alone: alone[0],
+                },
+              ]
+            : []),
+          ...(lost ? [{ kind: 'loses-request', key: 'loses-request', call, place: 'prompt' }] : []),
+        ];
+      })
+      .filter(({ kind }, index, all) => all.findIndex((other) => other.kind === kind) === index);
+  }
+
+  async #piledUp(sample, value) {
+    const real = value.calls.filter(({ made }) => made !== undefined);
+    const added = additions(real);
+    if (!added) return [];
+    const shadow = await this.run(sample, 'shadow');
+    const found = accumulation(
+      real,
+      added,
+      shadow.calls.filter(({ made }) => made !== undefined),
+    );
+    if (!found) return [];
+    const [label, piece] = found.piece;
+    return [
+      {
+        kind: 'accumulates',
+        key: 'accumulates',
+        call: real[found.index],
+        place: 'returned.messages',
+        piece: `${label.replace(/^\./, '')} ${JSON.stringify(piece)}`,
+        surplus: found.surplus,
+      },
+    ];
+  }
+
+  async #twice(value) {
+    if (!this.idempotent) return [];
+    for (const call of value.calls.filter(
+      ({ given, made, spec }) => spec.again && made !== undefined && made !== given,
+    )) {
+      const session = new Session({
+        adapter: this.adapter,
+        at: this.at,
+        talk: value.talk,
+        path: value.path,
+        variant: value.variant,
+        mode: 'live',
+        limit: this.limit,
+      });
+      const hook = await this.load();
+      const messages = structuredClone(call.output);
+      const again = call.spec.output(
+        await session.seeded.asHook(() => hook(...call.spec.again(call.args, messages))),
+      );
+      if (again !== undefined && differences(tree(again), call.made).length > 0)
+        return [{ kind: 'not-idempotent', key: 'not-idempotent', call, place: 'returned.messages' }];
+    }
+    return [];
+  }
+
+  // How it ended ------------------------------------------------------------------------------------------------------------------------
+
+  async #ended(sample, live, signals) {
+    const [thrown] = live.errors;
+    if (thrown?.kind === 'outside') return { status: 'outside', raises: [], outside: thrown };
+    if (thrown) return { status: 'error', raises: [raised(thrown)] };
+    const hidden = live.attempts.find(({ kind }) => kind !== 'outside');
+    if (hidden)
+      return {
+        status: 'judged',
+        raises: [
+          raised({
+            kind: hidden.kind,
+            name: 'BlockedError',
+            message: `${hidden.what} was called, and the refusal caught`,
+            stack: '',
+            call: live.calls.at(-1),
+          }),
+        ],
+      };
+    const stray = live.strays.find(({ stack }) => this.sources && frameOf(stack, this.sources));
+    if (stray && !live.error)
+      return {
+        status: 'judged',
+        raises: [
+          raised({
+            ...stray,
+            message: `${stray.message} (nobody catches it: thrown after the hook had returned)`,
+            call: live.calls.at(-1),
+          }),
+        ],
+      };
+    if (!live.error) return { status: 'judged', raises: [] };
+    if (signals.some(({ kind }) => kind === 'cuts-pair' || kind === 'loses-request'))
+      return { status: 'judged', raises: [] };
+    const plain = await this.run(sample, 'none');
+    if (plain.error) return { status: 'error', raises: [], foreign: plain.error };
+    return {
+      status: 'error',
+      raises: [
+        {
+          kind: 'raises',
+          cause: 'refused',
+          key: `raises refused ${live.error.name}`,
+          error: live.error,
+          call: live.calls.at(-1),
+        },
+      ],
+    };
+  }
+}
+
+const lacks = (turn, messages) =>
+  losesRequest(turn.messages.at(-1), [...messages, { role: 'user' }], messages);
+const unpairedCount = (items) => cut([], items).length;
+const raised = (error) => ({
+  kind: 'raises',
+  cause: error.kind,
+  key: `raises ${error.kind} ${error.name}`,
+  error,
+  call: error.call,
+});
+const opaque = (value) =>
+  [...value.bridge.opaque]
+    .slice(0, 1)
+    .map(([place, type]) => ({ kind: 'opaque', key: `opaque ${type}`, place, type }));
+// Where the hook caught the refusal, what it would do outside of a check is not known; nor if it replaced what the check relies on.
+function untold({ replaced, attempts, errors }) {
+  const outside = errors.length === 0 && attempts.find(({ kind }) => kind === 'outside');
+  return [
+    ...(replaced
+      ? [{ kind: 'undetermined', key: 'undetermined built-ins', why: `it replaces the built-in ${replaced}` }]
+      : []),
+    ...(outside
+      ? [
+          {
+            kind: 'undetermined',
+            key: 'undetermined outside',
+            why: `it called ${outside.what}, which a check does not allow; only what it does without is judged`,
+          },
+        ]
+      : []),
+  ];
+}
+const quiet = (key, writes) => {
+  const kind = writes[0].handle ? 'not-isolated' : 'harmless-write';
+  return { kind, key: `${kind} ${key}`, write: writes[0], writes, seen: [] };
+};
+
+const covers = (noise, place) =>
+  noise === place || place.startsWith(`${noise}.`) || place.startsWith(`${noise}[`);
+
+const PAYLOADS =
+  /(\.(?:input|output|args|arguments|result|providerOptions|providerMetadata|response|value))\b.*$/;
+
+/** A place without indices and without what is inside a payload: the same for all writes of one cause. */
+export function groupOf({ place, own, turn: _ }) {
+  const general = place.replace(/\[\d+\]/g, '[*]').replace(PAYLOADS, '$1');
+  return own ? `own ${general}` : general;
+}
+
+function groups(writes) {
+  const found = new Map();
+  for (const write of writes) {
+    const key = groupOf(write);
+    found.has(key) ? found.get(key).push(write) : found.set(key, [write]);
+  }
+  return [...found];
+}
+
+/** The places at which two runs differ, by holder; prompts with their turn and step, in order. */
+export function differ(one, other) {
+  const found = [];
+  for (let index = 0; index < Math.max(one.prompts.length, other.prompts.length); index++) {
+    const [a, b] = [one.prompts[index], other.prompts[index]];
+    if (a?.text === b?.text) continue;
+    const { turn, step } = a ?? b;
+    const places = a && b ? differences(JSON.parse(a.text), JSON.parse(b.text)) : [''];
+    found.push(...places.map((place) => ({ holder: 'prompt', index, turn, step, place })));
+  }
+  for (const [holder, text] of Object.entries(one.holders)) {
+    const against = other.holders[holder];
+    if (text === against) continue;
+    const places = text && against ? differences(JSON.parse(text), JSON.parse(against)) : [''];
+    found.push(
+      ...places.map((place) => ({ holder, index: 0, turn: one.talk.turns.length - 1, step: null, place })),
+    );
+  }
+  return found;
+}

@@ -1,0 +1,290 @@
+// The parts of the core, each by itself.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { packageFile } from './setup.js';
+
+const { Bridge } = await import(packageFile('src/bridge.js'));
+const { Snapshot } = await import(packageFile('src/changes.js'));
+const { conversation, sizeOf } = await import(packageFile('src/conversation.js'));
+const { smallest } = await import(packageFile('src/shrink.js'));
+const { cut, losesRequest, piecesAdded, prefixOf } = await import(packageFile('src/rules.js'));
+const { frameOf } = await import(packageFile('src/frames.js'));
+const { differences, show } = await import(packageFile('src/show.js'));
+
+const across = (bridge, value) => bridge.enter([['messages', value]])[0];
+const back = (bridge, value) => bridge.leave([['returned', value]])[0];
+const written = () => {
+  const writes = [];
+  return [new Bridge({ wrote: (write) => writes.push(write) }), writes];
+};
+
+test('what is unchanged is the original again, and what is changed a copy with unchanged children restored', () => {
+  const [bridge] = written();
+  const messages = [{ content: [{ text: 'a' }] }, { content: [{ text: 'b' }] }];
+  const copies = across(bridge, messages);
+  assert.notEqual(copies, messages);
+  assert.equal(back(bridge, copies), messages);
+  copies[1].content[0].text = 'c';
+  const changed = back(bridge, copies);
+  assert.notEqual(changed, messages);
+  assert.equal(changed[0], messages[0]);
+  assert.equal(messages[1].content[0].text, 'b');
+  assert.equal(changed[1].content[0].text, 'c');
+});
+test('the same original has the same copy until either is changed', () => {
+  const [bridge] = written();
+  const message = { content: [{ text: 'a' }] };
+  const [first] = across(bridge, [message]);
+  assert.equal(across(bridge, [message])[0], first);
+  message.content[0].text = 'z';
+  const second = across(bridge, [message])[0];
+  assert.notEqual(second, first);
+  second.note = 1;
+  assert.notEqual(across(bridge, [message])[0], second);
+});
+test('an object that the hook made comes back to it as itself', () => {
+  const [bridge] = written();
+  const own = { role: 'user' };
+  const framework = back(bridge, [own])[0];
+  assert.notEqual(framework, own);
+  assert.equal(across(bridge, [framework])[0], own);
+  assert.equal(back(bridge, [own])[0], framework);
+});
+test('cycles, sharing, classes, frozenness, maps, sets, dates and bytes are alike in a copy', () => {
+  class Step {
+    constructor() {
+      this.content = [1];
+    }
+    get first() {
+      return this.content[0];
+    }
+  }
+  const part = Object.freeze({ text: 'a' });
+  const value = {
+    part,
+    again: part,
+    step: new Step(),
+    map: new Map([['k', part]]),
+    set: new Set([part]),
+    date: new Date(5),
+    bytes: new Uint8Array([1, 2]),
+    nothing: Object.create(null),
+  };
+  value.self = value;
+  const copy = across(new Bridge(), value);
+  assert.equal(copy.self, copy);
+  assert.equal(copy.part, copy.again);
+  assert.ok(Object.isFrozen(copy.part) && !Object.isFrozen(copy));
+  assert.ok(copy.step instanceof Step && copy.step !== value.step && copy.step.first === 1);
+  assert.equal(copy.map.get('k'), copy.part);
+  assert.ok(copy.set.has(copy.part));
+  assert.deepEqual(
+    [copy.date.getTime(), [...copy.bytes], Object.getPrototypeOf(copy.nothing)],
+    [5, [1, 2], null],
+  );
+  assert.notEqual(copy.bytes.buffer, value.bytes.buffer);
+});
+test('what cannot be copied stays itself', () => {
+  class Secret {
+    #state = 1;
+    read() {
+      return this.#state;
+    }
+  }
+  const held = {
+    call: () => 1,
+    promise: Promise.resolve(),
+    signal: new AbortController().signal,
+    error: new Error('x'),
+    model: { doGenerate() {} },
+    secret: new Secret(),
+  };
+  const bridge = new Bridge();
+  const copy = across(bridge, held);
+  for (const key of Object.keys(held)) assert.equal(copy[key], held[key], key);
+  assert.deepEqual([...bridge.opaque], [['messages.secret', 'Secret']]);
+});
+test('getters are kept and not run', () => {
+  let runs = 0;
+  const copy = across(new Bridge(), {
+    get text() {
+      runs++;
+      return 'x';
+    },
+  });
+  assert.equal(runs, 0);
+  assert.equal(copy.text, 'x');
+});
+test('writes are found with every path, once, of any sort', () => {
+  const part = { text: 'a', tags: ['x'] };
+  for (const [write, place] of [
+    [
+      (copy) => {
+        copy[0].part.text = 'b';
+      },
+      'messages[0].part.text',
+    ],
+    [
+      (copy) => {
+        delete copy[0].part.text;
+      },
+      'messages[0].part.text',
+    ],
+    [
+      (copy) => {
+        copy[0].part.more = 1;
+      },
+      'messages[0].part.more',
+    ],
+    [
+      (copy) => {
+        copy[0].part.tags.push('y');
+      },
+      'messages[0].part.tags[1]',
+    ],
+    [
+      (copy) => {
+        copy[0].part.tags.length = 0;
+      },
+      'messages[0].part.tags',
+    ],
+    [
+      (copy) => {
+        copy.reverse();
+      },
+      'messages',
+    ],
+    [
+      (copy) => {
+        copy[0].part.number = Number.NaN;
+      },
+      'messages[0].part.number',
+    ],
+  ]) {
+    const [bridge, writes] = written();
+    write(across(bridge, [{ part }, { part }]));
+    bridge.look();
+    bridge.look();
+    assert.equal(writes.length, 1);
+    assert.equal(writes[0].place, place);
+  }
+  const [bridge, writes] = written();
+  across(bridge, [{ part }, { part }])[0].part.text = 'b';
+  bridge.look();
+  assert.deepEqual(writes[0].places, ['messages[0].part.text', 'messages[1].part.text']);
+});
+test('a write that is let through reaches the original', () => {
+  const bridge = new Bridge({ through: ({ place }) => place.endsWith('.text') });
+  const messages = [{ text: 'a', note: 'n' }];
+  const copy = across(bridge, messages);
+  Object.assign(copy[0], { text: 'b' });
+  bridge.look();
+  assert.equal(messages[0].text, 'b');
+});
+test('a snapshot tells writes and takes them back', () => {
+  const agent = { messages: [{ content: 'a' }] };
+  const snapshot = new Snapshot([['agent', agent]]);
+  agent.messages[0].content = 'b';
+  agent.messages.push({ content: 'c' });
+  assert.deepEqual(
+    snapshot
+      .writes({ undo: true })
+      .map(({ place }) => place)
+      .sort(),
+    ['agent.messages[0].content', 'agent.messages[1]'],
+  );
+  assert.deepEqual(agent, { messages: [{ content: 'a' }] });
+});
+
+test('a seed repeats its conversation, and seeds differ', () => {
+  assert.deepEqual(conversation(7), conversation(7));
+  assert.notDeepEqual(conversation(7), conversation(8));
+});
+test('conversations have long runs, large outputs, images, failing, parallel, approved and denied calls, and several turns', () => {
+  const all = Array.from({ length: 300 }, (_, seed) => conversation(seed));
+  const answers = all.flatMap(({ turns }) => turns.flatMap((turn) => turn.answers));
+  const calls = answers.flatMap(({ parts }) => parts.filter(({ type }) => type === 'call'));
+  const counts = {
+    long: all.filter(({ turns }) => turns.some((turn) => turn.answers.length > 5)).length,
+    large: all.filter((talk) => sizeOf(talk) > 10_000).length,
+    turns: all.filter(({ turns }) => turns.length > 1).length,
+    images: all.filter((talk) => JSON.stringify(talk).includes('image/png')).length,
+    parallel: answers.filter(({ parts }) => parts.filter(({ type }) => type === 'call').length > 1).length,
+    failing: calls.filter(({ error }) => error !== undefined).length,
+    denied: calls.filter(({ denied }) => denied !== undefined).length,
+    approved: calls.filter(({ approval, denied }) => approval && denied === undefined).length,
+  };
+  for (const [what, count] of Object.entries(counts)) assert.ok(count >= 10, `${what}: ${count}`);
+  const ids = all.map(({ turns }) =>
+    turns.flatMap(({ messages, answers: said }) =>
+      [...messages, ...said].flatMap(({ parts }) =>
+        parts.filter(({ type }) => type === 'call').map(({ id }) => id),
+      ),
+    ),
+  );
+  for (const own of ids) assert.equal(new Set(own).size, own.length);
+});
+test('texts that are asked for are in the conversations', () => {
+  assert.ok(
+    Array.from({ length: 10 }, (_, seed) => JSON.stringify(conversation(seed, ['the trigger']))).every(
+      (text) => text.includes('the trigger'),
+    ),
+  );
+});
+test('shrinking ends at the smallest conversation that shows it', async () => {
+  const shows = async ({ talk }) => JSON.stringify(talk).includes('call-0') || undefined;
+  const large = Array.from({ length: 50 }, (_, seed) => conversation(seed)).find(
+    (talk) => JSON.stringify(talk).includes('call-0') && sizeOf(talk) > 2000,
+  );
+  const { sample } = await smallest({ talk: large }, shows, true, 3000);
+  assert.ok(sizeOf(sample.talk) < 400, JSON.stringify(sample.talk));
+});
+
+const call = (id, at = 0) => ({ at, id, is: 'call' });
+const result = (id, at = 1) => ({ at, id, is: 'result' });
+test('only what stands alone after the hook and not before is cut', () => {
+  assert.deepEqual(
+    cut([call('a'), result('a')], [result('a')]).map(({ id }) => id),
+    ['a'],
+  );
+  assert.deepEqual(cut([call('a')], [call('a')]), []);
+  assert.deepEqual(cut([call('a'), result('a')], [result('a'), call('a')]).length, 2);
+  assert.deepEqual(cut([call('a'), result('a')], []), []);
+});
+test('a request is lost only if nothing stands in its place', () => {
+  const request = { parts: [{ type: 'text', text: 'please find harbor' }] };
+  const [user, other] = [
+    { role: 'user', content: 'please find harbor' },
+    { role: 'user', content: '***' },
+  ];
+  assert.ok(losesRequest(request, [user], [{ role: 'assistant', content: 'x' }]));
+  assert.ok(!losesRequest(request, [user], [other]));
+  assert.ok(!losesRequest(request, [other, user], [user]));
+  assert.ok(!losesRequest({ parts: [{ type: 'file' }] }, [user], []));
+});
+test('pieces are leaves that are new, or what was put before or behind a text', () => {
+  assert.deepEqual(piecesAdded([{ content: 'a' }], [{ content: 'a' }, { content: 'new' }]), [
+    ['.content', 'new'],
+  ]);
+  assert.deepEqual(piecesAdded([{ content: 'hello' }], [{ content: 'hello there' }]), [
+    ['.content', ' there'],
+  ]);
+  assert.deepEqual(piecesAdded([{ content: 'a' }, { content: 'b' }], [{ content: 'b' }]), []);
+});
+test('the prefix is lost from the first message that differs', () => {
+  const prompt = (step, ...messages) => ({ turn: 0, step, text: show(messages) });
+  assert.equal(prefixOf([prompt(0, 'a'), prompt(1, 'a', 'b')]).lost, 0);
+  const broken = prefixOf([prompt(0, 'aaaa', 'bbbb'), prompt(1, 'aaaa', 'cccc')]);
+  assert.ok(broken.lost > 0);
+  assert.equal(broken.broken.message, 1);
+});
+test('differences are the topmost places', () => {
+  assert.deepEqual(differences({ a: [1, { b: 2 }] }, { a: [1, { b: 3 }, 4] }), ['.a[1].b', '.a[2]']);
+  assert.deepEqual(differences([1], { 0: 1 }), ['']);
+});
+test("a frame is the first one in the person's files", () => {
+  const stack =
+    'TypeError: x\n    at set (/p/node_modules/lodash/set.js:1:2)\n    at hook (/p/src/agent.ts:8:84)\n    at async run (/p/node_modules/ai/index.js:3:4)';
+  assert.deepEqual(frameOf(stack, ['/p/src/agent.ts']), { file: '/p/src/agent.ts', line: 8, column: 84 });
+  assert.deepEqual(frameOf(stack), { file: '/p/src/agent.ts', line: 8, column: 84 });
+});

@@ -1,0 +1,286 @@
+// The kinds that are easily judged wrong, and the rules about messages.
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import os from 'node:os';
+import test from 'node:test';
+import { judged, kindsOf } from './setup.js';
+
+const textOf = (text) => ({ role: 'user', content: [{ type: 'text', text }] });
+
+// An object of the hook's own, returned at each step and edited at the next: the framework keeps it in 7, and not in 6.
+const template = () => {
+  const own = textOf('');
+  return ({ messages, stepNumber }) => {
+    own.content[0].text = `step ${stepNumber}`;
+    return { messages: [...messages, own] };
+  };
+};
+
+test('a template object that is edited later is clean on ai 6', async () =>
+  assert.equal((await judged(template, 6)).verdict, 'clean'));
+test('a template object that is edited later is a write on ai 7', async () => {
+  const report = await judged(template, 7);
+  assert.deepEqual(kindsOf(report), ['accumulates', 'write']);
+  assert.ok(report.findings.find(({ kind }) => kind === 'write').seen.includes('later-prompts'));
+});
+
+test('an object that is only ever returned is a write when it is edited at a later call, where the framework keeps it', async () => {
+  const once = () => {
+    const own = textOf('early');
+    return ({ messages, stepNumber }) => {
+      if (stepNumber === 0) return { messages: [...messages, own] };
+      own.content[0].text += ' and late';
+      return undefined;
+    };
+  };
+  assert.equal((await judged(once, 6)).verdict, 'clean');
+  const report = await judged(once, 7);
+  assert.deepEqual(kindsOf(report), ['write']);
+  assert.match(report.findings[0].line.file, /kinds\.test\.js$/);
+});
+
+for (const [how, later] of Object.entries({
+  'a timer': (work) => setTimeout(work, 1),
+  'a promise': (work) => void Promise.resolve().then(work),
+  'the next turn of the loop': (work) => setImmediate(work),
+})) {
+  test(`a write after the hook has returned, by ${how}, is a fault with its place`, async () => {
+    const late =
+      () =>
+      ({ messages }) => {
+        later(() => {
+          for (const { role, content } of messages)
+            if (role === 'user' && Array.isArray(content)) content[0].text += ' late';
+        });
+      };
+    const report = await judged(late, 6);
+    assert.equal(report.verdict, 'fault');
+    assert.match(report.findings[0].place, /^messages\[\d+\]\.content\[0\]\.text$/);
+  });
+}
+
+test('randomness that no seed reaches is a note, and no fault', async () => {
+  const report = await judged(
+    () =>
+      ({ messages }) => ({ messages: [...messages, textOf(`${os.freemem()} ${process.cpuUsage().user}`)] }),
+    6,
+  );
+  assert.deepEqual(kindsOf(report), ['undetermined']);
+  assert.equal(report.verdict, 'note');
+});
+test('what a noisy hook writes is reported all the same', async () => {
+  const report = await judged(
+    () =>
+      ({ messages }) => {
+        for (const { content } of messages) if (Array.isArray(content)) content[0].mark = true;
+        return { messages: [...messages, textOf(`${os.freemem()} ${process.cpuUsage().user}`)] };
+      },
+    6,
+  );
+  assert.ok(
+    report.findings.some(
+      ({ kind, place }) => ['write', 'harmless-write'].includes(kind) && place.endsWith('.mark'),
+    ),
+  );
+});
+test('node:crypto, however imported, and the clock are seeded', async () => {
+  const draws =
+    () =>
+    ({ messages }) => ({
+      messages: [
+        ...messages,
+        textOf(
+          `${randomUUID()} ${randomBytes(4).toString('hex')} ${crypto.getRandomValues(new Uint8Array(2))} ${new Date().getTime()} ${performance.now()} ${process.hrtime()}`,
+        ),
+      ],
+    });
+  assert.equal((await judged(draws, 6)).verdict, 'clean');
+});
+
+test('what is written and put back is clean', async () => {
+  const restores =
+    () =>
+    ({ messages }) => {
+      const [first] = messages;
+      const { role } = first;
+      first.role = 'system';
+      first.role = role;
+    };
+  assert.equal((await judged(restores, 6)).verdict, 'clean');
+});
+test('a hook that freezes what it returns is clean', async () => {
+  const freeze = (value) =>
+    typeof value === 'object' && value !== null
+      ? (Object.values(value).forEach(freeze), Object.freeze(value))
+      : value;
+  for (const major of [6, 7])
+    assert.equal(
+      (
+        await judged(
+          () =>
+            ({ messages }) => ({ messages: freeze(structuredClone(messages)) }),
+          major,
+        )
+      ).verdict,
+      'clean',
+    );
+});
+test('a stash of earlier messages that is written later is a fault', async () => {
+  const stash = () => {
+    const kept = [];
+    return ({ messages }) => {
+      for (const message of kept) message.note = 'seen';
+      kept.push(messages[0]);
+    };
+  };
+  assert.equal((await judged(stash, 6)).verdict, 'fault');
+});
+test('a write and a return of the same list is a note on ai 6', async () => {
+  const report = await judged(
+    () =>
+      ({ messages }) => {
+        messages.push(textOf('x'));
+        return { messages };
+      },
+    6,
+  );
+  assert.deepEqual(kindsOf(report), ['harmless-write']);
+  assert.equal(report.verdict, 'note');
+});
+
+test('a cut between a call and its result is found, and the lost request', async () => {
+  const report = await judged(
+    () =>
+      ({ messages }) => ({ messages: messages.slice(-1) }),
+    6,
+    { examples: 40 },
+  );
+  assert.deepEqual(kindsOf(report), ['cuts-pair', 'loses-request']);
+});
+test('keeping pairs and the request together is clean', async () => {
+  const trim =
+    () =>
+    ({ messages }) => {
+      const last = messages.findLastIndex(({ role }) => role === 'user');
+      return { messages: messages.slice(last) };
+    };
+  assert.equal((await judged(trim, 6)).verdict, 'clean');
+});
+test('a request that is redacted or summed up is not lost', async () => {
+  const redact =
+    () =>
+    ({ messages }) => ({
+      messages: messages.map((message) =>
+        message.role === 'user' ? { ...message, content: '***' } : message,
+      ),
+    });
+  assert.equal((await judged(redact, 6)).verdict, 'clean');
+});
+test('a hook that throws is named with its line', async () => {
+  const report = await judged(
+    () =>
+      ({ messages }) => {
+        if (messages.length > 3) throw new RangeError('too long');
+      },
+    6,
+  );
+  assert.equal(report.findings[0].kind, 'raises');
+  assert.equal(report.findings[0].cause, 'throws');
+  assert.match(report.findings[0].line.file, /kinds\.test\.js$/);
+});
+test('messages that the framework refuses are its finding', async () => {
+  const report = await judged(
+    () =>
+      ({ messages }) => ({ messages: [...messages, { role: 'nobody', content: 1 }] }),
+    6,
+  );
+  assert.deepEqual([report.findings[0].kind, report.findings[0].cause], ['raises', 'refused']);
+});
+
+// Accumulation: kept and added again, in any form; once, or once for each message, it is none.
+const note = 'be brief';
+const appended = (message) =>
+  typeof message.content === 'string' ? { ...message, content: `${message.content} (${note})` } : message;
+const accumulating = {
+  'a message':
+    () =>
+    ({ messages }) => ({ messages: [...messages, textOf(note)] }),
+  'a message with a number':
+    () =>
+    ({ messages, stepNumber }) => ({ messages: [...messages, textOf(`${note} at step ${stepNumber}`)] }),
+  'a text at the end of another':
+    () =>
+    ({ messages }) => ({ messages: [appended(messages[0]), ...messages.slice(1)] }),
+  'a mark for caching':
+    () =>
+    ({ messages }) => ({
+      messages: messages.map((message, index) =>
+        index === messages.length - 1
+          ? { ...message, providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
+          : message,
+      ),
+    }),
+};
+const steady = {
+  'a message once':
+    () =>
+    ({ messages }) => ({
+      messages: messages.some(({ content }) => content?.[0]?.text === note)
+        ? messages
+        : [...messages, textOf(note)],
+    }),
+  'a message that takes the place of the old one':
+    () =>
+    ({ messages }) => ({
+      messages: [...messages.filter(({ content }) => content?.[0]?.text !== note), textOf(note)],
+    }),
+  'a mark that moves':
+    () =>
+    ({ messages }) => ({
+      messages: messages.map((message, index) => ({
+        ...message,
+        providerOptions:
+          index === messages.length - 1 ? { anthropic: { cacheControl: { type: 'ephemeral' } } } : undefined,
+      })),
+    }),
+  'a mark for each message':
+    () =>
+    ({ messages }) => ({
+      messages: messages.map((message) => ({ ...message, providerOptions: { app: { seen: true } } })),
+    }),
+  'a text at the first step':
+    () =>
+    ({ messages, stepNumber }) =>
+      stepNumber === 0 ? { messages: [...messages, textOf(note)] } : undefined,
+};
+for (const [what, make] of Object.entries(accumulating)) {
+  test(`${what} added at each step accumulates on ai 7 and not on ai 6`, async () => {
+    assert.deepEqual(kindsOf(await judged(make, 7, { examples: 40 })), ['accumulates']);
+    assert.equal((await judged(make, 6)).verdict, 'clean');
+  });
+}
+for (const [what, make] of Object.entries(steady))
+  test(`${what} does not accumulate on ai 7`, async () =>
+    assert.equal((await judged(make, 7)).verdict, 'clean'));
+
+test('not-idempotent is looked for only where it is asked for', async () => {
+  const add = accumulating['a message'];
+  assert.equal((await judged(add, 6)).verdict, 'clean');
+  assert.deepEqual(kindsOf(await judged(add, 6, { kinds: ['not-idempotent'] })), ['not-idempotent']);
+});
+test('an object with private state in messages is opaque', async () => {
+  class Secret {
+    #hidden = 1;
+    read() {
+      return this.#hidden;
+    }
+  }
+  const add =
+    () =>
+    ({ messages }) => ({
+      messages: messages.some(({ secret }) => secret)
+        ? messages
+        : [...messages, { ...textOf('x'), secret: new Secret() }],
+    });
+  assert.ok(kindsOf(await judged(add, 7)).includes('opaque'));
+});

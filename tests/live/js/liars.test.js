@@ -1,0 +1,175 @@
+// Hooks and adapters that cheat: each has its outcome, in time.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after } from 'node:test';
+import { packageFile, project } from './setup.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'check-hook-liars-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+symlinkSync(join(project(6), 'node_modules'), join(folder, 'node_modules'));
+
+const push = "messages.push({ role: 'user', content: 'p' });";
+const liars = {
+  'ends the process': ['({ messages }) => process.exit(0)', 1, 'raises', 'exits'],
+  'ends the process past the front door': ['() => process.reallyExit(0)', 1, 'raises', 'exits'],
+  'ends the process and hides the refusal': [
+    '({ messages }) => { try { process.exit(0); } catch {} return { messages }; }',
+    1,
+    'raises',
+    'exits',
+  ],
+  'turns for ever': ['({ messages }) => { if (messages.length > 2) for (;;); }', 1, 'raises', 'hangs'],
+  'never resolves': ['() => new Promise(() => {})', 1, 'raises', 'hangs'],
+  'fills the heap': [
+    '() => { const all = []; for (;;) all.push(new Array(1e5).fill({})); }',
+    1,
+    'raises',
+    'out-of-memory',
+  ],
+  'starts a process': [
+    `async () => { const { execSync } = await import('node:child_process'); execSync('touch started'); }`,
+    1,
+    'raises',
+    'forks',
+  ],
+  'starts a thread': [
+    `async () => { const { Worker } = await import('node:worker_threads'); new Worker('1', { eval: true }); }`,
+    1,
+    'raises',
+    'forks',
+  ],
+  'throws nothing': ['() => { throw null; }', 1, 'raises', 'throws'],
+  'prints an answer': [
+    `({ messages }) => { console.log('{"answer":{"groups":[]}}'); process.stdout.write('x'.repeat(1e5)); ${push} }`,
+    1,
+    'write',
+    null,
+  ],
+  'sends an answer': [
+    `({ messages }) => { process.send?.({ answer: { groups: [], counts: {} } }); process.emit('message', {}); ${push} }`,
+    1,
+    'write',
+    null,
+  ],
+  'replaces built-ins': [
+    `({ messages }) => { Object.freeze = (x) => x; Map.prototype.get = () => undefined; JSON.stringify = () => '1'; Object.is = () => true; ${push} }`,
+    1,
+    'write',
+    null,
+  ],
+  'hides its own error': [`({ messages }) => { try { messages[0].x = 1; } catch {} }`, 1, 'write', null],
+};
+
+function check(code) {
+  writeFileSync(join(folder, 'hook.mjs'), `export const hook = ${code};`);
+  const started = performance.now();
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [
+      packageFile('bin/check-hook.js'),
+      'hook.mjs#hook',
+      '--in',
+      'ai',
+      '--at',
+      'prepareStep',
+      '--examples',
+      '6',
+      '--json',
+    ],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  assert.equal(stderr, '');
+  return { status, report: JSON.parse(stdout), seconds: (performance.now() - started) / 1000 };
+}
+
+for (const [what, [code, exit, kind, cause]] of Object.entries(liars)) {
+  test(`a hook that ${what} is found`, () => {
+    const { status, report, seconds } = check(code);
+    assert.equal(status, exit);
+    assert.ok(
+      report.findings.some((found) => found.kind === kind && found.cause === cause),
+      JSON.stringify(report.findings.map((found) => [found.kind, found.cause, found.message])),
+    );
+    assert.ok(seconds < 100, `${seconds} s`);
+    assert.ok(!existsSync(join(folder, 'started')));
+  });
+}
+test('a hook that needs the network or writes files is not judged', () => {
+  for (const code of [
+    "async () => { await fetch('http://127.0.0.1:9/'); }",
+    "async () => { (await import('node:fs')).writeFileSync('written', 'x'); }",
+    "async () => { const fs = await import('node:fs'); fs.closeSync(fs.openSync('written', 'w')); }",
+  ]) {
+    const { status, report } = check(code);
+    assert.deepEqual([status, report.not_judged.reason], [3, 'needs-outside']);
+    assert.ok(!existsSync(join(folder, 'written')));
+  }
+});
+test('a hook that does without the network where it is refused is judged with a note', () => {
+  const { status, report } = check(
+    "async ({ messages }) => { try { await fetch('http://127.0.0.1:9/'); } catch { return { messages }; } }",
+  );
+  assert.deepEqual([status, report.verdict, report.findings[0].kind], [0, 'note', 'undetermined']);
+});
+
+const { compliance } = await import(packageFile('compliance.js'));
+const { checkHook } = await import(packageFile('index.js'));
+const { adapter } = await import(packageFile('adapters/skeleton.js'));
+
+/** The skeleton's adapter, with the session or the outcome changed. */
+const lying = (change) => ({
+  ...adapter,
+  run: (session, hook) => change(session, hook, (other = session, own = hook) => adapter.run(other, own)),
+});
+const proxied = (session, methods) =>
+  new Proxy(session, {
+    get: (target, name) =>
+      methods[name] ?? (typeof target[name] === 'function' ? target[name].bind(target) : target[name]),
+  });
+
+const adapters = {
+  'records no prompt': lying((session, hook, run) =>
+    run(proxied(session, { answer: async () => ({ parts: [{ type: 'text', text: 'x' }] }) })),
+  ),
+  'never calls the hook': lying((session, hook, run) => run(session, () => undefined)),
+  'shows no caller': lying(async (session, hook, run) => ({ ...(await run()), caller: undefined })),
+  'is not repeatable': lying(async (session, hook, run) => ({
+    ...(await run()),
+    result: [
+      process.hrtime.bigint().toString(),
+      process.cpuUsage().user + Math.floor(process.memoryUsage().heapUsed),
+    ],
+  })),
+};
+for (const [what, liar] of Object.entries(adapters)) {
+  test(`an adapter that ${what} does not comply`, async () => {
+    const { level, checks } = await compliance(liar);
+    assert.ok(level < 2, JSON.stringify(checks.filter(({ why }) => why)));
+  });
+}
+test('a model that recorded no prompt is not judged, never clean', async () => {
+  const check = checkHook({
+    framework: adapters['records no prompt'],
+    at: 'beforeModel',
+    hooks: () => ({ beforeModel: () => undefined }),
+  });
+  await assert.rejects(
+    check,
+    ({ report }) => report.verdict === null && report.not_judged.reason === 'no-prompt',
+  );
+});
+test('a framework that fails without the hook is not judged', async () => {
+  const failing = {
+    ...adapter,
+    run: async () => {
+      throw new Error('no dialect');
+    },
+  };
+  await assert.rejects(
+    checkHook({ framework: failing, at: 'beforeModel', hooks: () => ({ beforeModel: () => undefined }) }),
+    ({ report }) => report.not_judged.reason === 'errors',
+  );
+});

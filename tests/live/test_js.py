@@ -1,0 +1,123 @@
+"""Runs the tests of the JavaScript package with Node, on the real packages that npm installs from pins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+import platformdirs
+import pytest
+from filelock import FileLock
+
+import agentcore
+
+PACKAGE: Final = Path(agentcore.__file__).parent / "live" / "js"
+SCHEMAS: Final = Path(agentcore.__file__).parent / "live" / "schemas"
+TESTS: Final = Path(__file__).parent / "js"
+PROJECTS: Final = ("ai-5", "ai-6", "ai-7", "types")
+SUITES: Final = sorted(path.name for path in TESTS.glob("*.test.js"))
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        # In CI everything is there; a machine without Node cannot run JavaScript.
+        if "CI" in os.environ:
+            pytest.fail(f"{name} is not on the PATH")
+        pytest.skip(f"{name} is not on the PATH")
+    return path
+
+
+def _install(npm: str, source: Path, target: Path) -> None:
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("node_modules"))
+    argv = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+    subprocess.run(argv, cwd=target, check=True, capture_output=True, timeout=300)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Installs the package and the projects from their pins, once for each change of the pins."""
+    npm = _program("npm")
+    locks = [
+        PACKAGE / "package-lock.json",
+        *(TESTS / "packages" / name / "package-lock.json" for name in PROJECTS),
+    ]
+    digest = hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()[:16]
+    named = os.environ.get("AGENTCORE_CACHE")
+    cache = Path(named).absolute() if named else platformdirs.user_cache_path("agentcore") / "live"
+    folder = cache / f"js-{digest}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "lock"):
+        if not (folder / "complete").exists():
+            for name in ("check-hook", *PROJECTS):
+                shutil.rmtree(folder / name, ignore_errors=True)
+            _install(npm, PACKAGE, folder / "check-hook")
+            for name in PROJECTS:
+                _install(npm, TESTS / "packages" / name, folder / name)
+            (folder / "complete").touch()
+        for part in ("src", "adapters", "bin"):
+            shutil.rmtree(folder / "check-hook" / part)
+        shutil.copytree(
+            PACKAGE, folder / "check-hook", dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules")
+        )
+    return folder
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_javascript(root: Path, suite: str) -> None:
+    argv = [_program("node"), "--test", str(TESTS / suite)]
+    environment = {**os.environ, "AGENTCORE_LIVE_JS": str(root)}
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-4000:]
+
+
+def _schema() -> jsonschema_rs.Validator:
+    findings, conversation = (
+        json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+        for name in ("findings", "conversation")
+    )
+    registry = jsonschema_rs.Registry([("conversation.schema.json", conversation)])
+    return jsonschema_rs.validator_for(findings, registry=registry)
+
+
+HOOKS: Final = {
+    "clean": "export const hook = ({ messages }) => ({ messages });",
+    "write": "export const hook = ({ messages }) => { messages[0].note = 'x'; };",
+    "raises": "export const hook = () => { throw new Error('no'); };",
+    "exits": "export const hook = () => process.exit(0);",
+    "outside": "import fs from 'node:fs'; export const hook = () => fs.writeFileSync('x.txt', 'x');",
+    "missing": "export const another = 1;",
+}
+
+
+@pytest.mark.parametrize(("name", "code"), HOOKS.items())
+def test_what_the_command_prints_is_as_the_schema_says(
+    root: Path, tmp_path: Path, name: str, code: str
+) -> None:
+    (tmp_path / "hook.mjs").write_text(code, encoding="utf-8")
+    report, exit_code = _check(root, tmp_path, "hook.mjs#hook")
+    _schema().validate(report)
+    assert (report["verdict"], exit_code) == {
+        "clean": ("clean", 0),
+        "write": ("fault", 1),
+        "raises": ("fault", 1),
+        "exits": ("fault", 1),
+        "outside": (None, 3),
+        "missing": (None, 3),
+    }[name]
+    assert report["exit"] == exit_code
+    assert [path.name for path in tmp_path.iterdir()] == ["hook.mjs"]
+
+
+def _check(root: Path, folder: Path, hook: str) -> tuple[Any, int]:
+    argv = [_program("node"), str(root / "check-hook/bin/check-hook.js"), "check-hook", hook, "--in", "ai"]
+    argv += ["--at", "prepareStep", "--project", str(root / "ai-6"), "--examples", "12", "--json"]
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stderr == ""
+    return json.loads(done.stdout), done.returncode
