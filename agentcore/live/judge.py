@@ -22,10 +22,6 @@ FAULTS: Final = ("write", "accumulates", "raises", "cuts-pair", "loses-request")
 NOTES: Final = ("harmless-write", "not-isolated", "undetermined", "opaque", "not-idempotent")
 KINDS: Final = (*FAULTS, *NOTES)
 _AGAIN: Final = 2
-_ORDER: Final = (
-    *("caller", "later-runs", "later-prompts", "next-prompt", "this-prompt"),
-    *("result", "store", "steps", "observers"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,10 +188,22 @@ class Judge:
             landed = self.run(of, path, seed, Mode.LANDED)
             effect = _without(differing(landed, value), noise)
             if effect:
-                return [_write(given, effect, landed, value)]
+                return [self._effect(given, effect, landed, value)]
         if own:
-            return [_write(own, left, live, value), *_harmless(given)]
+            return [self._effect(own, left, live, value), *_harmless(given)]
         return [*_undetermined(noise, live), *_harmless(given)]
+
+    def _effect(
+        self, written: Sequence[Write], effect: Sequence[Path], one: Observation, other: Observation
+    ) -> Shown:
+        first = written[0]
+        longer = one if len(one.prompts) >= len(other.prompts) else other
+        after = self.boundary.after
+        seen = [holder_of(path, longer, first.turn, first.step, after=after) for path in effect]
+        holder, turn, step, place = min(seen, key=lambda each: (each[2] is None, each[1], each[2] or 0))
+        earliest = {"holder": holder, "turn": turn, "step": step, "place": place}
+        holders = tuple(sorted({each[0] for each in seen}))
+        return _shown_write("write", written, seen=holders, first_seen=earliest)
 
     def _noise(
         self, of: Conversation, path: str, seed: int, live: Observation, value: Observation
@@ -225,7 +233,7 @@ class Judge:
         if more <= 0 or _count(last, added) <= _count(alone, added):
             return []
         text = max(added, key=lambda each: (_count(last, {each}) - _count(alone, {each}) > 0, len(each), each))
-        holder = "later-runs" if last.turn else "later-prompts" if last.step > 1 else "next-prompt"
+        holder = "later-runs" if last.turn else "later-prompts"
         first = {"holder": holder, "turn": last.turn, "step": last.step, "place": ""}
         said = f"{_count(last, {text})} times where one call alone makes {_count(alone, {text})}"
         return [
@@ -328,19 +336,6 @@ def _shown_write(kind: str, written: Sequence[Write], **more: Any) -> Shown:
     return Shown(
         kind=kind, place=first.place, places=tuple(places), before=first.before, after=first.after,
         turn=first.turn, step=first.step, **more,
-    )
-
-
-def _write(written: Sequence[Write], effect: Sequence[Path], one: Observation, other: Observation) -> Shown:
-    first = written[0]
-    longer = one if len(one.prompts) >= len(other.prompts) else other
-    seen = [holder_of(path, longer, first.turn, first.step) for path in effect]
-    holders = {each[0] for each in seen}
-    earliest = min(seen, key=lambda each: (each[2] is None, each[1], each[2] or 0))
-    holder, turn, step, place = earliest
-    return _shown_write(
-        "write", written, seen=tuple(name for name in _ORDER if name in holders),
-        first_seen={"holder": holder, "turn": turn, "step": step, "place": place},
     )
 
 

@@ -143,7 +143,9 @@ def differing(one: Observation, other: Observation) -> list[Path]:
     return differences(one.shown, other.shown)
 
 
-def holder_of(path: Path, one: Observation, turn: int, step: int) -> tuple[str, int, int | None, str]:
+def holder_of(
+    path: Path, one: Observation, turn: int, step: int, *, after: bool = False
+) -> tuple[str, int, int | None, str]:
     """Returns who sees a difference, as a holder of the schema, with turn, step and place.
 
     Args:
@@ -151,6 +153,7 @@ def holder_of(path: Path, one: Observation, turn: int, step: int) -> tuple[str, 
         one: a run of the two.
         turn: the turn in which the hook wrote.
         step: the step of the call that wrote.
+        after: whether the hook runs after the model: then the next prompt is the first that can show it.
     """
     name = str(path[0])
     if name != "prompts" or len(path) == 1:
@@ -165,5 +168,5 @@ def holder_of(path: Path, one: Observation, turn: int, step: int) -> tuple[str, 
     elif distance <= 0:
         kind = "this-prompt"
     else:
-        kind = "next-prompt" if distance == 1 else "later-prompts"
+        kind = "next-prompt" if after and distance == 1 else "later-prompts"
     return kind, seen.turn, seen.step, text_of(path[3:])

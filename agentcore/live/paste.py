@@ -1,0 +1,45 @@
+"""A finding as a test case to paste into one's own tests."""
+
+from __future__ import annotations
+
+from pprint import pformat
+from typing import Any, Final
+
+__all__ = ["pytest_case"]
+
+_CASE: Final = '''\
+from agentcore.live.testing import require_unharmed
+
+CONVERSATION = {conversation}
+
+
+def test_{name}_{kind}():
+    require_unharmed({hook!r}, framework={framework!r}, at={at!r}, path={path!r}, conversations=[CONVERSATION]{more})
+'''
+
+
+def pytest_case(
+    hook: str, framework: str, at: str, path: str, kind: str, conversation: dict[str, Any], *, factory: bool
+) -> str:
+    """Returns a test that fails as long as the hook shows the finding in the conversation.
+
+    Args:
+        hook: `FILE#EXPORT` or `module:attribute`, as the command takes it.
+        framework: the value of `--in`.
+        at: the boundary.
+        path: the framework's path.
+        kind: the finding's kind.
+        conversation: the smallest conversation that shows it.
+        factory: whether the export makes the hook.
+    """
+    name = "".join(letter if letter.isalnum() else "_" for letter in hook.rpartition("#")[2].rpartition(":")[2])
+    return _CASE.format(
+        conversation=pformat(conversation, width=100, sort_dicts=False),
+        name=name.lower(),
+        kind=kind.replace("-", "_"),
+        hook=hook,
+        framework=framework,
+        at=at,
+        path=path,
+        more=", factory=True" if factory else "",
+    )
