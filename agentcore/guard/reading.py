@@ -23,7 +23,7 @@ import types
 import uuid
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
@@ -274,16 +274,22 @@ def _hides(cls: type) -> bool:
 
 
 class Reader:
-    """Reads objects, and runs no code of theirs (rule guard.only-read); those of some classes are opaque."""
+    """Reads objects, and runs no code of theirs (rule guard.only-read).
 
-    def __init__(self, opaque: tuple[type, ...] = ()) -> None:
+    Those of some classes are opaque, and so are the objects whose numbers are `kept`.
+    """
+
+    def __init__(self, opaque: tuple[type, ...] = (), kept: Collection[int] = ()) -> None:
         self._opaque = opaque
+        self.kept = frozenset(kept)
 
     def __call__(self, value: Any) -> Contents | Unread:
         """What the object holds, or why it is not looked into."""
         cls = type(value)
         if cls in ATOMS:
             return Unread.ATOM
+        if id(value) in self.kept:
+            return Unread.OPAQUE
         plan = plan_of(cls)
         if plan.constant:
             return Unread.ATOM

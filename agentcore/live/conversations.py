@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeAlias
 
-__all__ = ["FORMAT", "Conversation", "conversation", "recorded", "request_words", "smaller", "tools"]
+__all__ = ["FORMAT", "Conversation", "conversation", "fresh", "recorded", "request_words", "smaller", "tools"]
 
 Conversation: TypeAlias = dict[str, Any]
 
@@ -132,6 +132,13 @@ def tools(of: Conversation) -> dict[str, dict[str, Any]]:
         for part in answer["parts"]
         if part["type"] == "call"
     }
+
+
+def fresh(output: Any) -> Any:
+    """Returns a copy of a tool's output: each call of a tool makes its own."""
+    if isinstance(output, dict):
+        return {key: fresh(value) for key, value in output.items()}
+    return [fresh(value) for value in output] if isinstance(output, list) else output
 
 
 def request_words(turn: dict[str, Any]) -> frozenset[str]:

@@ -135,7 +135,7 @@ class Judge:
             out.judged = False
         elif live.error is not None:
             plain = self.run(of, path, seed, None)
-            if plain.error is not None:
+            if plain.error is not None or not calls:
                 out.judged, out.error = False, _said(live.error)
                 return out
             if not isinstance(live.error, tuple(self._adapter.control())):
@@ -187,7 +187,7 @@ class Judge:
         if given:
             landed = self.run(of, path, seed, Mode.LANDED)
             effect = _without(differing(landed, value), noise)
-            if effect:
+            if effect and (landed.wrote_own or any(each.late for each in given)):
                 return [self._effect(given, effect, landed, value)]
         if own:
             return [self._effect(own, left, live, value), *_harmless(given)]

@@ -52,6 +52,9 @@ class Loaded:
         if owner is None:
             return None
         cls = type(owner)
+        if not hasattr(cls, self.method):
+            object.__setattr__(owner, self.method, made)  # a function in a field, as a guardrail has it
+            return owner
 
         def method(_: Any, *args: Any, **options: Any) -> Any:
             return made(*args, **options)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agentcore.guard.snapshot import Snapshot
 from agentcore.live.adapter import Adapter, Attached, Entry
 from agentcore.live.conversations import Conversation
 from agentcore.live.copies import Data
@@ -37,12 +38,14 @@ class Observation:
         shown: what is compared between runs, by holder.
         error: the exception that ended the run, if any.
         calls: the hook's calls; None if no hook took part.
+        wrote_own: whether the hook wrote what the framework shows elsewhere too, in a landed run.
     """
 
     prompts: list[Prompt] = field(default_factory=list)
     shown: dict[str, Any] = field(default_factory=dict)
     error: BaseException | None = None
     calls: Calls | None = None
+    wrote_own: bool = False
 
     def is_judged(self) -> bool:
         """Whether the run ended as the framework ends runs."""
@@ -70,6 +73,8 @@ class _Recorder:
     def prompt(self, messages: Any, entries: Callable[[], Sequence[Entry]]) -> int:
         if self.tap is not None:
             self.tap.look()
+            if self.tap.is_landed:
+                self.tap.met(Snapshot(messages, Data()))
         shown = show(messages, Data(), self._drop)
         self.seen.prompts.append(Prompt(self._turn, self._step, shown, entries()))
         self._step += 1
@@ -85,6 +90,9 @@ class _Recorder:
         if self.tap is not None:
             self.tap.look()
             self.seen.calls = self.tap.calls
+            if self.tap.is_landed:
+                self.tap.met(Snapshot([self._results, self._holders], Data()))
+                self.seen.wrote_own = self.tap.wrote_own()
         shown: dict[str, Any] = {"prompts": [[each.turn, each.step, each.shown] for each in self.seen.prompts]}
         shown["result"] = show(self._results, Data(), self._drop)
         shown.update((name, show(value, Data(), self._drop)) for name, value in self._holders.items())

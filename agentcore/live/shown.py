@@ -55,6 +55,8 @@ class _Shower:
 
     def _held(self, value: Any, depth: int) -> Any:
         cls = type(value)
+        if id(value) in self._reader.kept:
+            return f"<{cls.__name__}>"
         if cls is dict:
             return {_key(key): self.shown(each, depth) for key, each in value.items()}
         if cls is list:

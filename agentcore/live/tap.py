@@ -9,7 +9,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
@@ -44,6 +44,7 @@ class Calls:
         raised: the exception that the hook raised, if any.
         added: the texts that the hook added, call by call, in the value run.
         adds_again: whether a later call found texts of an earlier one in its input, and added more.
+        landed: what the hook wrote of the framework's objects, in the landed run, by number.
         opaque: class names of what the hook put into the conversation and cannot be looked into.
     """
 
@@ -52,6 +53,7 @@ class Calls:
     raised: BaseException | None = None
     added: list[set[str]] = field(default_factory=list)
     adds_again: bool = False
+    landed: dict[int, Any] = field(default_factory=dict)
     opaque: set[str] = field(default_factory=set)
 
 
@@ -120,8 +122,15 @@ class Tap:
         self._watches: list[_Watch] = []
         # Errors of the framework's own that pass through an around hook.
         self._passing: list[BaseException] = []
+        # Held, so that no other object gets the number of one.
+        self._met: list[Snapshot] = []
         self._lock = threading.RLock()
         self._process = os.getpid()
+
+    @property
+    def is_landed(self) -> bool:
+        """Whether writes land, and what is returned is copied."""
+        return self._mode is Mode.LANDED
 
     # ------------------------------------------------------------ the wrapper
 
@@ -204,7 +213,10 @@ class Tap:
             data = {name: each for name, each in given.items() if name != boundary.handler}
             if self._mode is Mode.VALUE:
                 return None, self._entered_as_value(given, data, kept, turn, step)
-            entered = _Entered(given, data, {**given}, kept, None, None, Counter(), turn, step)
+            before = Snapshot({**data}, Data(kept)) if self._mode is Mode.LANDED else None
+            if before is not None:
+                self.met(before)
+            entered = _Entered(given, data, {**given}, kept, before, None, Counter(), turn, step)
             self._set_handler(entered)
             return None, entered
 
@@ -274,6 +286,7 @@ class Tap:
             if self._mode is Mode.LIVE:
                 return returned
             if self._mode is Mode.LANDED:
+                self._note_landed(entered)
                 return self._out(returned, entered.kept)
             self._look_at(entered, returned)
             self._assign(entered)
@@ -317,6 +330,27 @@ class Tap:
             self.calls.adds_again = True
         self.calls.added.append(added)
 
+    def _note_landed(self, entered: _Entered) -> None:
+        before = entered.before
+        if before is None:
+            return
+        for number, record in before.records.items():
+            if not record.unchanged(Data(entered.kept)):
+                self.calls.landed[number] = record.value
+
+    def met(self, elsewhere: Snapshot) -> None:
+        """Notes objects that the framework shows elsewhere than in the call that is under way."""
+        self._met.append(elsewhere)
+
+    def wrote_own(self) -> bool:
+        """Whether something that the hook wrote in a landed run is met elsewhere too.
+
+        A boundary may hand out deep copies and know its items by identity all the same: then value and live run
+        differ, and nobody was hurt.
+        """
+        written = self.calls.landed
+        return any(sum(number in each.records for each in self._met) > 1 for number in written)
+
     def _assign(self, entered: _Entered) -> None:
         """Does to the framework's objects what the hook assigned to the slots of outlets (rule live.outlets)."""
         for original, copy, before in entered.outlets:
@@ -345,7 +379,7 @@ class Tap:
             for index, watch in enumerate(self._watches):
                 found = [*writes(watch.snapshot, watch.reader, watch.turn, watch.step, watch.source)]
                 if found:
-                    self._note(found)
+                    self._note(replace(each, late=True) for each in found)
                     again = Snapshot(watch.snapshot.root, watch.reader)
                     self._watches[index] = _Watch(again, watch.reader, watch.turn, watch.step, watch.source)
 

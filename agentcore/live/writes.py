@@ -30,6 +30,8 @@ class Write:
         turn: the turn of the hook's call.
         step: the step of the hook's call.
         source: an argument, a handle that stays itself, or something that the hook had returned.
+        number: the number of the object that has the place.
+        late: whether it was found after the call had returned.
     """
 
     place: str
@@ -40,6 +42,7 @@ class Write:
     step: int
     source: Source
     number: int
+    late: bool = False
 
 
 def writes(snapshot: Snapshot, reader: Reader, turn: int, step: int, source: Source) -> Iterator[Write]:

@@ -13,7 +13,7 @@ from pydantic_ai import messages as m
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from agentcore.live.adapter import Attached, Boundary, Entry, Given, Recorder
-from agentcore.live.conversations import Conversation, tools
+from agentcore.live.conversations import Conversation, fresh, tools
 
 __all__ = ["ADAPTER"]
 
@@ -141,7 +141,9 @@ class _Adapter:
         async def stream(messages: list[m.ModelMessage], info: AgentInfo) -> Any:
             for index, part in enumerate(answer(messages, info).parts):
                 if isinstance(part, m.ToolCallPart):
-                    yield {index: DeltaToolCall(part.tool_name, part.args_as_json_str(), part.tool_call_id)}
+                    yield {index: DeltaToolCall(
+                        name=part.tool_name, json_args=part.args_as_json_str(), tool_call_id=part.tool_call_id
+                    )}
                 elif isinstance(part, m.TextPart):
                     yield part.content
 
@@ -161,14 +163,16 @@ class _Adapter:
             history = [*history, *_history(turn["messages"][:-1])]
             request = _user(turn["messages"][-1])
             passed.append([history, request])
-            if path == "stream":
-                async with agent.run_stream(request, message_history=history) as streamed:
-                    await streamed.get_output()
-                result: Any = streamed
-            else:
-                result = await agent.run(request, message_history=history)
+            # With a handler of events the same run asks the model for streams.
+            events = {"event_stream_handler": _drained} if path == "stream" else {}
+            result = await agent.run(request, message_history=history, **events)
             history = result.all_messages()
             recorder.result(history)
+
+
+async def _drained(_: Any, events: Any) -> None:
+    async for _event in events:
+        pass
 
 
 def _attached(hook: Attached | None, at: str) -> dict[str, Any]:
@@ -204,13 +208,6 @@ def _tools(of: Conversation) -> list[Tool[Any]]:
     schema = {"type": "object", "properties": {}, "additionalProperties": True}
     names = sorted({call["tool"] for call in calls.values()})
     return [Tool.from_schema(execute, name, f"The tool {name}.", schema, takes_ctx=True) for name in names]
-
-
-def fresh(output: Any) -> Any:
-    """Returns a copy of a tool's output: each call of a tool makes its own."""
-    if isinstance(output, dict):
-        return {key: fresh(value) for key, value in output.items()}
-    return [fresh(value) for value in output] if isinstance(output, list) else output
 
 
 ADAPTER: Final = _Adapter()
