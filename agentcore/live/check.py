@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from queue import SimpleQueue
@@ -14,19 +16,23 @@ from typing import Any, Final
 import attrs
 
 from agentcore.live import adapters
+from agentcore.live.adapter import Adapter
+from agentcore.live.closer import outcome_data, smallest
 from agentcore.live.conversations import conversation, recorded
 from agentcore.live.findings import Found, finding, verdict
 from agentcore.live.installs import Place, cache_folder, installed, nearest, project_of
-from agentcore.live.judge import KINDS
+from agentcore.live.judge import KINDS, Judge
+from agentcore.live.loading import ValueSource
 from agentcore.live.process import Ended, Worker, workspace
 from agentcore.live.suppressions import Suppression, apply_suppressions, suppressions_in
 
-__all__ = ["Request", "check"]
+__all__ = ["Request", "check", "check_here"]
 
 _LIMIT: Final = 10.0
 _BUDGET: Final = 240.0
 _SECONDS: Final = 12.0
 _FEW: Final = 12
+_FAILING: Final = {"fault": ("fault",), "note": ("fault", "note")}
 
 
 @attrs.frozen(kw_only=True)
@@ -46,7 +52,9 @@ class Request:
         texts: what some texts begin with.
         path: the only path of the framework to run; None for all.
         kinds: the kinds that count.
+        fail_on: `fault` or `note`.
         limit: seconds without an event after which the hook is taken to hang.
+        python: the interpreter; None for that of the nearest environment.
         processes: how many workers.
     """
 
@@ -62,7 +70,9 @@ class Request:
     texts: Sequence[str] = ()
     path: str | None = None
     kinds: Sequence[str] = KINDS
+    fail_on: str = "fault"
     limit: float = _LIMIT
+    python: str | None = None
     processes: int = attrs.field(factory=lambda: min(2, os.cpu_count() or 1))
 
     @property
@@ -71,8 +81,9 @@ class Request:
         before, mark, after = self.hook.rpartition("#")
         if mark:
             return before, after
-        module, _, attribute = self.hook.partition(":")
-        return module, attribute
+        module, colon, attribute = self.hook.partition(":")
+        # A hook that is at hand has a name only.
+        return (module, attribute) if colon else ("", module)
 
     @property
     def file(self) -> Path | None:
@@ -92,6 +103,8 @@ class Request:
         Raises:
             InstallError: if it cannot be installed.
         """
+        if self.python is not None:
+            return Place(self.python, sys.prefix)
         if self.version is None:
             return nearest(self.folder())
         return installed(adapters.PACKAGES[self.framework], self.version)
@@ -114,6 +127,47 @@ def check(request: Request) -> dict[str, Any]:
         finally:
             campaign.close()
     return campaign.report(granted)
+
+
+def check_here(request: Request, make: Callable[[], Any]) -> dict[str, Any]:
+    """Judges a hook that is at hand, in this process, and returns the report.
+
+    Args:
+        request: what is asked.
+        make: returns the hook, once for each run.
+    """
+    adapter = adapters.adapter_named(request.framework)
+    boundary = adapter.boundaries[request.at]
+    source = ValueSource(make, boundary.methods, adapter.bases(), request.folder(), request.target[1] or request.hook)
+    here = _Here(Judge(adapter, source, request.at, idempotent="not-idempotent" in request.kinds), request, adapter)
+    campaign = _Campaign(request, Place(sys.executable, sys.prefix), Path())
+    version = metadata.version(adapter.package) if adapter.package else None
+    campaign.ready = {"version": version, "resolved_from": sys.prefix if adapter.package else None}
+    here.run(campaign)
+    return campaign.report([])
+
+
+class _Here:
+    """Judges in this process what workers judge elsewhere."""
+
+    def __init__(self, judge: Judge, request: Request, adapter: Adapter) -> None:
+        self._judge = judge
+        self._request = request
+        self._paths = [request.path] if request.path else list(adapter.paths)
+
+    def run(self, campaign: _Campaign) -> None:
+        """Judges all conversations and shrinks one for each finding."""
+        for index in range(self._request.examples):
+            of, path = campaign.conversation(index), self._path(index)
+            campaign.outcomes.append(outcome_data(self._judge, of, path, index))
+        campaign.group()
+        for found in campaign.found.values():
+            end = time.monotonic() + _SECONDS / len(campaign.found)
+            of, path = campaign.conversation(found.first), self._path(found.first)
+            found.smallest = smallest(self._judge, of, path, found.first, (found.kind, found.cause), end)
+
+    def _path(self, index: int) -> str:
+        return self._paths[index % len(self._paths)]
 
 
 def _suppressions(request: Request) -> list[Suppression]:
@@ -142,7 +196,7 @@ class _Campaign:
             self.workers = [self._worker(shard, count) for shard in range(count)]
             for event in _merged(self.workers):
                 self._take(event)
-            self._group()
+            self.group()
             if self.refused is None and not self.ended:
                 self._look_closer()
             return
@@ -181,7 +235,8 @@ class _Campaign:
         elif event["event"] == "outcome":
             self.outcomes.append(event)
 
-    def _group(self) -> None:
+    def group(self) -> None:
+        """Gathers what the conversations show into findings."""
         self.outcomes.sort(key=lambda each: each["index"])
         for outcome in self.outcomes:
             for shown in outcome["shown"]:
@@ -206,6 +261,11 @@ class _Campaign:
                     return
                 if event["event"] == "smallest" and event["shown"] is not None:
                     found.smallest = (event["shown"], event["conversation"])
+        for found in self.found.values():
+            shown = found.shown if found.smallest is None else found.smallest[0]
+            line = shown["line"]
+            if line is not None and Path(line["file"]).is_relative_to(Path.cwd()):
+                shown["line"] = {**line, "file": str(Path(line["file"]).relative_to(Path.cwd()))}
 
     def close(self) -> None:
         """Ends the workers."""
@@ -222,7 +282,7 @@ class _Campaign:
         for ended in self.ended:
             self._add_ended(ended)
         judged = sum(each["judged"] for each in self.outcomes)
-        run = len(self.outcomes) + len(self.ended)
+        run = len({each["index"] for each in self.outcomes} | {each.index for each in self.ended})
         findings = [self._finding(found, run) for found in self.found.values()]
         findings.sort(key=lambda each: KINDS.index(each["kind"]))
         unused = apply_suppressions(findings, granted, request.framework, version)
@@ -233,7 +293,7 @@ class _Campaign:
         return {
             "format": 1,
             "verdict": found,
-            "exit": 1 if found == "fault" else 3 if not_judged is not None else 0,
+            "exit": 1 if found in _FAILING[request.fail_on] else 3 if not_judged is not None else 0,
             "not_judged": not_judged,
             "tool": {"name": "agentcore", "version": _version(), "language": "python"},
             "framework": {
@@ -262,9 +322,10 @@ class _Campaign:
     def _add_ended(self, ended: Ended) -> None:
         found = self.found.setdefault(("raises", ended.cause), Found("raises", ended.cause))
         index = 0 if ended.index is None else ended.index
-        found.ended(index, ended.said, self._conversation(index))
+        found.ended(index, ended.said, self.conversation(index))
 
-    def _conversation(self, index: int) -> dict[str, Any]:
+    def conversation(self, index: int) -> dict[str, Any]:
+        """Returns a conversation of the check: the recorded ones come first."""
         known = [] if self.request.recorded is None else recorded(self.request.recorded)
         if index < len(known):
             return known[index]

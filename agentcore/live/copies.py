@@ -10,13 +10,13 @@ import array
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from agentcore.guard.places import compared
 from agentcore.guard.reading import Contents, Reader, Unread, plan_of
 from agentcore.guard.snapshot import Record, Snapshot, slots
 
-__all__ = ["Data", "Exchange", "take_back"]
+__all__ = ["Data", "Exchange", "Freezer", "Outlet", "take_back"]
 
 
 class Data(Reader):
@@ -24,6 +24,30 @@ class Data(Reader):
 
     def __init__(self, kept: Collection[int] = ()) -> None:
         super().__init__((), kept)
+
+
+class Freezer(Protocol):
+    """Makes copies that refuse writes."""
+
+    def frozen_class(self, cls: type) -> type:
+        """Returns the class of the copies of instances of a class."""
+        ...
+
+    def own_class(self, cls: type) -> type:
+        """Returns the class that copies of this one stand for."""
+        ...
+
+    def mark(self, made: Any) -> None:
+        """Makes a copy refuse writes from now on."""
+        ...
+
+
+class Outlet(NamedTuple):
+    """An object whose own slots a hook may assign, its copy, and what the copy held when it was handed out."""
+
+    original: Any
+    copy: Any
+    before: dict[Any, Any]
 
 
 class _Pair(NamedTuple):
@@ -40,22 +64,67 @@ class Exchange:
     (rules live.copies-in, live.identity-out); else it is copied anew.
     """
 
-    def __init__(self, freeze: Callable[[Any], None] | None = None) -> None:
+    def __init__(self, freezer: Freezer | None = None, most: int | None = None) -> None:
+        """Begins without pairs.
+
+        Args:
+            freezer: makes the hook's copies refuse writes.
+            most: how many pairs are kept; beyond that all are forgotten.
+        """
         self._inner: dict[int, _Pair] = {}
         self._outer: dict[int, _Pair] = {}
-        self._freeze = freeze
+        self._freezer = freezer
+        self._most = most
 
     def enter(self, value: Any, kept: Collection[int] = ()) -> Any:
         """Returns what the hook gets for a value of the framework."""
-        return _Crossing(value, Data(kept), self._inner, self._outer, self._freeze).made
+        if self._most is not None and len(self._inner) > self._most:
+            self._inner.clear()
+            self._outer.clear()
+        freezer = self._freezer
+        made_of = _same_class if freezer is None else freezer.frozen_class
+        crossing = _Crossing(value, Data(kept), self._inner, self._outer, made_of)
+        if freezer is not None:
+            for each in crossing.copies:
+                freezer.mark(each)
+        return crossing.made
 
     def leave(self, value: Any, kept: Collection[int] = ()) -> Any:
         """Returns what the framework gets for a value of the hook."""
-        return _Crossing(value, Data(kept), self._outer, self._inner, None).made
+        made_of = _same_class if self._freezer is None else self._freezer.own_class
+        return _Crossing(value, Data(kept), self._outer, self._inner, made_of).made
 
-    def pairs(self, values: Iterable[Any]) -> list[tuple[Any, Any]]:
-        """Returns those of the framework's objects that have entered, each with the hook's counterpart."""
-        return [(each, self._inner[id(each)].other.value) for each in values if id(each) in self._inner]
+    def outlets(self, values: Iterable[Any]) -> list[Outlet]:
+        """Returns those of the framework's objects that have entered, whose own slots a hook may assign."""
+        pairs = ((each, self._inner[id(each)].other.value) for each in values if id(each) in self._inner)
+        return [Outlet(each, copy, _slots_of(copy)) for each, copy in pairs]
+
+    def assign(self, outlets: Iterable[Outlet], kept: Collection[int] = ()) -> None:
+        """Does to the framework's objects what the hook assigned to the slots of outlets (rule live.outlets)."""
+        for original, copy, before in outlets:
+            after = _slots_of(copy)
+            if before.keys() == after.keys() and all(before[name] is each for name, each in after.items()):
+                continue
+            if isinstance(original, list):
+                original[:] = [self.leave(each, kept) for each in copy]
+            elif isinstance(original, dict):
+                made = {key: self.leave(each, kept) for key, each in copy.items()}
+                original.clear()
+                original.update(made)
+            else:
+                for name, each in after.items():
+                    if name not in before or before[name] is not each:
+                        setattr(original, name, self.leave(each, kept))
+
+
+def _slots_of(value: Any) -> dict[Any, Any]:
+    if isinstance(value, list):
+        return dict(enumerate(value))
+    return dict(value) if isinstance(value, dict) else dict(vars(value))
+
+
+def _same_class(cls: type) -> type:
+    return cls
 
 
 class _Crossing:
@@ -67,9 +136,11 @@ class _Crossing:
         reader: Data,
         there: dict[int, _Pair],
         back: dict[int, _Pair],
-        freeze: Callable[[Any], None] | None,
+        made_of: Callable[[type], type],
     ) -> None:
         self._reader = reader
+        self._made_of = made_of
+        self.copies: list[Any] = []
         self._snapshot = Snapshot(value, reader)
         self._made: dict[int, Any] = {}
         self._pending: set[int] = set()
@@ -84,8 +155,7 @@ class _Crossing:
             other = _record(made, reader)
             there[number] = _Pair(record, other)
             back[id(made)] = _Pair(other, record)
-            if freeze is not None:
-                freeze(made)
+            self.copies.append(made)
 
     def _keep_counterparts(self, there: dict[int, _Pair]) -> None:
         records = self._snapshot.records
@@ -130,7 +200,7 @@ class _Crossing:
 
     def _shell(self, value: Any, contents: Contents) -> Any:
         """An empty object of the class; what cannot be filled later is made with all it holds."""
-        cls = type(value)
+        cls = self._made_of(type(value))
         if cls is dict:
             return {}
         if cls is list:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentcore.live.adapter import Adapter, Boundary, Entry
 from agentcore.live.conversations import Conversation, request_words
-from agentcore.live.loading import HookSource
+from agentcore.live.loading import HookSource, ValueSource, is_own_file
 from agentcore.live.runs import Observation, Prompt, differing, holder_of, observe
 from agentcore.live.safety import OutsideError
 from agentcore.live.shown import Path, leaves
@@ -72,7 +72,7 @@ class Judge:
     def __init__(
         self,
         adapter: Adapter,
-        source: HookSource,
+        source: HookSource | ValueSource,
         at: str,
         *,
         report: Callable[[], None] = lambda: None,
@@ -300,9 +300,7 @@ def _refused(live: Observation) -> Shown:
     )
 
 
-def _line_of(error: BaseException, source: HookSource) -> dict[str, Any] | None:
-    from agentcore.live.loading import is_own_file
-
+def _line_of(error: BaseException, source: HookSource | ValueSource) -> dict[str, Any] | None:
     found = None
     for frame in traceback.extract_tb(error.__traceback__):
         if is_own_file(frame.filename, source.project):

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from agentcore.live.seeded import clocked
 
-__all__ = ["HookNotFoundError", "HookSource", "Loaded", "is_own_file"]
+__all__ = ["HookNotFoundError", "HookSource", "Loaded", "ValueSource", "is_own_file"]
 
 _OUTSIDE: Final = frozenset({"site-packages", "dist-packages", "node_modules", ".venv", "venv"})
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
@@ -106,7 +106,7 @@ class HookSource:
                 own = sys.modules[name]
                 if _is_own(own, self.project):
                     clocked(own)
-            return self._resolved(self._exported(module))
+            return _resolved(self._exported(module), self.attribute, self.methods, self.bases)
 
     def _module(self) -> ModuleType:
         file = self.file
@@ -164,31 +164,49 @@ class HookSource:
         except Exception as error:
             raise HookNotFoundError(f"the factory {self.attribute} raised {_said(error)}") from error
 
-    def _resolved(self, found: Any) -> Loaded:
-        if isinstance(found, type):
-            try:
-                found = found()
-            except Exception as error:
-                raise HookNotFoundError(
-                    f"{self.attribute} is a class that cannot be made without arguments: {_said(error)};"
-                    " export a factory and say --factory"
-                ) from error
-        for name in self.methods:
-            method = self._own_method(found, name)
-            if method is not None:
-                return Loaded(method, _is_async(method), f"{self.attribute}.{name}", found, name)
-        if not callable(found):
-            looked = " or ".join(self.methods) or "a method"
-            raise HookNotFoundError(f"{self.attribute} is a {type(found).__name__} without {looked} of its own")
-        return Loaded(found, _is_async(found), self.attribute)
 
-    def _own_method(self, found: Any, name: str) -> Callable[..., Any] | None:
-        if inspect.isfunction(found) or not callable(getattr(found, name, None)):
-            return None
-        own = getattr(type(found), name, None)
-        if any(getattr(base, name, None) is own for base in self.bases if isinstance(found, base)):
-            return None
-        return getattr(found, name)  # type: ignore[no-any-return]
+@dataclass(frozen=True)
+class ValueSource:
+    """A hook that is at hand, made anew for each run by `make`."""
+
+    make: Callable[[], Any]
+    methods: Sequence[str]
+    bases: Sequence[type]
+    project: Path
+    name: str
+
+    def load(self) -> Loaded:
+        """Returns the hook of a run."""
+        return _resolved(self.make(), self.name, self.methods, self.bases)
+
+
+def _resolved(found: Any, attribute: str, methods: Sequence[str], bases: Sequence[type]) -> Loaded:
+    if isinstance(found, type):
+        try:
+            found = found()
+        except Exception as error:
+            raise HookNotFoundError(
+                f"{attribute} is a class that cannot be made without arguments: {_said(error)};"
+                " export a factory and say --factory"
+            ) from error
+    for name in methods:
+        method = _own_method(found, name, bases)
+        if method is not None:
+            return Loaded(method, _is_async(method), f"{attribute}.{name}", found, name)
+    if not callable(found):
+        looked = " or ".join(methods) or "a method"
+        raise HookNotFoundError(f"{attribute} is a {type(found).__name__} without {looked} of its own")
+    return Loaded(found, _is_async(found), attribute)
+
+
+def _own_method(found: Any, name: str, bases: Sequence[type]) -> Callable[..., Any] | None:
+    method = getattr(found, name, None)
+    if inspect.isfunction(found) or not callable(method):
+        return None
+    own = getattr(type(found), name, None)
+    if any(getattr(base, name, None) is own for base in bases if isinstance(found, base)):
+        return None
+    return method
 
 
 def _is_async(call: Any) -> bool:

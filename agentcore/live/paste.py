@@ -8,13 +8,17 @@ from typing import Any, Final
 __all__ = ["pytest_case"]
 
 _CASE: Final = '''\
-from agentcore.live.testing import require_unharmed
-
 CONVERSATION = {conversation}
 
 
-def test_{name}_{kind}():
-    require_unharmed({hook!r}, framework={framework!r}, at={at!r}, path={path!r}, conversations=[CONVERSATION]{more})
+def test_{name}_{kind}(check_hook):
+    check_hook(
+        {hook!r},
+        framework={framework!r},
+        at={at!r},
+        path={path!r},
+        conversations=[CONVERSATION],{more}
+    )
 '''
 
 
@@ -32,14 +36,15 @@ def pytest_case(
         conversation: the smallest conversation that shows it.
         factory: whether the export makes the hook.
     """
+    printed = pformat(conversation, width=100, sort_dicts=False)
     name = "".join(letter if letter.isalnum() else "_" for letter in hook.rpartition("#")[2].rpartition(":")[2])
     return _CASE.format(
-        conversation=pformat(conversation, width=100, sort_dicts=False),
+        conversation=printed,
         name=name.lower(),
         kind=kind.replace("-", "_"),
         hook=hook,
         framework=framework,
         at=at,
         path=path,
-        more=", factory=True" if factory else "",
+        more="\n        factory=True," if factory else "",
     )

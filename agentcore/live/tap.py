@@ -7,6 +7,7 @@ import functools
 import inspect
 import os
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from typing import Any, Final
 from agentcore.guard.reading import ATOMS
 from agentcore.guard.snapshot import Snapshot, slots
 from agentcore.live.adapter import Attached, Boundary
-from agentcore.live.copies import Data, Exchange, take_back
+from agentcore.live.copies import Data, Exchange, Outlet, take_back
 from agentcore.live.loading import Loaded
 from agentcore.live.shown import leaves, show
 from agentcore.live.writes import Source, Write, writes
@@ -81,7 +82,7 @@ class _Entered:
     texts: Counter[str]
     turn: int
     step: int
-    outlets: list[tuple[Any, Any, dict[Any, Any]]] = field(default_factory=list)
+    outlets: list[Outlet] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
 
 
@@ -180,13 +181,17 @@ class Tap:
 
     def _failed(self, error: BaseException) -> None:
         self._require_same_process()
+        if isinstance(error, MemoryError):
+            traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
         passing = isinstance(error, asyncio.CancelledError | GeneratorExit) or any(error is each for each in self._passing)
         if not passing and self.calls.raised is None:
             self.calls.raised = error
 
     def _require_same_process(self) -> None:
         if os.getpid() != self._process:
-            os._exit(70)  # a child that the hook forked goes no further
+            # A child that the hook forked goes no further; what it reports has its own process number.
+            self._report()
+            os._exit(70)
 
     def _arguments(self, args: Sequence[Any], entered: _Entered) -> list[Any]:
         names = self._boundary.parameters
@@ -232,10 +237,7 @@ class Tap:
         before = Snapshot({**inner}, reader)
         texts = Counter(leaves(show(inner, reader)))
         entered = _Entered(given, data.keys(), inner, kept, before, watched, texts, turn, step)
-        by_number = {id(each): each for each in boundary.outlets(given)}
-        if by_number:
-            for original, copy in self._exchange.pairs(by_number.values()):
-                entered.outlets.append((original, copy, _slots(copy)))
+        entered.outlets += self._exchange.outlets(boundary.outlets(given))
         self._set_handler(entered)
         return entered
 
@@ -289,14 +291,14 @@ class Tap:
                 self._note_landed(entered)
                 return self._out(returned, entered.kept)
             self._look_at(entered, returned)
-            self._assign(entered)
+            self._exchange.assign(entered.outlets, entered.kept)
             return self._out(returned, entered.kept)
 
     def _look_at(self, entered: _Entered, returned: Any) -> None:
         reader = Data(entered.kept)
         before = entered.before
         if before is not None:
-            outlets = {id(copy) for _, copy, _ in entered.outlets}
+            outlets = {id(each.copy) for each in entered.outlets}
             found = writes(before, reader, entered.turn, entered.step, "argument")
             self._note(write for write in found if write.number not in outlets)
         if entered.handles is not None:
@@ -351,23 +353,6 @@ class Tap:
         written = self.calls.landed
         return any(sum(number in each.records for each in self._met) > 1 for number in written)
 
-    def _assign(self, entered: _Entered) -> None:
-        """Does to the framework's objects what the hook assigned to the slots of outlets (rule live.outlets)."""
-        for original, copy, before in entered.outlets:
-            after = _slots(copy)
-            if before.keys() == after.keys() and all(before[name] is each for name, each in after.items()):
-                continue
-            if isinstance(original, list):
-                original[:] = [self._out(each, entered.kept) for each in copy]
-            elif isinstance(original, dict):
-                made = {key: self._out(each, entered.kept) for key, each in copy.items()}
-                original.clear()
-                original.update(made)
-            else:
-                for name, each in after.items():
-                    if name not in before or before[name] is not each:
-                        setattr(original, name, self._out(each, entered.kept))
-
     # ------------------------------------------------------------ what changes later
 
     def _watch(self, watch: _Watch) -> None:
@@ -385,12 +370,6 @@ class Tap:
 
     def _note(self, found: Iterable[Write]) -> None:
         self.calls.writes += found
-
-
-def _slots(value: Any) -> dict[Any, Any]:
-    if isinstance(value, list):
-        return dict(enumerate(value))
-    return dict(value) if isinstance(value, dict) else dict(vars(value))
 
 
 def _without(snapshot: Snapshot, known: Any) -> Snapshot:

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 _HERE: Final = Path(__file__).resolve().parent
 _NEEDED: Final = ("ada_url", "anyio", "attrs", "cattrs", "immutabledict", "lazy_loader", "pyrsistent")
-_MEMORY: Final = 3 << 30
-_MEASURED: Final = 20
+_MEMORY: Final = 2 << 30
 _BARE: Final = {"agentcore": _HERE.parent, "agentcore.guard": _HERE.parent / "guard", "agentcore.live": _HERE}
 
 
@@ -166,6 +165,8 @@ class _Work:
         return self.paths[index % len(self.paths)]
 
     def _judge_all(self, judge: Any) -> None:
+        from agentcore.live.closer import outcome_data  # noqa: PLC0415 - importable only now
+
         job = self._job
         end = time.monotonic() + job["budget"]
         for index in range(job["shard"], job["examples"], job["shards"]):
@@ -173,60 +174,25 @@ class _Work:
                 return
             of, path = self._conversation(index), self._path(index)
             self._send("begin", index=index)
-            out = judge.judge(of, path, index)
+            data = outcome_data(judge, of, path, index)
             if os.getpid() != self._send.pid:
                 os._exit(70)
-            measure = self._prefix(judge, of, path, index, out) if index < _MEASURED and out.judged else None
-            shown = [self._data(each) for each in out.shown]
-            self._send(
-                "outcome", index=index, path=path, shown=shown, judged=out.judged, error=out.error,
-                outside=out.outside, calls=out.calls, prompts=out.prompts, prefix=measure, name=of["name"],
-            )
-            if any(each.cause == "out-of-memory" for each in out.shown):
+            self._send("outcome", **data)
+            if any(each["cause"] == "out-of-memory" for each in data["shown"]):
                 return  # each further one would fill the memory again
-
-    def _data(self, shown: Any) -> dict[str, Any]:
-        from dataclasses import asdict  # noqa: PLC0415 - beside its use
-
-        return asdict(shown)
-
-    def _prefix(self, judge: Any, of: Any, path: str, seed: int, out: Any) -> list[Any]:
-        from agentcore.live.measures import prefix  # noqa: PLC0415 - as above
-
-        mine = prefix(out.live.prompts)
-        plain = prefix(judge.run(of, path, seed, None).prompts)
-        return [mine.lost, mine.total, plain.lost, plain.total, mine.broken, plain.broken]
 
     # ------------------------------------------------------------ one conversation more closely
 
     def _answer(self, judge: Any, asked: dict[str, Any]) -> None:
         """Finds the smallest conversation that shows a kind, and the line of the hook that wrote."""
-        from agentcore.live.conversations import smaller  # noqa: PLC0415 - as above
-        from agentcore.live.lines import line_of  # noqa: PLC0415 - as above
+        from agentcore.live.closer import smallest  # noqa: PLC0415 - importable only now
 
-        index, kind = asked["index"], asked["kind"]
-        path, found = self._path(index), {}
+        index, wanted = asked["index"], (asked["kind"], asked["cause"])
+        of, path = self._conversation(index), self._path(index)
+        begin = lambda: self._send("begin", index=index)  # noqa: E731 - one line
         end = time.monotonic() + asked["seconds"]
-
-        def shows(candidate: Any) -> bool:
-            if time.monotonic() > end:
-                return False
-            self._send("begin", index=index)
-            for each in judge.judge(candidate, path, index).shown:
-                if each.kind == kind and each.cause == asked["cause"]:
-                    found["shown"] = each
-                    return True
-            return False
-
-        of = self._conversation(index)
-        if not shows(of):
-            self._send("smallest", kind=kind, shown=None, conversation=of)
-            return
-        first = found["shown"]
-        of = smaller(of, shows)
-        shown = found["shown"] if found else first
-        line = shown.line or (line_of(judge, of, path, index, shown) if shown.places else None)
-        self._send("smallest", kind=kind, shown={**self._data(shown), "line": line}, conversation=of)
+        shown, of = smallest(judge, of, path, index, wanted, end, begin)
+        self._send("smallest", kind=asked["kind"], shown=shown, conversation=of)
 
 
 if __name__ == "__main__":
