@@ -29,6 +29,7 @@ class Boundary:
 
     Attributes:
         parameters: names for the positional arguments, in order; keyword arguments have their own.
+        context: the name of an argument that comes before those of `parameters` if the hook takes one more.
         methods: the names of an object's method that the framework calls here, sync before async.
         after: whether the hook runs after the model, so that the next prompt is the first to see an effect.
         kept: returns what stays itself in both runs: models, agents, tools, the user's own context.
@@ -38,10 +39,13 @@ class Boundary:
         handler: the name of the argument with which an around hook calls on; None for other hooks.
         passive: returns what a hook that does nothing returns.
         whole: whether the hook gets the whole conversation rather than one item of it.
+        messages_in: returns the whole conversation that the hook was given; None if it is not given that.
+        messages_out: returns the conversation in what the hook returned, or passed to `handler`.
         delta: whether what the hook returns is added to the conversation rather than put in its place.
     """
 
     parameters: tuple[str, ...]
+    context: str | None = None
     methods: tuple[str, ...] = ()
     after: bool = False
     kept: Keeps = _nothing
@@ -50,7 +54,14 @@ class Boundary:
     handler: str | None = None
     passive: Callable[[Given], Any] = lambda _: None
     whole: bool = True
+    messages_in: Callable[[Given], Any] | None = None
+    messages_out: Callable[[Any], Any] | None = None
     delta: bool = False
+
+    def names(self, args: Sequence[Any]) -> tuple[str, ...]:
+        """Returns the names of the positional arguments of a call."""
+        more = self.context is not None and len(args) > len(self.parameters)
+        return (str(self.context), *self.parameters) if more else self.parameters
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,7 @@ class Attached:
 class Recorder(Protocol):
     """Takes what an adapter sees during a run."""
 
-    def prompt(self, messages: Any, entries: Callable[[], Sequence[Entry]]) -> int:
+    def prompt(self, messages: Any) -> int:
         """Records a prompt at the moment in which the scripted model receives it; returns its step."""
         ...
 
@@ -121,6 +132,10 @@ class Adapter(Protocol):
         self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
     ) -> None:
         """Runs all turns of a conversation; raises what the framework raises."""
+        ...
+
+    def entries(self, messages: Any) -> Sequence[Entry]:
+        """Returns the neutral form of a prompt, or of the messages that a hook is given or returns."""
         ...
 
     def bases(self) -> Sequence[type]:

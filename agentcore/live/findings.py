@@ -139,10 +139,9 @@ def verdict(findings: Sequence[dict[str, Any]], *, is_judged: bool) -> str | Non
 
 def _message(found: Found, shown: dict[str, Any], hook: str, seen: Sequence[str]) -> str:
     place, said = shown["place"], shown["said"]
-    holders = " and ".join(seen)
     match found.kind:
         case "write":
-            return f"{hook} writes {place}, which {holders or 'others'} see"
+            return f"{hook} writes {place}; seen in {', '.join(seen) or 'other runs'}"
         case "accumulates":
             return f"{hook} adds {shown['after']} again at each call, and the framework keeps it: {said}"
         case "raises":

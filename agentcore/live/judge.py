@@ -112,10 +112,16 @@ class Judge:
         def tapped(where: Callable[[], tuple[int, int]]) -> Tap:
             assert loaded is not None and mode is not None  # noqa: S101, PT018 - for the type checker
             return Tap(
-                loaded, self.boundary, mode, where, only=only, report=self._report, around=around
+                loaded, self.boundary, mode, where, alone=self._alone_in, only=only, report=self._report, around=around
             )
 
-        return observe(self._adapter, of, self._at, path, seed, None if mode is None else tapped)
+        def is_own(file: str) -> bool:
+            return is_own_file(file, self.project)
+
+        return observe(self._adapter, of, self._at, path, seed, None if mode is None else tapped, is_own)
+
+    def _alone_in(self, messages: Any) -> set[str]:
+        return _alone(self._adapter.entries(messages))
 
     # ------------------------------------------------------------ one conversation
 
@@ -141,7 +147,7 @@ class Judge:
                 out.shown.append(_refused(live))
                 out.judged = False
         value = self.run(of, path, seed, Mode.VALUE)
-        out.shown += self._prompt_faults(of, path, seed, live, plain)
+        out.shown += self._prompt_faults(of, path, seed, live, value, plain)
         if any(each.kind == "cuts-pair" for each in out.shown):
             out.shown = [each for each in out.shown if each.cause != "refused"]
         if any(each.kind == "raises" for each in out.shown):
@@ -230,7 +236,7 @@ class Judge:
         more = _count(last, None) - _count(alone, None)
         if more <= 0 or _count(last, added) <= _count(alone, added):
             return []
-        text = max(added, key=lambda each: (_count(last, {each}) - _count(alone, {each}) > 0, len(each), each))
+        text = max(added, key=lambda each: (_count(last, {each}) > _count(alone, {each}), " " in each, len(each), each))
         holder = "later-runs" if last.turn else "later-prompts"
         first = {"holder": holder, "turn": last.turn, "step": last.step, "place": ""}
         said = f"{_count(last, {text})} times where one call alone makes {_count(alone, {text})}"
@@ -244,16 +250,22 @@ class Judge:
     # ------------------------------------------------------------ prompts
 
     def _prompt_faults(
-        self, of: Conversation, path: str, seed: int, live: Observation, plain: Observation | None
+        self,
+        of: Conversation,
+        path: str,
+        seed: int,
+        live: Observation,
+        value: Observation,
+        plain: Observation | None,
     ) -> list[Shown]:
+        found = _cut_by_the_hook(value)
         cut = [(each, ids) for each in live.prompts if (ids := _alone(each.entries))]
         lost = [each for each in live.prompts if _lacks_request(of, each)]
         if not cut and not lost:
-            return []
+            return found
         plain = plain or self.run(of, path, seed, None)
         known = {(each.turn, each.step): each for each in plain.prompts}
-        found = []
-        for each, ids in cut:
+        for each, ids in () if found else cut:
             before = known.get((each.turn, each.step))
             new = ids - (_alone(before.entries) if before else set())
             if new:
@@ -345,6 +357,18 @@ def _undetermined(noise: Sequence[Path], live: Observation) -> list[Shown]:
 
 def _count(prompt: Prompt, texts: Collection[str] | None) -> int:
     return sum(texts is None or text in texts for text in leaves(prompt.shown))
+
+
+def _cut_by_the_hook(value: Observation) -> list[Shown]:
+    """What the hook returned, whether the framework mends it or not."""
+    if value.calls is None or value.calls.cut is None:
+        return []
+    turn, step, ids = value.calls.cut
+    said = ", ".join(sorted(ids))
+    first = {"holder": "this-prompt", "turn": turn, "step": step, "place": ""}
+    return [
+        Shown(kind="cuts-pair", place="returned", said=said, turn=turn, step=step, seen=("this-prompt",), first_seen=first)
+    ]
 
 
 def _first(prompt: Prompt) -> dict[str, Any]:

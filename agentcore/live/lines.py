@@ -71,7 +71,7 @@ class _Finder:
         return call
 
     def _begin(self, args: Any, options: Any) -> None:
-        given = {**dict(zip(self._boundary.parameters, args, strict=False)), **options}
+        given = {**dict(zip(self._boundary.names(args), args, strict=False)), **options}
         given.pop(self._boundary.handler or "", None)
         kept = frozenset(id(each) for each in self._boundary.kept(given) if type(each) not in ATOMS)
         # What the framework did between two calls is nobody's line.

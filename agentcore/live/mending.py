@@ -108,7 +108,7 @@ class _Mended:
 
     def _begin(self, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
         boundary = self._boundary
-        names = boundary.parameters
+        names = boundary.names(args)
         given = {**dict(zip(names, args, strict=False)), **options}
         kept = frozenset(id(each) for each in boundary.kept(given) if type(each) not in ATOMS)
         data = {name: each for name, each in given.items() if name != boundary.handler}

@@ -55,10 +55,11 @@ class Observation:
 class _Recorder:
     """The recorder of one run; the tap asks it for turn and step."""
 
-    def __init__(self, drop: Sequence[str]) -> None:
+    def __init__(self, adapter: Adapter) -> None:
         self.seen = Observation()
         self.tap: Tap | None = None
-        self._drop = drop
+        self._drop = adapter.drop
+        self._entries = adapter.entries
         self._turn = 0
         self._step = 0
         self._results: list[Any] = []
@@ -70,13 +71,13 @@ class _Recorder:
     def begin_turn(self, turn: int) -> None:
         self._turn, self._step = turn, 0
 
-    def prompt(self, messages: Any, entries: Callable[[], Sequence[Entry]]) -> int:
+    def prompt(self, messages: Any) -> int:
         if self.tap is not None:
             self.tap.look()
             if self.tap.is_landed:
                 self.tap.met(Snapshot(messages, Data()))
         shown = show(messages, Data(), self._drop)
-        self.seen.prompts.append(Prompt(self._turn, self._step, shown, entries()))
+        self.seen.prompts.append(Prompt(self._turn, self._step, shown, tuple(self._entries(messages))))
         self._step += 1
         return self._step - 1
 
@@ -104,7 +105,13 @@ _Tapped = Callable[[Callable[[], tuple[int, int]]], Tap]
 
 
 def observe(
-    adapter: Adapter, of: Conversation, at: str, path: str, seed: int, tapped: _Tapped | None
+    adapter: Adapter,
+    of: Conversation,
+    at: str,
+    path: str,
+    seed: int,
+    tapped: _Tapped | None,
+    is_own: Callable[[str], bool],
 ) -> Observation:
     """Runs a conversation once, with a hook or without, and returns what is seen.
 
@@ -115,9 +122,10 @@ def observe(
         path: the framework's path.
         seed: what random numbers, ids and clocks of the run follow from.
         tapped: makes the tap of the run from the function that says turn and step; None runs without a hook.
+        is_own: whether a file is the person's.
     """
-    recorder = _Recorder(adapter.drop)
-    with seeded(seed), _quiet():
+    recorder = _Recorder(adapter)
+    with seeded(seed, is_own), _quiet():
         attached: Attached | None = None
         if tapped is not None:
             recorder.tap = tapped(recorder.where)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import os
 import random
+import sys
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Final
 
 __all__ = ["clocked", "seeded"]
@@ -18,7 +20,11 @@ _TICK: Final = 0.001
 
 
 class _Source:
-    """Where ids and times of the current run come from."""
+    """Where ids and times of the current run come from: one for the person's modules, one for all others.
+
+    A framework that keeps something of its last run, as a maker of ids in the order of time does, draws another
+    number of times in the next; the hook must not notice.
+    """
 
     def __init__(self) -> None:
         self.random = random.Random(0)  # noqa: S311 - the same in two runs is the point
@@ -28,30 +34,41 @@ class _Source:
         self.random = random.Random(seed)  # noqa: S311 - as above
         self.ticks = 0
 
-    def bytes(self, size: int) -> bytes:
-        return self.random.randbytes(size)
-
     def now(self) -> float:
         self.ticks += 1
         return _EPOCH + self.ticks * _TICK
 
 
-_SOURCE: Final = _Source()
+_OWN: Final = _Source()
+_OTHERS: Final = _Source()
+_BETWEEN: Final = frozenset({"uuid", "random", "secrets", "datetime", __name__})
 
 
 @contextmanager
-def seeded(seed: int) -> Iterator[None]:
+def seeded(seed: int, is_own: Callable[[str], bool] = lambda _: True) -> Iterator[None]:
     """Makes `random`, `os.urandom` (and so uuid4), `time.time` and `clocked` follow from a seed in the block.
 
     `time.monotonic` goes on, since event loops wait by it. `secrets` draws from the system all the same: a hook
     that uses it is found to be undetermined.
+
+    Args:
+        seed: what they follow from.
+        is_own: whether a file is the person's.
     """
-    _SOURCE.restart(seed)
+
+    def source() -> _Source:
+        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - who asks is the point
+        while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
+            frame = frame.f_back
+        return _OWN if frame is not None and is_own(frame.f_code.co_filename) else _OTHERS
+
+    for each in (_OWN, _OTHERS):
+        each.restart(seed)
     before = os.urandom, time.time, time.time_ns, random.getstate()
     random.seed(seed)
-    os.urandom = _SOURCE.bytes
-    time.time = _SOURCE.now
-    time.time_ns = lambda: int(_SOURCE.now() * 1e9)
+    os.urandom = lambda size: source().random.randbytes(size)
+    time.time = lambda: source().now()
+    time.time_ns = lambda: int(source().now() * 1e9)
     try:
         yield
     finally:
@@ -75,11 +92,11 @@ class _DateTime(dt.datetime, metaclass=_Type):
 
     @classmethod
     def now(cls, tz: dt.tzinfo | None = None) -> Any:
-        return dt.datetime.fromtimestamp(_SOURCE.now(), tz)
+        return dt.datetime.fromtimestamp(_OWN.now(), tz)
 
     @classmethod
     def utcnow(cls) -> Any:
-        return dt.datetime.fromtimestamp(_SOURCE.now(), dt.UTC).replace(tzinfo=None)
+        return dt.datetime.fromtimestamp(_OWN.now(), dt.UTC).replace(tzinfo=None)
 
     @classmethod
     def today(cls) -> Any:
@@ -94,7 +111,7 @@ class _Date(dt.date, metaclass=_Type):
 
     @classmethod
     def today(cls) -> Any:
-        return dt.datetime.fromtimestamp(_SOURCE.now(), dt.UTC).date()
+        return dt.datetime.fromtimestamp(_OWN.now(), dt.UTC).date()
 
 
 def _module() -> types.ModuleType:

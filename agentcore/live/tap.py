@@ -46,6 +46,7 @@ class Calls:
         added: the texts that the hook added, call by call, in the value run.
         adds_again: whether a later call found texts of an earlier one in its input, and added more.
         landed: what the hook wrote of the framework's objects, in the landed run, by number.
+        cut: turn, step and ids of the first call after which a tool's call or result stands alone that did not before.
         opaque: class names of what the hook put into the conversation and cannot be looked into.
     """
 
@@ -55,6 +56,7 @@ class Calls:
     added: list[set[str]] = field(default_factory=list)
     adds_again: bool = False
     landed: dict[int, Any] = field(default_factory=dict)
+    cut: tuple[int, int, set[str]] | None = None
     opaque: set[str] = field(default_factory=set)
 
 
@@ -84,6 +86,7 @@ class _Entered:
     step: int
     outlets: list[Outlet] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
+    alone: set[str] | None = None
 
 
 class Tap:
@@ -96,6 +99,7 @@ class Tap:
         mode: Mode,
         where: Callable[[], tuple[int, int]],
         *,
+        alone: Callable[[Any], set[str]] = lambda _: set(),
         only: int | None = None,
         report: Callable[[], None] = lambda: None,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook,
@@ -107,6 +111,7 @@ class Tap:
             boundary: where it is attached.
             mode: how it takes part.
             where: returns turn and step.
+            alone: returns the ids of calls without result, and of results without call, among messages.
             only: the number of the one call in which it takes part; in the others a passive hook does.
             report: called before each call of the hook, so that a watcher knows where the run is.
             around: goes around each call, for a tracer of lines.
@@ -116,6 +121,7 @@ class Tap:
         self._boundary = boundary
         self._mode = mode
         self._where = where
+        self._alone = alone
         self._only = only
         self._report = report
         self._hook = around(loaded.call)
@@ -194,7 +200,7 @@ class Tap:
             os._exit(70)
 
     def _arguments(self, args: Sequence[Any], entered: _Entered) -> list[Any]:
-        names = self._boundary.parameters
+        names = self._boundary.names(args)
         return [entered.inner[names[index]] if index < len(names) else each for index, each in enumerate(args)]
 
     def _options(self, options: Mapping[str, Any], entered: _Entered) -> dict[str, Any]:
@@ -206,7 +212,7 @@ class Tap:
         with self._lock:
             boundary, number = self._boundary, self.calls.count
             self.calls.count += 1
-            given = {**dict(zip(boundary.parameters, args, strict=False)), **options}
+            given = {**dict(zip(boundary.names(args), args, strict=False)), **options}
             if self._only is not None and number != self._only:
                 return boundary.passive(given), None
             self._report()
@@ -237,6 +243,8 @@ class Tap:
         before = Snapshot({**inner}, reader)
         texts = Counter(leaves(show(inner, reader)))
         entered = _Entered(given, data.keys(), inner, kept, before, watched, texts, turn, step)
+        if boundary.messages_in is not None:
+            entered.alone = self._alone(boundary.messages_in(given))
         entered.outlets += self._exchange.outlets(boundary.outlets(given))
         self._set_handler(entered)
         return entered
@@ -256,6 +264,7 @@ class Tap:
                 return value
             if self._mode is Mode.VALUE:
                 entered.passed |= Counter(leaves(show(value, reader)))
+                self._look_for_cuts(entered, value)
             return self._out(value, kept)
 
         def enter(value: Any) -> Any:
@@ -314,7 +323,20 @@ class Tap:
             for number, each in own.opaque.items()
             if number not in inner.opaque and id(each) not in entered.kept and not callable(each)
         }
+        if self._boundary.handler is None:
+            self._look_for_cuts(entered, returned)
         self._note_texts(entered, returned, reader, own, known)
+
+    def _look_for_cuts(self, entered: _Entered, made: Any) -> None:
+        messages_out = self._boundary.messages_out
+        if messages_out is None or entered.alone is None or self.calls.cut is not None:
+            return
+        try:
+            new = self._alone(messages_out(made)) - entered.alone
+        except Exception:  # noqa: BLE001 - what the hook returned need not have any shape; the framework says so
+            return
+        if new:
+            self.calls.cut = entered.turn, entered.step, new
 
     def _note_texts(self, entered: _Entered, returned: Any, reader: Data, own: Snapshot, known: Collection[int]) -> None:
         """Notes which texts the hook adds, and whether it adds again while its input holds earlier ones."""

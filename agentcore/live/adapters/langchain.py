@@ -131,6 +131,8 @@ def _around(*, whole: bool) -> Callable[[str], Boundary]:
     return lambda name: Boundary(
         parameters=("request", "handler"), methods=(name, f"a{name}"), kept=_kept, handler="handler",
         passive=lambda given: given["handler"](given["request"]), whole=whole, after=not whole,
+        messages_in=(lambda given: given["request"].messages) if whole else None,
+        messages_out=lambda request: request.messages,
     )
 
 
@@ -152,6 +154,9 @@ class _Adapter:
     drop = ("id",)
     boundaries: Mapping[str, Boundary] = {name: make(name) for name, make in _BOUNDARIES.items()}
 
+    def entries(self, messages: Any) -> Sequence[Entry]:
+        return [*map(_entry, messages)]
+
     def bases(self) -> Sequence[type]:
         return (AgentMiddleware,)
 
@@ -164,7 +169,7 @@ class _Adapter:
         script: list[Mapping[str, Any]] = []
 
         def answer(messages: list[Any]) -> AIMessage:
-            step = recorder.prompt(messages, lambda: [_entry(each) for each in messages])
+            step = recorder.prompt(messages)
             return _answer(script[step]) if step < len(script) else AIMessage("done")
 
         calls = tools(conversation)

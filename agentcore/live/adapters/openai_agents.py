@@ -45,8 +45,7 @@ class _Model(Model):
         self._recorder = recorder
 
     async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:  # noqa: A002
-        items = input if isinstance(input, list) else [{"role": "user", "content": input}]
-        step = self._recorder.prompt({"system": system_instructions, "input": input}, lambda: [*map(_entry, items)])
+        step = self._recorder.prompt({"system": system_instructions, "input": input})
         done: Any = {"parts": [{"type": "text", "text": "done"}]}
         answer = self.script[step] if step < len(self.script) else done
         return ModelResponse(output=_output(answer), usage=Usage(), response_id=None)
@@ -162,9 +161,12 @@ class _Adapter:
     drop = ("created_at",)
     boundaries: Mapping[str, Boundary] = {
         "call_model_input_filter": Boundary(
-            parameters=("data",), kept=_kept, passive=lambda given: given["data"].model_data
+            parameters=("data",), kept=_kept, passive=lambda given: given["data"].model_data,
+            messages_in=lambda given: given["data"].model_data.input, messages_out=lambda data: data.input,
         ),
-        "session_input_callback": Boundary(parameters=("history", "new"), passive=_joined),
+        "session_input_callback": Boundary(
+            parameters=("history", "new"), passive=_joined, messages_in=_joined, messages_out=lambda items: items
+        ),
         "on_llm_start": _observer("on_llm_start", "system_prompt", "input_items"),
         "on_llm_end": _observer("on_llm_end", "response", after=True, whole=False),
         "on_tool_end": _observer("on_tool_end", "tool", "result", after=True, whole=False),
@@ -172,6 +174,10 @@ class _Adapter:
             parameters=("context", "agent", "input"), methods=("guardrail_function",), kept=_kept
         ),
     }
+
+    def entries(self, messages: Any) -> Sequence[Entry]:
+        items = messages["input"] if isinstance(messages, dict) else messages
+        return [*map(_entry, items if isinstance(items, list) else [{"role": "user", "content": items}])]
 
     def bases(self) -> Sequence[type]:
         return (RunHooksBase, AgentHooksBase)

@@ -30,11 +30,17 @@ def _kept(given: Given) -> Sequence[Any]:
 
 def _outlets(given: Given) -> Sequence[Any]:
     # Both are documented to be assigned: ctx.messages[:] = ..., request_context.messages = ...
-    return [each for each in (given["ctx"].messages, given.get("request_context")) if each is not None]
+    context = given.get("ctx")
+    assigned = [None if context is None else context.messages, given.get("request_context")]
+    return [each for each in assigned if each is not None]
 
 
 def _boundary(*parameters: str, passive: Callable[[Given], Any], **more: Any) -> Boundary:
     return Boundary(parameters=("ctx", *parameters), kept=_kept, outlets=_outlets, passive=passive, **more)
+
+
+def _messages_in(given: Given) -> Any:
+    return given["request_context"].messages
 
 
 def _user(message: Mapping[str, Any]) -> list[Any]:
@@ -98,15 +104,20 @@ class _Adapter:
     paths = ("generate", "stream")
     drop = ("timestamp", "run_id", "conversation_id", "provider_request_id", "usage")
     boundaries: Mapping[str, Boundary] = {
-        "history_processor": Boundary(parameters=("messages",), passive=lambda given: given["messages"]),
+        "history_processor": Boundary(
+            parameters=("messages",), context="ctx", kept=_kept, outlets=_outlets, passive=lambda given: given["messages"],
+            messages_in=lambda given: given["messages"], messages_out=lambda returned: returned,
+        ),
         "before_model_request": _boundary(
-            "request_context", methods=("before_model_request",), passive=lambda given: given["request_context"]
+            "request_context", methods=("before_model_request",), passive=lambda given: given["request_context"],
+            messages_in=_messages_in, messages_out=lambda request: request.messages,
         ),
         "after_model_request": _boundary(
             methods=("after_model_request",), passive=lambda given: given["response"], after=True, whole=False
         ),
         "wrap_model_request": _boundary(
             methods=("wrap_model_request",), handler="handler",
+            messages_in=_messages_in, messages_out=lambda request: request.messages,
             passive=lambda given: given["handler"](given["request_context"]),
         ),
         "before_tool_execute": _boundary(
@@ -116,6 +127,9 @@ class _Adapter:
             methods=("after_tool_execute",), passive=lambda given: given["result"], after=True, whole=False
         ),
     }
+
+    def entries(self, messages: Any) -> Sequence[Entry]:
+        return [each for message in messages for each in _entry(message)]
 
     def bases(self) -> Sequence[type]:
         from pydantic_ai.capabilities import AbstractCapability  # noqa: PLC0415 - early releases have none
@@ -135,7 +149,7 @@ class _Adapter:
         script: list[m.ModelResponse] = []
 
         def answer(messages: list[m.ModelMessage], _: AgentInfo) -> m.ModelResponse:
-            step = recorder.prompt(messages, lambda: [each for one in messages for each in _entry(one)])
+            step = recorder.prompt(messages)
             return script[step] if step < len(script) else m.ModelResponse(parts=[m.TextPart("done")])
 
         async def stream(messages: list[m.ModelMessage], info: AgentInfo) -> Any:

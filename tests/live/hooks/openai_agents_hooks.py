@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import random
 import uuid
@@ -32,15 +33,18 @@ async def call_model_input_filter_clean(data: Any) -> Any:
     return ModelInputData(input=items, instructions=data.model_data.instructions)
 
 
-def session_input_callback_pollutes(history: Any, new: Any) -> Any:
-    """Keeps an item of its own in the session, and edits it when it is called again."""
-    if not any(item is _NOTE for item in [*history, *new]):
-        new = [_NOTE, *new]
-    _NOTE["content"] += "."
-    return [*history, *new]
+async def session_input_callback_pollutes(history: Any, new: Any) -> Any:
+    """Adds a note of its own, and goes on to write it when the SDK has it already."""
+    note: dict[str, Any] = {"role": "user", "content": [{"type": "input_text", "text": "note"}]}
+
+    async def later() -> None:
+        note["content"][0]["text"] = "edited"
+
+    _TASKS.append(asyncio.ensure_future(later()))
+    return [*history, *new[:-1], note, *new[-1:]]
 
 
-_NOTE: dict[str, Any] = {"role": "user", "content": "turn"}
+_TASKS: list[Any] = []
 
 
 def session_input_callback_edits_copies(history: Any, new: Any) -> Any:

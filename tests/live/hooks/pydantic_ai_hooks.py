@@ -78,7 +78,8 @@ async def wrap_model_request_clean(ctx: Any, *, request_context: Any, handler: C
 
 
 def before_tool_execute_pollutes(ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
-    call.args["injected"] = True
+    if isinstance(call.args, dict):  # a text in streams
+        call.args["injected"] = True
     return args
 
 
