@@ -16,7 +16,7 @@ from agentcore.live import reporting
 from agentcore.live.adapters.known import KNOWN
 from agentcore.live.check import Request, check
 from agentcore.live.conversations import recorded
-from agentcore.live.installs import InstallError
+from agentcore.live.installs import InstallError, cache_folder
 from agentcore.live.judge import KINDS
 from agentcore.live.process import WorkerFailedError
 from agentcore.live.suppressions import SuppressionError
@@ -54,7 +54,9 @@ def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 @click.command(name="check-hook")
 @click.argument("hook")
 @click.option("--in", "framework", required=True, metavar="FRAMEWORK[@VERSION]", help="See --list.")
-@click.option("--at", required=True, metavar="BOUNDARY", help="Where the framework calls the hook; see --list.")
+@click.option(
+    "--at", required=True, metavar="BOUNDARY", help="Where the framework calls the hook; see --list."
+)
 @click.option(
     "--project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -76,10 +78,21 @@ def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 @click.option("--junit", "form", flag_value="junit", help="Print it as JUnit XML.")
 @click.option("--sarif", "form", flag_value="sarif", help="Print it as SARIF.")
 @click.option("--fail-on", type=click.Choice(["fault", "note"]), default="fault", show_default=True)
-@click.option("--time-limit", type=click.FloatRange(min=0.1), default=10.0, show_default=True,
-              help="Seconds that one call of the hook may take.")
-@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list,
-              help="Print frameworks, boundaries and releases.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Seconds that one call of the hook may take.",
+)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list,
+    help="Print frameworks, boundaries and releases.",
+)
 @click.pass_context
 def check_hook(context: click.Context, **given: Any) -> None:
     """Check HOOK, as FILE#EXPORT or module:attribute, in the framework release that is installed.
@@ -92,8 +105,10 @@ def check_hook(context: click.Context, **given: Any) -> None:
     """
     framework, _, version = given["framework"].partition("@")
     _require_known(framework, version, given)
+    if framework == "ai":
+        context.exit(_delegated(given))
     try:
-        report = _delegated(given) if framework == "ai" else _checked(framework, version or None, given)
+        report = _checked(framework, version or None, given)
     except SuppressionError as error:
         raise click.UsageError(str(error)) from error
     except InstallError as error:
@@ -110,17 +125,22 @@ def check_hook(context: click.Context, **given: Any) -> None:
 def _require_known(framework: str, version: str, given: dict[str, Any]) -> None:
     hook, mark, export = given["hook"].rpartition("#")
     if not (mark and hook and export) and (framework == "ai" or ":" not in given["hook"]):
-        raise click.BadParameter(f"{given['hook']} is neither FILE#EXPORT nor module:attribute", param_hint="HOOK")
+        raise click.BadParameter(
+            f"{given['hook']} is neither FILE#EXPORT nor module:attribute", param_hint="HOOK"
+        )
     known = KNOWN.get(framework)
     if known is None:
         if ":" not in framework:
-            raise click.BadParameter(f"no framework is named {framework}; there are {', '.join(KNOWN)}", param_hint="--in")
+            raise click.BadParameter(
+                f"no framework is named {framework}; there are {', '.join(KNOWN)}", param_hint="--in"
+            )
         if version:
             raise click.BadParameter("a loop of one's own has no release to install", param_hint="--in")
         return
     if given["at"] not in known.boundaries:
         raise click.BadParameter(
-            f"{framework} has no boundary {given['at']}; it has {', '.join(known.boundaries)}", param_hint="--at"
+            f"{framework} has no boundary {given['at']}; it has {', '.join(known.boundaries)}",
+            param_hint="--at",
         )
     if given["path"] is not None and given["path"] not in known.paths:
         raise click.BadParameter(f"{framework} has the paths {', '.join(known.paths)}", param_hint="--path")
@@ -152,27 +172,36 @@ def _checked(framework: str, version: str | None, given: dict[str, Any]) -> dict
     return check(request)
 
 
-def _delegated(given: dict[str, Any]) -> dict[str, Any]:
-    """Runs the JavaScript core, which judges hooks of JavaScript frameworks, and returns its report."""
+def _delegated(given: dict[str, Any]) -> int:
+    """Runs the JavaScript core, which judges hooks of JavaScript frameworks and prints its report itself."""
     node = shutil.which("node")
     if node is None:
-        raise click.UsageError("--in ai runs the hook in Node.js, and there is no `node` on the PATH")
-    options = [given["hook"], "--in", given["framework"], "--at", given["at"], "--json"]
+        say(
+            console(stderr=True),
+            "--in ai runs the hook in Node.js 20 or later, and there is no `node` on the PATH",
+            "red",
+        )
+        return _NOT_JUDGED
+    options = [given["hook"], "--in", given["framework"], "--at", given["at"]]
     for name in ("project", "path"):
         options += [f"--{name}", str(given[name])] if given[name] is not None else []
     options += ["--from", str(given["source"])] if given["source"] is not None else []
     options += ["--kinds", ",".join(given["kinds"])] if given["kinds"] else []
     options += ["--factory"] if given["factory"] else []
     options += [each for text in given["texts"] for each in ("--texts", text)]
-    options += ["--examples", str(given["examples"]), "--seed", str(given["seed"]), "--fail-on", given["fail_on"]]
-    command = [node, str(_BIN), *options]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ})  # noqa: S603
-    if done.returncode == _USAGE:
-        raise click.UsageError(done.stderr.strip())
-    try:
-        return json.loads(done.stdout)  # type: ignore[no-any-return]
-    except ValueError as error:
-        raise WorkerFailedError(done.stderr.strip() or done.stdout[:500]) from error
+    options += [
+        "--examples",
+        str(given["examples"]),
+        "--seed",
+        str(given["seed"]),
+        "--fail-on",
+        given["fail_on"],
+    ]
+    options += [f"--{given['form']}"] if given["form"] else []
+    # The same cache, unless the person has another.
+    environment = {"AGENTCORE_CACHE": str(cache_folder()), **os.environ}
+    command = [node, str(_BIN), "check-hook", *options]
+    return subprocess.run(command, check=False, env=environment).returncode  # noqa: S603 - the core of this package
 
 
 def _print(report: dict[str, Any], form: str | None) -> None:
@@ -182,5 +211,3 @@ def _print(report: dict[str, Any], form: str | None) -> None:
         click.echo(json.dumps(report, indent=2, ensure_ascii=True))
     else:
         click.echo(reporting.junit(report) if form == "junit" else reporting.sarif(report), nl=False)
-
-

@@ -11,7 +11,16 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Adapter", "Attached", "Boundary", "Entry", "ImmutableArgumentError", "Recorder", "isolate", "strict"]
+__all__ = [
+    "Adapter",
+    "Attached",
+    "Boundary",
+    "Entry",
+    "ImmutableArgumentError",
+    "Recorder",
+    "isolate",
+    "strict",
+]
 
 _PLACES = {
     "Adapter": "adapter",

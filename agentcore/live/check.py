@@ -138,8 +138,12 @@ def check_here(request: Request, make: Callable[[], Any]) -> dict[str, Any]:
     """
     adapter = adapters.adapter_named(request.framework)
     boundary = adapter.boundaries[request.at]
-    source = ValueSource(make, boundary.methods, adapter.bases(), request.folder(), request.target[1] or request.hook)
-    here = _Here(Judge(adapter, source, request.at, idempotent="not-idempotent" in request.kinds), request, adapter)
+    source = ValueSource(
+        make, boundary.methods, adapter.bases(), request.folder(), request.target[1] or request.hook
+    )
+    here = _Here(
+        Judge(adapter, source, request.at, idempotent="not-idempotent" in request.kinds), request, adapter
+    )
     campaign = _Campaign(request, Place(sys.executable, sys.prefix), Path())
     version = metadata.version(adapter.package) if adapter.package else None
     campaign.ready = {"version": version, "resolved_from": sys.prefix if adapter.package else None}
@@ -334,8 +338,14 @@ class _Campaign:
     def _finding(self, found: Found, run: int) -> dict[str, Any]:
         request = self.request
         return finding(
-            found, run, framework=request.framework, at=request.at, hook=request.hook, factory=request.factory,
-            counts=found.kind in request.kinds, attribute=request.target[1],
+            found,
+            run,
+            framework=request.framework,
+            at=request.at,
+            hook=request.hook,
+            factory=request.factory,
+            counts=found.kind in request.kinds,
+            attribute=request.target[1],
         )
 
     def _reason(self) -> dict[str, str] | None:
@@ -353,7 +363,9 @@ class _Campaign:
             said = f"{len(failed)} of {len(outcomes)} conversations ended in errors that are not the hook's: {most}"
             return _reason("errors", said)
         if not any(each["prompts"] for each in outcomes) and not own:
-            return _reason("no-prompt", "no model call recorded a prompt; the adapter does not fit this release")
+            return _reason(
+                "no-prompt", "no model call recorded a prompt; the adapter does not fit this release"
+            )
         if not any(each["calls"] for each in outcomes):
             return _reason("no-call", f"the framework never called the hook at {self.request.at}")
         return None
@@ -409,5 +421,3 @@ def _merged(workers: Sequence[Worker]) -> Iterator[dict[str, Any] | Ended]:
             yield event
             if isinstance(event, Ended):
                 return
-
-

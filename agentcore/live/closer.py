@@ -69,7 +69,9 @@ def smallest(
         if time.monotonic() > end:
             return False
         begin()
-        same = [each for each in judge.judge(candidate, path, seed).shown if (each.kind, each.cause) == wanted]
+        same = [
+            each for each in judge.judge(candidate, path, seed).shown if (each.kind, each.cause) == wanted
+        ]
         found[:] = same[:1] or found
         return bool(same)
 

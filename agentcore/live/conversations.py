@@ -18,7 +18,20 @@ Conversation: TypeAlias = dict[str, Any]
 
 FORMAT: Final = 1
 _WORDS: Final = (
-    *("weather", "invoice", "Oslo", "please", "compare", "the", "old", "and", "new", "report", "for", "Monday"),
+    *(
+        "weather",
+        "invoice",
+        "Oslo",
+        "please",
+        "compare",
+        "the",
+        "old",
+        "and",
+        "new",
+        "report",
+        "for",
+        "Monday",
+    ),
     *("delete", "draft", "total", "of", "three", "orders", "with", "discount", "summary", "next", "train"),
 )
 _TOOLS: Final = ("search", "read_file", "weather")
@@ -86,7 +99,10 @@ class _Maker:
         random = self._random
         self._calls += 1
         made: dict[str, Any] = {"type": "call", "id": f"call_{self._calls}", "tool": random.choice(_TOOLS)}
-        made["input"] = {"query": self._text(2), **({"limit": random.randint(1, 9)} if random.random() < 0.3 else {})}
+        made["input"] = {
+            "query": self._text(2),
+            **({"limit": random.randint(1, 9)} if random.random() < 0.3 else {}),
+        }
         outcome = random.random()
         if outcome < 0.08:
             made["error"] = self._text(3)
@@ -108,7 +124,10 @@ class _Maker:
             return self._random.choice((0, 7, 1.5, True, None))
         if kind < 0.75:
             return [self._output(depth - 1) for _ in range(self._random.randint(1, 3))]
-        return {name: self._output(depth - 1) for name in ("title", "rows", "status")[: self._random.randint(1, 3)]}
+        return {
+            name: self._output(depth - 1)
+            for name in ("title", "rows", "status")[: self._random.randint(1, 3)]
+        }
 
     def _text(self, words: int, *, marked: bool = False) -> str:
         random = self._random
@@ -162,7 +181,9 @@ def recorded(file: Path) -> list[Conversation]:
             )
         for turn in each["turns"]:
             if not turn.get("messages") or not turn.get("answers") or turn["messages"][-1]["role"] != "user":
-                raise ValueError(f"{file}[{index}]: a turn needs messages that end with the user's, and answers")
+                raise ValueError(
+                    f"{file}[{index}]: a turn needs messages that end with the user's, and answers"
+                )
     return [{"name": f"{file.name}[{index}]", **each} for index, each in enumerate(found)]
 
 

@@ -41,6 +41,10 @@ class Freezer(Protocol):
         """Makes a copy refuse writes from now on."""
         ...
 
+    def allow(self, made: Any) -> None:
+        """Lets a copy be written again."""
+        ...
+
 
 class Outlet(NamedTuple):
     """An object whose own slots a hook may assign, its copy, and what the copy held when it was handed out."""
@@ -267,16 +271,22 @@ _SHELLS: Final[dict[type, _Shell]] = {
     OrderedDict: lambda cls, *_: OrderedDict.__new__(cls),
     dict: lambda cls, *_: dict.__new__(cls),
     list: lambda cls, *_: list.__new__(cls),
-    tuple: lambda cls, value, held, copied: tuple.__new__(cls, [copied(each) for each in _items(held, value)]),
+    tuple: lambda cls, value, held, copied: tuple.__new__(
+        cls, [copied(each) for each in _items(held, value)]
+    ),
     set: lambda cls, *_: set.__new__(cls),
-    frozenset: lambda cls, _, held, copied: frozenset.__new__(cls, [copied(each) for each in held.members or ()]),
+    frozenset: lambda cls, _, held, copied: frozenset.__new__(
+        cls, [copied(each) for each in held.members or ()]
+    ),
     deque: lambda cls, value, *_: _deque(cls, value),
     bytearray: lambda cls, *_: bytearray.__new__(cls),
     array.array: lambda _, value, *__: value[:],
     types.MappingProxyType: lambda _, __, held, copied: types.MappingProxyType(
         copied(next(iter((held.fields or {}).values())))
     ),
-    BaseException: lambda cls, _, held, copied: cls.__new__(cls, *[copied(each) for each in held.items or ()]),
+    BaseException: lambda cls, _, held, copied: cls.__new__(
+        cls, *[copied(each) for each in held.items or ()]
+    ),
 }
 
 

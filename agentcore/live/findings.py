@@ -117,7 +117,11 @@ def finding(  # noqa: PLR0913 - what a finding consists of, by name
         "step": shown["step"],
         "turn": shown["turn"],
         "hook": attribute,
-        "counts": {"affected": affected, "of": max(run, affected), "text": f"{affected} of {max(run, affected)}"},
+        "counts": {
+            "affected": affected,
+            "of": max(run, affected),
+            "text": f"{affected} of {max(run, affected)}",
+        },
         "paths": sorted(found.paths),
         "conversation": conversation,
         "test": test,

@@ -90,7 +90,17 @@ def installed(package: str, version: str) -> Place:
         if not done.is_file():
             _run([sys.executable, "-m", "venv", "--clear", str(folder)])
             python = str(_python(folder))
-            _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{package}=={wanted}"])
+            _run(
+                [
+                    python,
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    f"{package}=={wanted}",
+                ]
+            )
             done.write_text(f"{package}=={wanted}\n", encoding="utf-8")
     return Place(str(_python(folder)), str(folder))
 

@@ -112,7 +112,14 @@ class Judge:
         def tapped(where: Callable[[], tuple[int, int]]) -> Tap:
             assert loaded is not None and mode is not None  # noqa: S101, PT018 - for the type checker
             return Tap(
-                loaded, self.boundary, mode, where, alone=self._alone_in, only=only, report=self._report, around=around
+                loaded,
+                self.boundary,
+                mode,
+                where,
+                alone=self._alone_in,
+                only=only,
+                report=self._report,
+                around=around,
             )
 
         def is_own(file: str) -> bool:
@@ -192,7 +199,7 @@ class Judge:
         if given:
             landed = self.run(of, path, seed, Mode.LANDED)
             effect = _without(differing(landed, value), noise)
-            if effect and (landed.wrote_own or any(each.late for each in given)):
+            if effect and (landed.wrote_own or any(each.late or each.source == "handle" for each in given)):
                 return [self._effect(given, effect, landed, value)]
         if own:
             return [self._effect(own, left, live, value), *_harmless(given)]
@@ -236,14 +243,23 @@ class Judge:
         more = _count(last, None) - _count(alone, None)
         if more <= 0 or _count(last, added) <= _count(alone, added):
             return []
-        text = max(added, key=lambda each: (_count(last, {each}) > _count(alone, {each}), " " in each, len(each), each))
+        text = max(
+            added,
+            key=lambda each: (_count(last, {each}) > _count(alone, {each}), " " in each, len(each), each),
+        )
         holder = "later-runs" if last.turn else "later-prompts"
         first = {"holder": holder, "turn": last.turn, "step": last.step, "place": ""}
         said = f"{_count(last, {text})} times where one call alone makes {_count(alone, {text})}"
         return [
             Shown(
-                kind="accumulates", place="returned", after=repr(text[:100]), said=said, seen=(holder,),
-                first_seen=first, turn=last.turn, step=last.step,
+                kind="accumulates",
+                place="returned",
+                after=repr(text[:100]),
+                said=said,
+                seen=(holder,),
+                first_seen=first,
+                turn=last.turn,
+                step=last.step,
             )
         ]
 
@@ -271,8 +287,13 @@ class Judge:
             if new:
                 found.append(
                     Shown(
-                        kind="cuts-pair", place="returned", said=", ".join(sorted(new)), turn=each.turn,
-                        step=each.step, seen=("this-prompt",), first_seen=_first(each),
+                        kind="cuts-pair",
+                        place="returned",
+                        said=", ".join(sorted(new)),
+                        turn=each.turn,
+                        step=each.step,
+                        seen=("this-prompt",),
+                        first_seen=_first(each),
                     )
                 )
                 break
@@ -281,8 +302,12 @@ class Judge:
             if before and not _lacks_request(of, before) and _users(each) < _users(before):
                 found.append(
                     Shown(
-                        kind="loses-request", place="returned", turn=each.turn, step=each.step,
-                        seen=("this-prompt",), first_seen=_first(each),
+                        kind="loses-request",
+                        place="returned",
+                        turn=each.turn,
+                        step=each.step,
+                        seen=("this-prompt",),
+                        first_seen=_first(each),
                     )
                 )
                 break
@@ -305,8 +330,11 @@ def _refused(live: Observation) -> Shown:
     last = live.prompts[-1] if live.prompts else None
     error = live.error
     return Shown(
-        kind="raises", cause="refused", said="" if error is None else _said(error),
-        turn=last.turn if last else 0, step=last.step if last else 0,
+        kind="raises",
+        cause="refused",
+        said="" if error is None else _said(error),
+        turn=last.turn if last else 0,
+        step=last.step if last else 0,
     )
 
 
@@ -342,8 +370,14 @@ def _shown_write(kind: str, written: Sequence[Write], **more: Any) -> Shown:
     first = written[0]
     places = [*dict.fromkeys(place for each in written for place in each.places)]
     return Shown(
-        kind=kind, place=first.place, places=tuple(places), before=first.before, after=first.after,
-        turn=first.turn, step=first.step, **more,
+        kind=kind,
+        place=first.place,
+        places=tuple(places),
+        before=first.before,
+        after=first.after,
+        turn=first.turn,
+        step=first.step,
+        **more,
     )
 
 
@@ -367,7 +401,15 @@ def _cut_by_the_hook(value: Observation) -> list[Shown]:
     said = ", ".join(sorted(ids))
     first = {"holder": "this-prompt", "turn": turn, "step": step, "place": ""}
     return [
-        Shown(kind="cuts-pair", place="returned", said=said, turn=turn, step=step, seen=("this-prompt",), first_seen=first)
+        Shown(
+            kind="cuts-pair",
+            place="returned",
+            said=said,
+            turn=turn,
+            step=step,
+            seen=("this-prompt",),
+            first_seen=first,
+        )
     ]
 
 

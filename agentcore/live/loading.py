@@ -133,14 +133,18 @@ class HookSource:
 
     def _alone(self, file: Path) -> ModuleType:
         _search(file.parent)
-        name = file.stem if importlib.machinery.PathFinder.find_spec(file.stem, [str(file.parent)]) else _ALONE
+        name = (
+            file.stem if importlib.machinery.PathFinder.find_spec(file.stem, [str(file.parent)]) else _ALONE
+        )
         spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
             raise HookNotFoundError(f"{file} is no Python file")
         module = importlib.util.module_from_spec(spec)
         if name in sys.modules and not _is_own(sys.modules[name], self.project):
             # A hook may be in a file that is named as a package is: `langchain.py`.
-            module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(_ALONE, file) or spec)
+            module = importlib.util.module_from_spec(
+                importlib.util.spec_from_file_location(_ALONE, file) or spec
+            )
         sys.modules[module.__name__] = module
         try:
             (module.__spec__ or spec).loader.exec_module(module)  # type: ignore[union-attr]
@@ -212,7 +216,9 @@ def _own_method(found: Any, name: str, bases: Sequence[type]) -> Callable[..., A
 def _is_async(call: Any) -> bool:
     while isinstance(call, functools.partial):
         call = call.func
-    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(type(call), "__call__", None))
+    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
+        getattr(type(call), "__call__", None)
+    )
 
 
 def _said(error: BaseException) -> str:
@@ -226,7 +232,9 @@ def _search(folder: Path) -> None:
 
 def _is_own(module: Any, project: Path) -> bool:
     file = getattr(module, "__file__", None)
-    return isinstance(file, str) and getattr(module, "__name__", "") != "__main__" and is_own_file(file, project)
+    return (
+        isinstance(file, str) and getattr(module, "__name__", "") != "__main__" and is_own_file(file, project)
+    )
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -245,5 +253,3 @@ def _fresh_modules(project: Path) -> Iterator[None]:
         if _is_own(sys.modules[name], project):
             del sys.modules[name]
     yield
-
-

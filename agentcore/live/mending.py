@@ -84,7 +84,7 @@ class _Mended:
     def __init__(self, hook: Callable[..., Any], boundary: Boundary, freezer: Freezer | None) -> None:
         self._hook = hook
         self._boundary = boundary
-        self._strict = freezer is not None
+        self._freezer = freezer
         self._exchange = Exchange(freezer, most=_MOST)
 
     def function(self) -> Callable[..., Any]:
@@ -94,7 +94,11 @@ class _Mended:
         def call(*args: Any, **options: Any) -> Any:
             inner, *call = self._begin(args, options)
             returned = hook(*inner[0], **inner[1])
-            return self._awaited(returned, *call) if inspect.isawaitable(returned) else self._end(returned, *call)
+            return (
+                self._awaited(returned, *call)
+                if inspect.isawaitable(returned)
+                else self._end(returned, *call)
+            )
 
         async def call_async(*args: Any, **options: Any) -> Any:
             inner, *call = self._begin(args, options)
@@ -115,9 +119,14 @@ class _Mended:
         entered = {**self._exchange.enter(data, kept)} if data else {}
         if boundary.handler in given:
             entered[boundary.handler] = self._handler(given[boundary.handler], kept)
-        before = Snapshot({**entered}, Data(kept)) if self._strict else None
+        before = Snapshot({**entered}, Data(kept)) if self._freezer is not None else None
         outlets = self._exchange.outlets(boundary.outlets(given))
-        positional = [entered[names[index]] if index < len(names) else each for index, each in enumerate(args)]
+        if self._freezer is not None:
+            for each in outlets:
+                self._freezer.allow(each.copy)
+        positional = [
+            entered[names[index]] if index < len(names) else each for index, each in enumerate(args)
+        ]
         return (positional, {name: entered[name] for name in options}), outlets, kept, before
 
     def _handler(self, handler: Callable[..., Any], kept: frozenset[int]) -> Callable[..., Any]:
@@ -134,10 +143,14 @@ class _Mended:
 
         return call
 
-    def _end(self, returned: Any, outlets: Sequence[Outlet], kept: frozenset[int], before: Snapshot | None) -> Any:
+    def _end(
+        self, returned: Any, outlets: Sequence[Outlet], kept: frozenset[int], before: Snapshot | None
+    ) -> Any:
         if before is not None:
             allowed = {id(each.copy) for each in outlets}
-            found = [each for each in writes(before, Data(kept), 0, 0, "argument") if each.number not in allowed]
+            found = [
+                each for each in writes(before, Data(kept), 0, 0, "argument") if each.number not in allowed
+            ]
             if found:
                 raise ImmutableArgumentError(
                     f"{found[0].place} was changed, {found[0].before} -> {found[0].after}; return new objects instead"
@@ -182,6 +195,10 @@ class _Refusing:
     def own_class(self, cls: type) -> type:
         """Returns the class that a subclass was made of."""
         return vars(cls).get(_MARK, cls)
+
+    def allow(self, made: Any) -> None:
+        """Lets a copy be written: its own slots may be assigned at this boundary."""
+        _FROZEN.pop(id(made), None)
 
     def mark(self, made: Any) -> None:
         """Makes a copy refuse writes from now on."""

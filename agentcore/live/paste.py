@@ -7,7 +7,7 @@ from typing import Any, Final
 
 __all__ = ["pytest_case"]
 
-_CASE: Final = '''\
+_CASE: Final = """\
 CONVERSATION = {conversation}
 
 
@@ -19,7 +19,7 @@ def test_{name}_{kind}(check_hook):
         path={path!r},
         conversations=[CONVERSATION],{more}
     )
-'''
+"""
 
 
 def pytest_case(
@@ -37,7 +37,9 @@ def pytest_case(
         factory: whether the export makes the hook.
     """
     printed = pformat(conversation, width=100, sort_dicts=False)
-    name = "".join(letter if letter.isalnum() else "_" for letter in hook.rpartition("#")[2].rpartition(":")[2])
+    name = "".join(
+        letter if letter.isalnum() else "_" for letter in hook.rpartition("#")[2].rpartition(":")[2]
+    )
     return _CASE.format(
         conversation=printed,
         name=name.lower(),

@@ -92,15 +92,22 @@ def junit(report: dict[str, Any]) -> str:
     ]
     for each in failed:
         body = escape(_clean("\n".join(_finding(each, report))))
-        lines.append(f"    <failure type={quoteattr(each['kind'])} message={quoteattr(_clean(each['message']))}>{body}</failure>")
+        lines.append(
+            f"    <failure type={quoteattr(each['kind'])} message={quoteattr(_clean(each['message']))}>{body}</failure>"
+        )
     if error is not None:
-        lines.append(f"    <error type={quoteattr(error['reason'])} message={quoteattr(_clean(error['message']))}/>")
+        lines.append(
+            f"    <error type={quoteattr(error['reason'])} message={quoteattr(_clean(error['message']))}/>"
+        )
     return "\n".join([*lines, "  </testcase>", "</testsuite>", ""])
 
 
 def _clean(said: str) -> str:
     """What hooks say may hold characters that XML does not allow."""
-    return "".join(each if each in "\n\t" or " " <= each < "\ud800" or "\ue000" <= each < "\ufffe" else "?" for each in said)
+    return "".join(
+        each if each in "\n\t" or " " <= each < "\ud800" or "\ue000" <= each < "\ufffe" else "?"
+        for each in said
+    )
 
 
 def sarif(report: dict[str, Any]) -> str:
@@ -136,5 +143,7 @@ def _result(finding: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
         result["locations"] = [{"physicalLocation": physical}]
     if not finding["counts_for_verdict"]:
         said = finding["suppressed"]["reason"] if finding["suppressed"] else "left out by --kinds"
-        result["suppressions"] = [{"kind": "inSource" if finding["suppressed"] else "external", "justification": said}]
+        result["suppressions"] = [
+            {"kind": "inSource" if finding["suppressed"] else "external", "justification": said}
+        ]
     return result

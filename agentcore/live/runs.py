@@ -94,7 +94,9 @@ class _Recorder:
             if self.tap.is_landed:
                 self.tap.met(Snapshot([self._results, self._holders], Data()))
                 self.seen.wrote_own = self.tap.wrote_own()
-        shown: dict[str, Any] = {"prompts": [[each.turn, each.step, each.shown] for each in self.seen.prompts]}
+        shown: dict[str, Any] = {
+            "prompts": [[each.turn, each.step, each.shown] for each in self.seen.prompts]
+        }
         shown["result"] = show(self._results, Data(), self._drop)
         shown.update((name, show(value, Data(), self._drop)) for name, value in self._holders.items())
         shown["error"] = None if self.seen.error is None else type(self.seen.error).__name__

@@ -18,7 +18,16 @@ _PROGRAMS: Final = frozenset(
 )
 _NETWORK: Final = frozenset({"socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.gethostbyname"})
 _WRITES: Final = frozenset(
-    {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "shutil.rmtree"}
+    {
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.mkdir",
+        "os.truncate",
+        "os.link",
+        "os.symlink",
+        "shutil.rmtree",
+    }
 )
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LOCAL: Final = ("127.0.0.1", "::1", "localhost")
@@ -68,5 +77,7 @@ def limit_memory(size: int) -> None:
     except ImportError:
         return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard)
+    )
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -36,7 +36,13 @@ class Suppression:
 
     def as_json(self) -> dict[str, Any]:
         """Returns the form of `findings.schema.json`."""
-        return {"kind": self.kind, "for": self.range, "reason": self.reason, "file": self.file, "line": self.line}
+        return {
+            "kind": self.kind,
+            "for": self.range,
+            "reason": self.reason,
+            "file": self.file,
+            "line": self.line,
+        }
 
     def holds_for(self, framework: str, version: str | None) -> bool:
         """Whether it was granted for this release."""
@@ -60,9 +66,13 @@ def suppressions_in(file: Path, name: str) -> list[Suppression]:
             continue
         form = _FORM.match(comment["rest"])
         if form is None or form["kind"] not in KINDS:
-            raise SuppressionError(f"{name}:{number}: no suppression; write `{_SYNTAX}` with one of {', '.join(KINDS)}")
+            raise SuppressionError(
+                f"{name}:{number}: no suppression; write `{_SYNTAX}` with one of {', '.join(KINDS)}"
+            )
         if not form["range"] or not form["reason"]:
-            raise SuppressionError(f"{name}:{number}: a suppression needs the releases and a reason: `{_SYNTAX}`")
+            raise SuppressionError(
+                f"{name}:{number}: a suppression needs the releases and a reason: `{_SYNTAX}`"
+            )
         if form["kind"] in _NEVER:
             raise SuppressionError(f"{name}:{number}: {form['kind']} cannot be suppressed")
         found.append(Suppression(form["kind"], form["range"], form["reason"].strip(), name, number))
@@ -76,7 +86,11 @@ def apply_suppressions(
     used: set[Suppression] = set()
     for finding in findings:
         for each in granted:
-            if each.kind == finding["kind"] and each.holds_for(framework, version) and _is_there(each, finding):
+            if (
+                each.kind == finding["kind"]
+                and each.holds_for(framework, version)
+                and _is_there(each, finding)
+            ):
                 finding["suppressed"] = each.as_json()
                 finding["counts_for_verdict"] = False
                 used.add(each)
@@ -87,7 +101,10 @@ def _is_there(suppression: Suppression, finding: dict[str, Any]) -> bool:
     line = finding["line"]
     if line is None:
         return True
-    return Path(line["file"]).name == Path(suppression.file).name and line["line"] - suppression.line in (0, 1)
+    return Path(line["file"]).name == Path(suppression.file).name and line["line"] - suppression.line in (
+        0,
+        1,
+    )
 
 
 def _holds(part: str, version: str) -> bool:
@@ -98,8 +115,13 @@ def _holds(part: str, version: str) -> bool:
     size = max(len(left), len(right))
     left, right = left + (0,) * (size - len(left)), right + (0,) * (size - len(right))
     return {
-        "<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right,
-        "==": left == right, "=": left == right, "!=": left != right,
+        "<": left < right,
+        "<=": left <= right,
+        ">": left > right,
+        ">=": left >= right,
+        "==": left == right,
+        "=": left == right,
+        "!=": left != right,
     }.get(form["sign"], False)
 
 

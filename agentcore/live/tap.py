@@ -189,7 +189,9 @@ class Tap:
         self._require_same_process()
         if isinstance(error, MemoryError):
             traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
-        passing = isinstance(error, asyncio.CancelledError | GeneratorExit) or any(error is each for each in self._passing)
+        passing = isinstance(error, asyncio.CancelledError | GeneratorExit) or any(
+            error is each for each in self._passing
+        )
         if not passing and self.calls.raised is None:
             self.calls.raised = error
 
@@ -201,7 +203,9 @@ class Tap:
 
     def _arguments(self, args: Sequence[Any], entered: _Entered) -> list[Any]:
         names = self._boundary.names(args)
-        return [entered.inner[names[index]] if index < len(names) else each for index, each in enumerate(args)]
+        return [
+            entered.inner[names[index]] if index < len(names) else each for index, each in enumerate(args)
+        ]
 
     def _options(self, options: Mapping[str, Any], entered: _Entered) -> dict[str, Any]:
         return {name: entered.inner[name] for name in options}
@@ -338,7 +342,9 @@ class Tap:
         if new:
             self.calls.cut = entered.turn, entered.step, new
 
-    def _note_texts(self, entered: _Entered, returned: Any, reader: Data, own: Snapshot, known: Collection[int]) -> None:
+    def _note_texts(
+        self, entered: _Entered, returned: Any, reader: Data, own: Snapshot, known: Collection[int]
+    ) -> None:
         """Notes which texts the hook adds, and whether it adds again while its input holds earlier ones."""
         before = entered.texts
         made = Counter(leaves(show(entered.inner, reader)))

@@ -42,7 +42,10 @@ def _import_bare() -> None:
         if parent:
             setattr(sys.modules[parent], last, module)
     isolating = _BARE["agentcore.live"] / "__init__.py"
-    exec(compile(isolating.read_text(encoding="utf-8"), str(isolating), "exec"), vars(sys.modules["agentcore.live"]))  # noqa: S102
+    exec(
+        compile(isolating.read_text(encoding="utf-8"), str(isolating), "exec"),
+        vars(sys.modules["agentcore.live"]),
+    )  # noqa: S102
 
 
 class _Sender:
@@ -121,7 +124,9 @@ class _Work:
         self._send("ready", version=version, resolved_from=folder, paths=list(adapter.paths))
         self.paths = [job["path"]] if job["path"] else list(adapter.paths)
         if job["path"] and job["path"] not in adapter.paths:
-            return refuse("unsupported", f"{job['framework']} has no path {job['path']}; it has {adapter.paths}")
+            return refuse(
+                "unsupported", f"{job['framework']} has no path {job['path']}; it has {adapter.paths}"
+            )
         safety.limit_memory(_MEMORY)
         safety.confine(Path(os.environ["TMPDIR"]))
         try:
@@ -139,6 +144,8 @@ class _Work:
     def _version(self, package: str) -> str | None:
         from importlib import metadata  # noqa: PLC0415 - beside its use
 
+        if not package:
+            return None
         try:
             return metadata.version(package)
         except metadata.PackageNotFoundError:

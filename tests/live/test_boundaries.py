@@ -48,11 +48,6 @@ def test_a_hook_with_a_counter_a_cache_by_identity_ids_and_clocks_is_silent(fram
     assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
 
 
-def test_a_stateful_history_processor_is_silent() -> None:
-    report = checked("pydantic-ai", "stateful", "history_processor")
-    assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
-
-
 def test_release_1_of_pydantic_ai_is_judged_as_well() -> None:
     polluting = checked("pydantic-ai", "history_processor_pollutes", "history_processor", version="1.107.10")
     clean = checked("pydantic-ai", "history_processor_clean", "history_processor", version="1.107.10")

@@ -14,8 +14,15 @@ MODULES: Final = {
     "openai-agents": "agentcore.live.adapters.openai_agents",
     "pydantic-ai": "agentcore.live.adapters.pydantic_ai",
 }
-PACKAGES: Final = {"langchain": "langchain", "openai-agents": "openai-agents", "pydantic-ai": "pydantic-ai-slim"}
+PACKAGES: Final = {
+    "langchain": "langchain",
+    "openai-agents": "openai-agents",
+    "pydantic-ai": "pydantic-ai-slim",
+}
 """The distribution of each framework; it is what the tool installs for `--in NAME@VERSION`."""
+
+
+_MEMBERS: Final = ("name", "package", "boundaries", "paths", "drop", "run", "entries", "bases", "control")
 
 
 def adapter_named(name: str) -> Adapter:
@@ -30,13 +37,15 @@ def adapter_named(name: str) -> Adapter:
         return importlib.import_module(MODULES[name]).ADAPTER  # type: ignore[no-any-return]
     module, colon, attribute = name.partition(":")
     if not colon:
-        raise LookupError(f"no framework is named {name}; there are {', '.join(MODULES)} and module:attribute")
+        raise LookupError(
+            f"no framework is named {name}; there are {', '.join(MODULES)} and module:attribute"
+        )
     found: Any = importlib.import_module(module)
     for part in attribute.split("."):
         found = getattr(found, part)
     if isinstance(found, type):
         found = found()
-    missing = [each for each in Adapter.__protocol_attrs__ if not hasattr(found, each)]  # type: ignore[attr-defined]
+    missing = [each for each in _MEMBERS if not hasattr(found, each)]
     if missing:
-        raise TypeError(f"{name} is no adapter: it has no {', '.join(sorted(missing))}")
+        raise TypeError(f"{name} is no adapter: it has no {', '.join(missing)}")
     return found  # type: ignore[no-any-return]

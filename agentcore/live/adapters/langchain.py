@@ -62,7 +62,9 @@ def _result(call: Mapping[str, Any]) -> ToolMessage:
     output = fresh(call.get("output"))
     content: Any = output if isinstance(output, str) else json.dumps(output)
     if isinstance(output, list):
-        content = [{"type": "text", "text": each if isinstance(each, str) else json.dumps(each)} for each in output]
+        content = [
+            {"type": "text", "text": each if isinstance(each, str) else json.dumps(each)} for each in output
+        ]
     status = "success" if refused is None else "error"
     shown = content if refused is None else refused
     return ToolMessage(shown, tool_call_id=call["id"], name=call["tool"], status=status, artifact=output)
@@ -129,8 +131,13 @@ def _node(*, after: bool = False) -> Callable[[str], Boundary]:
 
 def _around(*, whole: bool) -> Callable[[str], Boundary]:
     return lambda name: Boundary(
-        parameters=("request", "handler"), methods=(name, f"a{name}"), kept=_kept, handler="handler",
-        passive=lambda given: given["handler"](given["request"]), whole=whole, after=not whole,
+        parameters=("request", "handler"),
+        methods=(name, f"a{name}"),
+        kept=_kept,
+        handler="handler",
+        passive=lambda given: given["handler"](given["request"]),
+        whole=whole,
+        after=not whole,
         messages_in=(lambda given: given["request"].messages) if whole else None,
         messages_out=lambda request: request.messages,
     )
@@ -143,7 +150,9 @@ _BOUNDARIES: Final[dict[str, Callable[[str], Boundary]]] = {
     "after_agent": _node(after=True),
     "wrap_model_call": _around(whole=True),
     "wrap_tool_call": _around(whole=False),
-    "langgraph_node": lambda _: Boundary(parameters=("state", "config"), kept=_kept, delta=True, passive=lambda _: {}),
+    "langgraph_node": lambda _: Boundary(
+        parameters=("state", "config"), kept=_kept, delta=True, passive=lambda _: {}
+    ),
 }
 
 
@@ -165,7 +174,9 @@ class _Adapter:
 
         return (GraphBubbleUp,)
 
-    def run(self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder) -> None:
+    def run(
+        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
+    ) -> None:
         script: list[Mapping[str, Any]] = []
 
         def answer(messages: list[Any]) -> AIMessage:
@@ -173,7 +184,10 @@ class _Adapter:
             return _answer(script[step]) if step < len(script) else AIMessage("done")
 
         calls = tools(conversation)
-        kit = [_Tool(name=name, description=name, calls=calls) for name in sorted({c["tool"] for c in calls.values()})]
+        kit = [
+            _Tool(name=name, description=name, calls=calls)
+            for name in sorted({c["tool"] for c in calls.values()})
+        ]
         model = _Model(answer=answer)
         build = _graph if at == "langgraph_node" else _agent
         agent = build(model, kit, conversation.get("instructions"), hook, at)

@@ -36,7 +36,6 @@ from agentcore.live.conversations import Conversation, fresh, tools
 __all__ = ["ADAPTER"]
 
 
-
 class _Model(Model):
     """Answers from a script."""
 
@@ -53,8 +52,14 @@ class _Model(Model):
     async def stream_response(self, *args: Any, **options: Any) -> Any:
         answered = await self.get_response(*args, **options)
         response = Response(
-            id="r", created_at=0, model="scripted", object="response", output=answered.output, tool_choice="none",
-            tools=[], parallel_tool_calls=True,
+            id="r",
+            created_at=0,
+            model="scripted",
+            object="response",
+            output=answered.output,
+            tool_choice="none",
+            tools=[],
+            parallel_tool_calls=True,
         )
         yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
 
@@ -64,7 +69,9 @@ def _output(answer: Mapping[str, Any]) -> list[Any]:
     for part in answer["parts"]:
         if part["type"] == "text":
             text = ResponseOutputText(type="output_text", text=part["text"], annotations=[])
-            message = ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
+            message = ResponseOutputMessage(
+                id="m", type="message", role="assistant", status="completed", content=[text]
+            )
             made.append(message)
         elif part["type"] == "call":
             arguments = json.dumps(part["input"])
@@ -93,7 +100,11 @@ def _items(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["type"] == "text":
         return {"type": "input_text", "text": part["text"]}
-    return {"type": "input_image", "detail": "auto", "image_url": f"data:{part['mediaType']};base64,{part['data']}"}
+    return {
+        "type": "input_image",
+        "detail": "auto",
+        "image_url": f"data:{part['mediaType']};base64,{part['data']}",
+    }
 
 
 def _returned(call: Mapping[str, Any]) -> Any:
@@ -103,7 +114,9 @@ def _returned(call: Mapping[str, Any]) -> Any:
     output = fresh(call["output"])
     if isinstance(output, list):
         # Parts, which the framework hands on as they are.
-        return [{"type": "text", "text": each if isinstance(each, str) else json.dumps(each)} for each in output]
+        return [
+            {"type": "text", "text": each if isinstance(each, str) else json.dumps(each)} for each in output
+        ]
     return output
 
 
@@ -140,7 +153,11 @@ class _Memory:
 
 def _kept(given: Given) -> Sequence[Any]:
     context = given.get("context")
-    kept = [value for name, value in vars(context).items() if name != "turn_input"] if context is not None else []
+    kept = (
+        [value for name, value in vars(context).items() if name != "turn_input"]
+        if context is not None
+        else []
+    )
     data = given.get("data")
     kept += [data.agent, data.context] if data is not None else []
     return [*kept, given.get("agent"), given.get("tool")]
@@ -161,11 +178,17 @@ class _Adapter:
     drop = ("created_at",)
     boundaries: Mapping[str, Boundary] = {
         "call_model_input_filter": Boundary(
-            parameters=("data",), kept=_kept, passive=lambda given: given["data"].model_data,
-            messages_in=lambda given: given["data"].model_data.input, messages_out=lambda data: data.input,
+            parameters=("data",),
+            kept=_kept,
+            passive=lambda given: given["data"].model_data,
+            messages_in=lambda given: given["data"].model_data.input,
+            messages_out=lambda data: data.input,
         ),
         "session_input_callback": Boundary(
-            parameters=("history", "new"), passive=_joined, messages_in=_joined, messages_out=lambda items: items
+            parameters=("history", "new"),
+            passive=_joined,
+            messages_in=_joined,
+            messages_out=lambda items: items,
         ),
         "on_llm_start": _observer("on_llm_start", "system_prompt", "input_items"),
         "on_llm_end": _observer("on_llm_end", "response", after=True, whole=False),
@@ -185,19 +208,27 @@ class _Adapter:
     def control(self) -> Sequence[type[BaseException]]:
         return (InputGuardrailTripwireTriggered,)
 
-    def run(self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder) -> None:
+    def run(
+        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
+    ) -> None:
         asyncio.run(self._run(conversation, hook, at, path, recorder))
 
-    async def _run(self, of: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder) -> None:
+    async def _run(
+        self, of: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
+    ) -> None:
         model = _Model(recorder)
         config = RunConfig(tracing_disabled=True)
-        agent: Agent[Any] = Agent(name="checked", instructions=of.get("instructions"), model=model, tools=_tools(of))
+        agent: Agent[Any] = Agent(
+            name="checked", instructions=of.get("instructions"), model=model, tools=_tools(of)
+        )
         options: dict[str, Any] = {"run_config": config, "max_turns": 60}
         session = _Memory() if at == "session_input_callback" else None
         if session is not None:
             options["session"] = session
             recorder.holder("store", session.items)
-            config.session_input_callback = hook.call if hook is not None else lambda history, new: [*history, *new]
+            config.session_input_callback = (
+                hook.call if hook is not None else lambda history, new: [*history, *new]
+            )
         elif hook is not None:
             _attach(agent, config, options, hook, at)
         items: list[Any] = []
@@ -238,7 +269,9 @@ def _attach(agent: Any, config: Any, options: dict[str, Any], hook: Attached, at
             if inspect.isawaitable(returned):
                 await returned
 
-        options["hooks"] = types.new_class("Checked", (RunHooks,), {}, lambda body: body.update({at: observe}))()
+        options["hooks"] = types.new_class(
+            "Checked", (RunHooks,), {}, lambda body: body.update({at: observe})
+        )()
 
 
 def _tools(of: Conversation) -> list[Any]:
@@ -249,8 +282,13 @@ def _tools(of: Conversation) -> list[Any]:
 
     schema = {"type": "object", "properties": {}}
     return [
-        FunctionTool(name=name, description=name, params_json_schema=schema, on_invoke_tool=invoke,
-                     strict_json_schema=False)
+        FunctionTool(
+            name=name,
+            description=name,
+            params_json_schema=schema,
+            on_invoke_tool=invoke,
+            strict_json_schema=False,
+        )
         for name in sorted({call["tool"] for call in calls.values()})
     ]
 

@@ -22,9 +22,15 @@ _CONVERSATION: Final = frozenset({"messages", "prompt"})
 
 
 def _kept(given: Given) -> Sequence[Any]:
-    kept = [value for name, value in vars(given["ctx"]).items() if name not in _CONVERSATION] if "ctx" in given else []
+    kept = (
+        [value for name, value in vars(given["ctx"]).items() if name not in _CONVERSATION]
+        if "ctx" in given
+        else []
+    )
     request = given.get("request_context")
-    kept += [value for name, value in vars(request).items() if name != "messages"] if request is not None else []
+    kept += (
+        [value for name, value in vars(request).items() if name != "messages"] if request is not None else []
+    )
     return [*kept, given.get("tool_def")]
 
 
@@ -105,19 +111,29 @@ class _Adapter:
     drop = ("timestamp", "run_id", "conversation_id", "provider_request_id", "usage")
     boundaries: Mapping[str, Boundary] = {
         "history_processor": Boundary(
-            parameters=("messages",), context="ctx", kept=_kept, outlets=_outlets, passive=lambda given: given["messages"],
-            messages_in=lambda given: given["messages"], messages_out=lambda returned: returned,
+            parameters=("messages",),
+            context="ctx",
+            kept=_kept,
+            outlets=_outlets,
+            passive=lambda given: given["messages"],
+            messages_in=lambda given: given["messages"],
+            messages_out=lambda returned: returned,
         ),
         "before_model_request": _boundary(
-            "request_context", methods=("before_model_request",), passive=lambda given: given["request_context"],
-            messages_in=_messages_in, messages_out=lambda request: request.messages,
+            "request_context",
+            methods=("before_model_request",),
+            passive=lambda given: given["request_context"],
+            messages_in=_messages_in,
+            messages_out=lambda request: request.messages,
         ),
         "after_model_request": _boundary(
             methods=("after_model_request",), passive=lambda given: given["response"], after=True, whole=False
         ),
         "wrap_model_request": _boundary(
-            methods=("wrap_model_request",), handler="handler",
-            messages_in=_messages_in, messages_out=lambda request: request.messages,
+            methods=("wrap_model_request",),
+            handler="handler",
+            messages_in=_messages_in,
+            messages_out=lambda request: request.messages,
             passive=lambda given: given["handler"](given["request_context"]),
         ),
         "before_tool_execute": _boundary(
@@ -142,10 +158,14 @@ class _Adapter:
         names = ("ModelRetry", "SkipModelRequest", "SkipToolExecution", "CallDeferred", "ApprovalRequired")
         return [getattr(known, name) for name in names if hasattr(known, name)]
 
-    def run(self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder) -> None:
+    def run(
+        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
+    ) -> None:
         asyncio.run(self._run(conversation, hook, at, path, recorder))
 
-    async def _run(self, of: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder) -> None:
+    async def _run(
+        self, of: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
+    ) -> None:
         script: list[m.ModelResponse] = []
 
         def answer(messages: list[m.ModelMessage], _: AgentInfo) -> m.ModelResponse:
@@ -155,9 +175,13 @@ class _Adapter:
         async def stream(messages: list[m.ModelMessage], info: AgentInfo) -> Any:
             for index, part in enumerate(answer(messages, info).parts):
                 if isinstance(part, m.ToolCallPart):
-                    yield {index: DeltaToolCall(
-                        name=part.tool_name, json_args=part.args_as_json_str(), tool_call_id=part.tool_call_id
-                    )}
+                    yield {
+                        index: DeltaToolCall(
+                            name=part.tool_name,
+                            json_args=part.args_as_json_str(),
+                            tool_call_id=part.tool_call_id,
+                        )
+                    }
                 elif isinstance(part, m.TextPart):
                     yield part.content
 

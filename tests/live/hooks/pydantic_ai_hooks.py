@@ -69,7 +69,9 @@ def after_model_request_clean(ctx: Any, *, request_context: Any, response: Any) 
     return replace(response, parts=list(response.parts))
 
 
-async def wrap_model_request_pollutes(ctx: Any, *, request_context: Any, handler: Callable[[Any], Any]) -> Any:
+async def wrap_model_request_pollutes(
+    ctx: Any, *, request_context: Any, handler: Callable[[Any], Any]
+) -> Any:
     return await handler(replace(request_context, messages=_shorten(request_context.messages)))
 
 
@@ -111,7 +113,10 @@ def stateful(messages: list[ModelMessage]) -> list[ModelMessage]:
     _calls += 1
     for message in messages:
         if id(message) not in _known:
-            _known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {datetime.now(UTC)} {time.time()}")  # noqa: S311
+            _known[id(message)] = (
+                message,
+                f"{uuid.uuid4()} {random.random()} {datetime.now(UTC)} {time.time()}",
+            )  # noqa: S311
     told = f"{_calls} {len(_known)} {' '.join(text for _, text in _known.values())}"
 
     def part_for(part: Any) -> Any:
