@@ -94,14 +94,14 @@ def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     help="Print frameworks, boundaries and releases.",
 )
 @click.pass_context
-def check_hook(context: click.Context, **given: Any) -> None:
+def check_hook(context: click.Context, /, **given: Any) -> None:
     """Check HOOK, as FILE#EXPORT or module:attribute, in the framework release that is installed.
 
     Random conversations run with the hook live and with the hook as a value: it gets copies, and only what it
     returns counts. A difference is the effect of a write. The hook runs in a process of its own.
 
-    Exits with 0 if nothing was found at or above --fail-on, 1 if something was, 2 for wrong usage, 3 if the hook
-    could not be judged, 4 if the tool failed.
+    Exits with 0 if nothing was found at or above --fail-on, 1 if something was, 2 for wrong usage, 3 if the
+    hook could not be judged, 4 if the tool failed.
     """
     framework, _, version = given["framework"].partition("@")
     _require_known(framework, version, given)

@@ -185,6 +185,7 @@ class Plan:
     whole: bool
 
     def fields(self, value: Any) -> dict[str, Any]:
+        """Returns the attributes of an instance, by name."""
         found: dict[str, Any] = {}
         if self.dictionary is not None:
             found = dict.copy(self.dictionary.__get__(value))

@@ -1,10 +1,10 @@
 """A person's own hook, judged in the release of the framework that they use.
 
-`agentcore check-hook` and `check_hook` run random conversations with the hook live and as a value; a difference
-is the effect of a write. `isolate` makes a hook safe, `strict` makes it raise at its write.
+`agentcore check-hook` and `check_hook` run random conversations with the hook live and as a value; a
+difference is the effect of a write. `isolate` makes a hook safe, `strict` makes it raise at its write.
 
-Everything below that runs beside a hook needs the standard library only: it runs in environments that have none
-of the packages that the rest of agentcore depends on.
+Everything below that runs beside a hook needs the standard library only: it runs in environments that have
+none of the packages that the rest of agentcore depends on.
 """
 
 from __future__ import annotations

@@ -34,13 +34,15 @@ class Boundary:
         after: whether the hook runs after the model, so that the next prompt is the first to see an effect.
         kept: returns what stays itself in both runs: models, agents, tools, the user's own context.
         outlets: returns the objects whose own slots the hook may assign; what lies below stays a write.
-        handles: returns conversation data that is reached by what is kept; it is watched, and writes to it are
-            taken back in the value run.
+        handles: returns conversation data that is reached by what is kept; it is watched, and writes to it
+            are taken back in the value run.
         handler: the name of the argument with which an around hook calls on; None for other hooks.
         passive: returns what a hook that does nothing returns.
         whole: whether the hook gets the whole conversation rather than one item of it.
         messages_in: returns the whole conversation that the hook was given; None if it is not given that.
         messages_out: returns the conversation in what the hook returned, or passed to `handler`.
+        again: returns the arguments of a second call that gets what the first one returned; None if there
+            are none.
         delta: whether what the hook returns is added to the conversation rather than put in its place.
     """
 
@@ -56,6 +58,7 @@ class Boundary:
     whole: bool = True
     messages_in: Callable[[Given], Any] | None = None
     messages_out: Callable[[Any], Any] | None = None
+    again: Callable[[Given, Any], Given] | None = None
     delta: bool = False
 
     def names(self, args: Sequence[Any]) -> tuple[str, ...]:
@@ -88,7 +91,8 @@ class Attached:
     Attributes:
         call: a function with the hook's own signature, sync or async as the hook is.
         is_async: whether it is a coroutine function.
-        owner: the person's object, if the hook is one of its methods; `call` is in place of the method already.
+        owner: the person's object, if the hook is one of its methods; `call` is in place of the method
+            already.
     """
 
     call: Callable[..., Any]

@@ -76,6 +76,11 @@ class Request:
     processes: int = attrs.field(factory=lambda: min(2, os.cpu_count() or 1))
 
     @property
+    def idempotent(self) -> bool:
+        """Whether `not-idempotent` is asked for, by name."""
+        return "not-idempotent" in self.kinds and tuple(self.kinds) != KINDS
+
+    @property
     def target(self) -> tuple[str, str]:
         """The file or module, and the export."""
         before, mark, after = self.hook.rpartition("#")
@@ -141,9 +146,7 @@ def check_here(request: Request, make: Callable[[], Any]) -> dict[str, Any]:
     source = ValueSource(
         make, boundary.methods, adapter.bases(), request.folder(), request.target[1] or request.hook
     )
-    here = _Here(
-        Judge(adapter, source, request.at, idempotent="not-idempotent" in request.kinds), request, adapter
-    )
+    here = _Here(Judge(adapter, source, request.at, idempotent=request.idempotent), request, adapter)
     campaign = _Campaign(request, Place(sys.executable, sys.prefix), Path())
     version = metadata.version(adapter.package) if adapter.package else None
     campaign.ready = {"version": version, "resolved_from": sys.prefix if adapter.package else None}
@@ -168,7 +171,8 @@ class _Here:
         for found in campaign.found.values():
             end = time.monotonic() + _SECONDS / len(campaign.found)
             of, path = campaign.conversation(found.first), self._path(found.first)
-            found.smallest = smallest(self._judge, of, path, found.first, (found.kind, found.cause), end)
+            shown, of = smallest(self._judge, of, path, found.first, (found.kind, found.cause), end)
+            found.smallest = None if shown is None else (shown, of)
 
     def _path(self, index: int) -> str:
         return self._paths[index % len(self._paths)]
@@ -222,7 +226,7 @@ class _Campaign:
             "texts": list(request.texts),
             "recorded": None if request.recorded is None else str(request.recorded.resolve()),
             "path": request.path,
-            "idempotent": "not-idempotent" in request.kinds and request.kinds is not KINDS,
+            "idempotent": request.idempotent,
             "shard": shard,
             "shards": shards,
             "budget": _BUDGET,
@@ -360,7 +364,8 @@ class _Campaign:
             most, _ = errors.most_common(1)[0]
             if 2 * sum(each["outside"] for each in failed) > len(failed):
                 return _reason("needs-outside", f"the hook needs what a check does not give: {most}")
-            said = f"{len(failed)} of {len(outcomes)} conversations ended in errors that are not the hook's: {most}"
+            count = f"{len(failed)} of {len(outcomes)}"
+            said = f"{count} conversations ended in errors that are not the hook's: {most}"
             return _reason("errors", said)
         if not any(each["prompts"] for each in outcomes) and not own:
             return _reason(

@@ -1,4 +1,4 @@
-"""`check_hook(hook, framework=..., at=...)` in tests: the same check as the command's, for a hook that is at hand."""
+"""`check_hook(hook, framework=..., at=...)` in tests: the command's check for a hook that is at hand."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def check_live_hook(  # noqa: PLR0913 - the options of the command, by name
 ) -> dict[str, Any]:
     """Checks a hook in the framework that is installed, and raises for what is found.
 
-    A function or class of a module runs in a process of its own, fresh in each run. Whatever else is given - a
-    closure, an object, a fixture - runs in this process: then give a `factory` if it keeps a state.
+    A function or class of a module runs in a process of its own, fresh in each run. Whatever else is given
+    - a closure, an object, a fixture - runs in this process: then give a `factory` if it keeps a state.
 
     Args:
         hook: the hook; or `FILE#EXPORT` or `module:attribute` as the command takes it.
@@ -97,7 +97,7 @@ def check_live_hook(  # noqa: PLR0913 - the options of the command, by name
         if conversations:
             file.write_text(json.dumps(list(conversations)), encoding="utf-8")
         request = Request(
-            hook=named or getattr(hook, "__name__", type(hook).__name__),
+            hook=named or str(getattr(hook, "__name__", type(hook).__name__)),
             framework=framework,
             at=at,
             version=version,

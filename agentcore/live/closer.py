@@ -40,7 +40,7 @@ def _prefix(judge: Judge, of: Conversation, path: str, seed: int, out: Outcome) 
     return [mine.lost, mine.total, plain.lost, plain.total, mine.broken, plain.broken]
 
 
-def smallest(
+def smallest(  # noqa: PLR0913, PLR0917 - what a run is made of, and what is looked for
     judge: Judge,
     of: Conversation,
     path: str,

@@ -31,7 +31,8 @@ class AdapterCompliance:
 
     Attributes:
         adapter: the value of `--in`.
-        hooks: for each boundary, `FILE#EXPORT` of a hook that writes with an effect, and of one that returns new objects.
+        hooks: for each boundary, `FILE#EXPORT` of a hook that writes with an effect, and of one that
+            returns new objects.
         examples: how many conversations each test runs.
     """
 

@@ -1,4 +1,4 @@
-"""Random conversations of a seed, in the neutral form of `schemas/conversation.schema.json`, and smaller ones.
+"""Random conversations of a seed, in the form of `schemas/conversation.schema.json`, and smaller ones.
 
 Runs under the interpreter of whoever's hook is checked, so it needs nothing but the standard library.
 """
@@ -163,7 +163,7 @@ def fresh(output: Any) -> Any:
 def request_words(turn: dict[str, Any]) -> frozenset[str]:
     """Returns the words of a turn's request that are long enough to know it by."""
     texts = (part.get("text", "") for part in turn["messages"][-1]["parts"])
-    return frozenset(word for text in texts for word in text.split() if len(word) > 3)  # noqa: PLR2004
+    return frozenset(word for text in texts for word in text.split() if len(word) > 3)
 
 
 def recorded(file: Path) -> list[Conversation]:
@@ -221,7 +221,7 @@ def _cuts(of: Conversation) -> Iterator[Conversation]:
 
 def _turn_cuts(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
     messages, answers = turn["messages"], turn["answers"]
-    if len(messages) > 2:  # noqa: PLR2004
+    if len(messages) > 2:
         yield {**turn, "messages": messages[len(messages) // 2 :]}
     if len(messages) > 1:
         yield {**turn, "messages": messages[-1:]}

@@ -47,7 +47,7 @@ class Freezer(Protocol):
 
 
 class Outlet(NamedTuple):
-    """An object whose own slots a hook may assign, its copy, and what the copy held when it was handed out."""
+    """An object whose own slots a hook may assign, its copy, and what the copy held at first."""
 
     original: Any
     copy: Any
@@ -104,7 +104,7 @@ class Exchange:
         return [Outlet(each, copy, _slots_of(copy)) for each, copy in pairs]
 
     def assign(self, outlets: Iterable[Outlet], kept: Collection[int] = ()) -> None:
-        """Does to the framework's objects what the hook assigned to the slots of outlets (rule live.outlets)."""
+        """Does to the framework's objects what the hook assigned to slots of outlets (rule live.outlets)."""
         for original, copy, before in outlets:
             after = _slots_of(copy)
             if before.keys() == after.keys() and all(before[name] is each for name, each in after.items()):
@@ -291,7 +291,7 @@ _SHELLS: Final[dict[type, _Shell]] = {
 
 
 def _deque(cls: type, value: Any) -> Any:
-    made = deque.__new__(cls)
+    made: Any = deque.__new__(cls)
     deque.__init__(made, (), deque.maxlen.__get__(value))
     return made
 
@@ -320,7 +320,7 @@ def take_back(snapshot: Snapshot, reader: Reader) -> None:
             _restore(record.value, record.contents)
 
 
-def _restore(value: Any, held: Contents) -> None:
+def _restore(value: Any, held: Contents) -> None:  # noqa: C901 - a table of containers
     if held.entries is not None and isinstance(value, dict):
         dict.clear(value)
         dict.update(value, held.entries)

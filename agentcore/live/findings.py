@@ -20,8 +20,8 @@ _ORDER: Final = (
 _REMEDIES: Final = {
     "write": "return new messages, new down to what is changed, and leave the given ones as they are;"
     " or put isolate(hook, framework=..., at=...) around the hook",
-    "accumulates": "look for what an earlier call added before adding it again, or add it where the framework keeps"
-    " nothing",
+    "accumulates": "look for what an earlier call added before adding it again, or add it where the framework"
+    " keeps nothing",
     "raises": "handle every conversation that the framework can have",
     "cuts-pair": "take a call out together with its result",
     "loses-request": "keep the message with the user's request, also when the list is cut",
@@ -72,7 +72,14 @@ class Found:
     def ended(self, index: int, said: str, conversation: dict[str, Any]) -> None:
         """Adds a conversation in which the process ended."""
         self.indices.append(index)
-        empty = {"place": None, "places": [], "before": None, "after": None, "first_seen": None, "line": None}
+        empty: dict[str, Any] = {
+            "place": None,
+            "places": [],
+            "before": None,
+            "after": None,
+            "first_seen": None,
+            "line": None,
+        }
         shown = {**empty, "seen": [], "turn": None, "step": None, "said": said}
         self.shown = self.shown or shown
         self.smallest = self.smallest or (shown, conversation)
@@ -96,7 +103,7 @@ def finding(  # noqa: PLR0913 - what a finding consists of, by name
     shown, conversation = found.smallest or (found.shown, None)
     seen = [name for name in _ORDER if name in found.seen]
     affected = max(1, len(found.indices))
-    path = sorted(found.paths)[0] if found.paths else None
+    path = min(found.paths, default=None)
     place = shown["place"]
     test = None
     if conversation is not None and found.cause not in ("hangs", "exits", "killed", "out-of-memory", "forks"):

@@ -14,6 +14,7 @@ from agentcore.live.runs import Observation, Prompt, differing, holder_of, obser
 from agentcore.live.safety import OutsideError
 from agentcore.live.shown import Path, leaves
 from agentcore.live.tap import Mode, Tap
+from agentcore.live.twice import Twice
 from agentcore.live.writes import Write
 
 __all__ = ["FAULTS", "KINDS", "NOTES", "Judge", "Shown"]
@@ -96,7 +97,7 @@ class Judge:
 
     # ------------------------------------------------------------ runs
 
-    def run(
+    def run(  # noqa: PLR0913 - what a run is made of
         self,
         of: Conversation,
         path: str,
@@ -132,7 +133,7 @@ class Judge:
 
     # ------------------------------------------------------------ one conversation
 
-    def judge(self, of: Conversation, path: str, seed: int) -> Outcome:
+    def judge(self, of: Conversation, path: str, seed: int) -> Outcome:  # noqa: C901 - one case after another
         """Runs a conversation as often as it takes, and returns what it shows."""
         live = self.run(of, path, seed, Mode.LIVE)
         calls = 0 if live.calls is None else live.calls.count
@@ -166,7 +167,7 @@ class Judge:
             names = ", ".join(sorted(value.calls.opaque))
             out.shown.append(Shown(kind="opaque", place="returned", said=names))
         if self.idempotent:
-            out.shown += self._not_idempotent(of, path, seed, value)
+            out.shown += self._not_idempotent(of, path, seed)
         return out
 
     def _raised(self, live: Observation) -> Shown | None:
@@ -265,7 +266,7 @@ class Judge:
 
     # ------------------------------------------------------------ prompts
 
-    def _prompt_faults(
+    def _prompt_faults(  # noqa: PLR0913, PLR0917 - the runs that there are by now
         self,
         of: Conversation,
         path: str,
@@ -313,10 +314,17 @@ class Judge:
                 break
         return found
 
-    def _not_idempotent(self, of: Conversation, path: str, seed: int, value: Observation) -> list[Shown]:
-        """Compares with a run in which a second, fresh instance of the hook is applied to what the first made."""
-        del of, path, seed, value
-        return []
+    def _not_idempotent(self, of: Conversation, path: str, seed: int) -> list[Shown]:
+        """Applies a second, fresh instance to what the first one makes (rule live.not-idempotent)."""
+        twice = Twice(self.boundary, self._source)
+        self.run(of, path, seed, Mode.VALUE, around=twice.around)
+        if twice.changed is None:
+            return []
+        return [
+            Shown(
+                kind="not-idempotent", place=f"returned{twice.changed}", places=(f"returned{twice.changed}",)
+            )
+        ]
 
 
 # ---------------------------------------------------------------- helpers

@@ -6,7 +6,8 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from types import FrameType
 from typing import Any
 
@@ -38,14 +39,14 @@ def line_of(judge: Judge, of: Conversation, path: str, seed: int, shown: Shown) 
     finder = _Finder(judge, {general(place) for place in shown.places})
     judge.run(of, path, seed, Mode.LIVE, around=finder.around)
     sys.settrace(None)
-    threading.settrace(None)  # type: ignore[arg-type]
+    threading.settrace(None)
     return finder.found
 
 
 class _Finder:
     """Traces the lines of the person's files while a hook, or a task that it left, runs."""
 
-    def __init__(self, judge: Judge, wanted: Collection[str]) -> None:
+    def __init__(self, judge: Judge, wanted: AbstractSet[str]) -> None:
         # Other places may be the framework's own, which goes on while an async hook waits.
         self._wanted = wanted
         self._project = judge.project

@@ -65,7 +65,8 @@ class Loaded:
         put = method_async if self.is_async else method
         functools.update_wrapper(put, getattr(cls, self.method))
         body = {self.method: put, "__module__": cls.__module__, "__qualname__": cls.__qualname__}
-        owner.__class__ = type(cls)(cls.__name__, (cls,), {**body, "__slots__": ()})
+        metaclass: Any = type(cls)
+        owner.__class__ = metaclass(cls.__name__, (cls,), {**body, "__slots__": ()})
         return owner
 
 
@@ -210,15 +211,16 @@ def _own_method(found: Any, name: str, bases: Sequence[type]) -> Callable[..., A
     own = getattr(type(found), name, None)
     if any(getattr(base, name, None) is own for base in bases if isinstance(found, base)):
         return None
-    return method
+    return method  # type: ignore[no-any-return]
 
 
 def _is_async(call: Any) -> bool:
     while isinstance(call, functools.partial):
         call = call.func
-    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
-        getattr(type(call), "__call__", None)
-    )
+    if inspect.iscoroutinefunction(call):
+        return True
+    # Of an object that is called, the method counts.
+    return not inspect.isroutine(call) and inspect.iscoroutinefunction(call.__call__)
 
 
 def _said(error: BaseException) -> str:

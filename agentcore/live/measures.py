@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from agentcore.live.runs import Prompt
 
@@ -29,7 +30,7 @@ def prefix(prompts: Sequence[Prompt]) -> Prefix:
     """Compares each prompt with the one before it in its turn, message by message."""
     lost = total = 0
     broken = None
-    for before, after in zip(prompts, prompts[1:], strict=False):
+    for before, after in pairwise(prompts):
         if before.turn != after.turn:
             continue
         texts = [(each.role, each.text) for each in before.entries]

@@ -9,7 +9,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from agentcore.guard.reading import ATOMS
 from agentcore.guard.snapshot import Snapshot
@@ -29,11 +29,10 @@ class ImmutableArgumentError(TypeError):
 
 
 def isolate(hook: _T, *, framework: str, at: str) -> _T:
-    """Makes a hook safe: it gets copies, and what it returns comes back with the originals for what is unchanged.
+    """Makes a hook safe: it gets copies, and the originals come back for what it leaves unchanged.
 
-    What the boundary lets a hook assign in place still counts (rule live.outlets). The same object has the same copy
-    at the next call, as long as neither changed, so caches by identity work within a run; a wrapper that is used by
-    several runs keeps their objects apart.
+    What the boundary lets a hook assign in place still counts (rule live.outlets). The same object has the
+    same copy at the next call, as long as neither changed, so caches by identity work within a run.
 
     Args:
         hook: a function, sync or async, or an object with the boundary's method.
@@ -43,14 +42,14 @@ def isolate(hook: _T, *, framework: str, at: str) -> _T:
     Returns:
         The function, wrapped, with the same signature; or the object, with the method wrapped.
     """
-    return _mended(hook, framework, at, None)
+    return cast("_T", _mended(hook, framework, at, None))
 
 
 def strict(hook: _T, *, framework: str, at: str) -> _T:
-    """Makes a hook raise ImmutableArgumentError at the line that writes to what it was given; for development.
+    """Makes a hook raise ImmutableArgumentError at the line that writes; for development.
 
-    The hook gets copies whose lists, dicts and objects refuse writes. A write that gets around that, by a descriptor
-    or in C, raises after the call, with its place.
+    The hook gets copies whose lists, dicts and objects refuse writes. A write that gets around that, by a
+    descriptor or in C, raises after the call, with its place.
 
     Args:
         hook: a function, sync or async, or an object with the boundary's method.
@@ -60,7 +59,7 @@ def strict(hook: _T, *, framework: str, at: str) -> _T:
     Returns:
         As `isolate`.
     """
-    return _mended(hook, framework, at, _Refusing())
+    return cast("_T", _mended(hook, framework, at, _Refusing()))
 
 
 def _mended(hook: Any, framework: str, at: str, freezer: Freezer | None) -> Any:
@@ -153,7 +152,8 @@ class _Mended:
             ]
             if found:
                 raise ImmutableArgumentError(
-                    f"{found[0].place} was changed, {found[0].before} -> {found[0].after}; return new objects instead"
+                    f"{found[0].place} was changed, {found[0].before} -> {found[0].after};"
+                    " return new objects instead"
                 )
         self._exchange.assign(outlets, kept)
         return self._exchange.leave(returned, kept)
@@ -194,7 +194,7 @@ class _Refusing:
 
     def own_class(self, cls: type) -> type:
         """Returns the class that a subclass was made of."""
-        return vars(cls).get(_MARK, cls)
+        return cast("type", vars(cls).get(_MARK, cls))
 
     def allow(self, made: Any) -> None:
         """Lets a copy be written: its own slots may be assigned at this boundary."""

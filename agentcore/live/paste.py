@@ -22,7 +22,7 @@ def test_{name}_{kind}(check_hook):
 """
 
 
-def pytest_case(
+def pytest_case(  # noqa: PLR0913, PLR0917 - what a test consists of
     hook: str, framework: str, at: str, path: str, kind: str, conversation: dict[str, Any], *, factory: bool
 ) -> str:
     """Returns a test that fails as long as the hook shows the finding in the conversation.

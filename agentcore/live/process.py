@@ -1,4 +1,4 @@
-"""Starts workers under the person's interpreter, and watches them: a hook may hang, end its process or fork."""
+"""Starts workers under the person's interpreter, and watches them: a hook may hang, exit or fork."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Ended:
 
 @contextlib.contextmanager
 def workspace(cache: Path) -> Iterator[Path]:
-    """Makes a folder in the cache for what a hook writes to its temporary folder, and removes it at the end."""
+    """Makes a folder in the cache for a hook's temporary files, and removes it at the end."""
     parent = cache / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=parent))

@@ -28,7 +28,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield from _finding(finding, report)
     for each in report["suppressions"]["unused"]:
-        yield f"\n{each['file']}:{each['line']}: the suppression of {each['kind']} suppresses nothing; take it out"
+        yield f"\n{each['file']}:{each['line']}: this suppression of {each['kind']} is unused; take it out"
     prefix = report["measures"]["prefix"]
     yield ""
     if prefix is not None:
@@ -42,8 +42,9 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     faults = sum(each["severity"] == "fault" for each in report["findings"])
     notes = len(report["findings"]) - faults
     yield (
-        f"{report['verdict'] or 'not judged'}: {_count(faults, 'fault')}, {_count(notes, 'note')}; {count['run']}"
-        f" conversations, {count['judged']} judged, {_count(count['calls'], 'call')} of the hook"
+        f"{report['verdict'] or 'not judged'}: {_count(faults, 'fault')}, {_count(notes, 'note')};"
+        f" {count['run']} conversations, {count['judged']} judged,"
+        f" {_count(count['calls'], 'call')} of the hook"
     )
 
 
@@ -54,7 +55,7 @@ def _count(number: int, noun: str) -> str:
 def _place(finding: dict[str, Any], report: dict[str, Any]) -> str:
     line = finding["line"]
     if line is None:
-        return report["hook"]["file"] or report["hook"]["name"]
+        return str(report["hook"]["file"] or report["hook"]["name"])
     column = f":{line['column']}" if line["column"] else ""
     return f"{line['file']}:{line['line']}{column}"
 
@@ -85,15 +86,17 @@ def junit(report: dict[str, Any]) -> str:
     counting = [each for each in report["findings"] if each["counts_for_verdict"]]
     failed = [each for each in counting if report["exit"] == 1]
     error = report["not_judged"] if report["exit"] == 3 else None  # noqa: PLR2004 - the exit code of not judged
+    counts = f'tests="1" failures="{int(bool(failed))}" errors="{int(error is not None)}"'
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuite name="agentcore check-hook" tests="1" failures="{int(bool(failed))}" errors="{int(error is not None)}">',
+        f'<testsuite name="agentcore check-hook" {counts}>',
         f"  <testcase classname={quoteattr(group)} name={quoteattr(name)}>",
     ]
     for each in failed:
         body = escape(_clean("\n".join(_finding(each, report))))
         lines.append(
-            f"    <failure type={quoteattr(each['kind'])} message={quoteattr(_clean(each['message']))}>{body}</failure>"
+            f"    <failure type={quoteattr(each['kind'])} message={quoteattr(_clean(each['message']))}>"
+            f"{body}</failure>"
         )
     if error is not None:
         lines.append(

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from agentcore.guard.snapshot import Snapshot
 from agentcore.live.adapter import Adapter, Attached, Entry
@@ -106,7 +106,7 @@ class _Recorder:
 _Tapped = Callable[[Callable[[], tuple[int, int]]], Tap]
 
 
-def observe(
+def observe(  # noqa: PLR0913, PLR0917 - what a run is made of
     adapter: Adapter,
     of: Conversation,
     at: str,

@@ -1,7 +1,7 @@
 """Limits of the process in which a hook runs: memory, files, programs and the network.
 
-The audit hook is no sandbox: a hook that wants to get around it can. It keeps a check from doing by accident, a
-thousand times, what the hook does once in production.
+The audit hook is no sandbox: a hook that wants to get around it can. It keeps a check from doing by
+accident, a thousand times, what the hook does once in production.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ _TICK: Final = 0.001
 class _Source:
     """Where ids and times of the current run come from: one for the person's modules, one for all others.
 
-    A framework that keeps something of its last run, as a maker of ids in the order of time does, draws another
-    number of times in the next; the hook must not notice.
+    A framework that keeps something of its last run, as a maker of ids in the order of time does, draws
+    another number of times in the next; the hook must not notice.
     """
 
     def __init__(self) -> None:
@@ -48,8 +48,8 @@ _BETWEEN: Final = frozenset({"uuid", "random", "secrets", "datetime", __name__})
 def seeded(seed: int, is_own: Callable[[str], bool] = lambda _: True) -> Iterator[None]:
     """Makes `random`, `os.urandom` (and so uuid4), `time.time` and `clocked` follow from a seed in the block.
 
-    `time.monotonic` goes on, since event loops wait by it. `secrets` draws from the system all the same: a hook
-    that uses it is found to be undetermined.
+    `time.monotonic` goes on, since event loops wait by it. `secrets` draws from the system all the same: a
+    hook that uses it is found to be undetermined.
 
     Args:
         seed: what they follow from.
@@ -62,11 +62,14 @@ def seeded(seed: int, is_own: Callable[[str], bool] = lambda _: True) -> Iterato
             frame = frame.f_back
         return _OWN if frame is not None and is_own(frame.f_code.co_filename) else _OTHERS
 
+    def urandom(size: int) -> bytes:
+        return source().random.randbytes(size)
+
     for each in (_OWN, _OTHERS):
         each.restart(seed)
     before = os.urandom, time.time, time.time_ns, random.getstate()
     random.seed(seed)
-    os.urandom = lambda size: source().random.randbytes(size)
+    os.urandom = urandom
     time.time = lambda: source().now()
     time.time_ns = lambda: int(source().now() * 1e9)
     try:
@@ -126,7 +129,8 @@ _CLOCKS: Final[dict[int, Any]] = {id(dt.datetime): _DateTime, id(dt.date): _Date
 def clocked(module: types.ModuleType) -> None:
     """Gives a module of the person's own the clock of the run, in place of the `datetime` it imported.
 
-    The class itself cannot be patched, and replacing it for everybody would break the packages that compare it.
+    The class itself cannot be patched, and replacing it for everybody would break the packages that compare
+    it.
     """
     names = vars(module)
     for name, value in [*names.items()]:

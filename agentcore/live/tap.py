@@ -46,7 +46,8 @@ class Calls:
         added: the texts that the hook added, call by call, in the value run.
         adds_again: whether a later call found texts of an earlier one in its input, and added more.
         landed: what the hook wrote of the framework's objects, in the landed run, by number.
-        cut: turn, step and ids of the first call after which a tool's call or result stands alone that did not before.
+        cut: turn, step and ids of the first call after which a tool's call or result stands alone that did
+            not before.
         opaque: class names of what the hook put into the conversation and cannot be looked into.
     """
 
@@ -92,7 +93,7 @@ class _Entered:
 class Tap:
     """Stands between the framework and the hook in one run."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - by name
         self,
         loaded: Loaded,
         boundary: Boundary,
@@ -260,7 +261,7 @@ class Tap:
             entered.inner[name] = self._handler(entered.given[name], entered)
 
     def _handler(self, handler: Callable[..., Any], entered: _Entered) -> Callable[..., Any]:
-        """The framework's side of an around hook: what goes in comes from the hook, and the other way round."""
+        """The framework's side of an around hook: what goes in comes from the hook, and back."""
         kept, reader = entered.kept, Data(entered.kept)
 
         def leave(value: Any) -> Any:
@@ -375,8 +376,8 @@ class Tap:
     def wrote_own(self) -> bool:
         """Whether something that the hook wrote in a landed run is met elsewhere too.
 
-        A boundary may hand out deep copies and know its items by identity all the same: then value and live run
-        differ, and nobody was hurt.
+        A boundary may hand out deep copies and know its items by identity all the same: then value and live
+        run differ, and nobody was hurt.
         """
         written = self.calls.landed
         return any(sum(number in each.records for each in self._met) > 1 for number in written)

@@ -25,7 +25,8 @@ _BARE: Final = {"agentcore": _HERE.parent, "agentcore.guard": _HERE.parent / "gu
 def _import_bare() -> None:
     """Makes the live core importable where the packages that agentcore depends on are missing.
 
-    Then the three packages come without their `__init__`; what the core imports needs the standard library only.
+    Then the three packages come without their `__init__`; what the core imports needs the standard library
+    only.
     """
     if all(importlib.util.find_spec(name) is not None for name in _NEEDED):
         search = importlib.machinery.PathFinder.find_spec("agentcore", [str(_HERE.parent.parent)])
@@ -42,10 +43,10 @@ def _import_bare() -> None:
         if parent:
             setattr(sys.modules[parent], last, module)
     isolating = _BARE["agentcore.live"] / "__init__.py"
-    exec(
+    exec(  # noqa: S102 - our own file, without the import of its package
         compile(isolating.read_text(encoding="utf-8"), str(isolating), "exec"),
         vars(sys.modules["agentcore.live"]),
-    )  # noqa: S102
+    )
 
 
 class _Sender:

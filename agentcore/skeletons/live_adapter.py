@@ -1,7 +1,7 @@
 """A skeleton of an adapter for live checks: a loop of your own, or a framework that is not known yet.
 
-Copy it, fill in the five places marked 1 to 5, run the suite of `agentcore.live.compliance` over it, and check hooks with
-`agentcore check-hook hooks.py#my_hook --in my_loop:ADAPTER --at before_model`.
+Copy it, fill in the five places marked 1 to 5, run the suite of `agentcore.live.compliance` over it, and
+check hooks with `agentcore check-hook hooks.py#my_hook --in my_loop:ADAPTER --at before_model`.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Adapter:
 
     name = "my_loop"
     package = ""  # the distribution whose version is reported
-    paths = ("generate",)
-    drop = ()  # attributes that differ from run to run
+    paths: Sequence[str] = ("generate",)
+    drop: Sequence[str] = ()  # attributes that differ from run to run
 
     # 3. Say how the loop calls a hook at each of its boundaries.
     boundaries: Mapping[str, Boundary] = {
@@ -78,6 +78,7 @@ class Adapter:
             parameters=("messages",),
             messages_in=lambda given: given["messages"],
             messages_out=lambda returned: returned,
+            again=lambda _, returned: {"messages": returned},
         )
     }
 
@@ -105,6 +106,7 @@ class Adapter:
         self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
     ) -> None:
         """Runs all turns, with the scripted model and the hook."""
+        del at, path  # there is one of each
         script: list[Mapping[str, Any]] = []
         calls = tools(conversation)
 

@@ -27,8 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def check_hook(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
     """Runs a hook over random conversations; see `agentcore.testing.check_hook`.
 
-    In a test that is marked `expected_pollution`, writes in place are expected. With `framework` and `at` the hook is
-    checked in the framework that is installed; see `agentcore.live.checking.check_live_hook`.
+    In a test that is marked `expected_pollution`, writes in place are expected. With `framework` and `at`
+    the hook is checked in the framework that is installed; see `agentcore.live.checking.check_live_hook`.
     """
     marker = request.node.get_closest_marker(MARKER)
     called: list[Any] = []

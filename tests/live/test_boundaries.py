@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from live.packages import checked, kinds
 
 from agentcore.live.adapters.known import KNOWN
+from live.packages import checked, kinds
 
 CLEAN: Final = {
     ("langchain", "wrap_model_call"): "WrapModelCallClean",

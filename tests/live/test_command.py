@@ -80,6 +80,15 @@ def test_a_kind_that_is_left_out_counts_neither_for_the_verdict_nor_for_the_exit
     assert [each["counts_for_verdict"] for each in report["findings"]] == [False]
 
 
+@pytest.mark.parametrize(("hook", "code"), [("reminder", 1), ("reminder_once", 0), ("clean", 0)])
+def test_a_second_application_is_judged_where_it_is_asked_for(hook: str, code: int) -> None:
+    result = run(f"{HOOKS}#{hook}", *TOY, "--kinds", "not-idempotent", "--fail-on", "note", "--json")
+    report = json.loads(result.output)
+    assert result.exit_code == code
+    assert ("not-idempotent" in [each["kind"] for each in report["findings"]]) == bool(code)
+    assert "not-idempotent" not in run(f"{HOOKS}#{hook}", *TOY, "--json").output
+
+
 def test_the_text_names_line_place_holders_count_and_test() -> None:
     output = run(f"{HOOKS}#pollutes", *TOY).output
     number = next(
@@ -94,7 +103,7 @@ def test_the_text_names_line_place_holders_count_and_test() -> None:
     assert output.rstrip().splitlines()[-1].startswith("fault: 1 fault, 0 notes; 8 conversations")
 
 
-def test_the_case_to_paste_fails_as_the_command_does(tmp_path: Path, pytester: Any) -> None:
+def test_the_case_to_paste_fails_as_the_command_does(pytester: Any) -> None:
     report = json.loads(run(f"{HOOKS}#pollutes", *TOY, "--json").output)
     pytester.makepyfile(report["findings"][0]["test"])
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from live.toy_loop import ADAPTER
 
 from agentcore.live.compliance import AdapterCompliance
 from agentcore.live.conversations import conversation
 from agentcore.live.judge import Judge, Shown
 from agentcore.live.loading import HookSource
+from live.toy_loop import ADAPTER
 
 HOOKS: Final = Path(__file__).parent / "hooks" / "toy_hooks.py"
 MANY: Final = 30

@@ -1,8 +1,9 @@
-"""The kinds of hooks that a live check judges wrong most easily, in the real pydantic-ai and OpenAI Agents SDK."""
+"""The kinds of hooks that a live check judges wrong most easily, in real packages."""
 
 from __future__ import annotations
 
 import pytest
+
 from live.packages import checked, kinds
 
 

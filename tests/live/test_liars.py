@@ -1,7 +1,8 @@
-"""Hooks that hang, end the process, fork, fill the memory or reach outside: each ends in time, with its outcome."""
+"""Hooks that hang, exit, fork, fill the memory or reach outside: each ends in time, with its outcome."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +22,6 @@ def _tests_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def report_of(hook: str, **options: Any) -> dict[str, Any]:
-    import sys
-
     settings: dict[str, Any] = {"examples": 6, "python": sys.executable, "project": HOOKS.parent, **options}
     return check(Request(hook=f"{HOOKS}#{hook}", framework=TOY, at="before_model", **settings))
 

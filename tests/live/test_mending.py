@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from live.hooks import toy_hooks
-from live.toy_loop import ADAPTER
 
 from agentcore.live import ImmutableArgumentError, isolate, strict
 from agentcore.live.checking import HookNotJudgedError, LiveFaultError, check_live_hook
@@ -16,6 +14,8 @@ from agentcore.live.conversations import conversation
 from agentcore.live.judge import Judge
 from agentcore.live.loading import ValueSource
 from agentcore.live.tap import Mode
+from live.hooks import toy_hooks
+from live.toy_loop import ADAPTER
 
 TOY: Final = "live.toy_loop:ADAPTER"
 AT: Final = ("before_model", "around", "assigns", "after_model")
@@ -44,16 +44,17 @@ def test_a_polluting_hook_passes_when_it_is_isolated(at: str) -> None:
 
 @pytest.mark.parametrize("at", AT)
 def test_strict_raises_at_the_line_that_writes(at: str) -> None:
-    hook = strict(polluting(at), framework=TOY, at=at)
-    with pytest.raises(ImmutableArgumentError) as caught:
-        for seed in range(20):
-            judge = Judge(ADAPTER, ValueSource(lambda: hook, (), (), Path.cwd(), "hook"), at)
-            run = judge.run(conversation(seed), "generate", seed, None)
-            assert run.error is None
-            live = judge.run(conversation(seed), "generate", seed, Mode.LIVE)
-            if live.error is not None:
-                raise live.error
-    lines = [frame for frame in traceback.extract_tb(caught.tb) if frame.filename.endswith("toy_hooks.py")]
+    judge = Judge(
+        ADAPTER, ValueSource(lambda: strict(polluting(at), framework=TOY, at=at), (), (), Path.cwd(), "x"), at
+    )
+    runs = (judge.run(conversation(seed), "generate", seed, Mode.LIVE) for seed in range(20))
+    error = next(run.error for run in runs if run.error is not None)
+    assert isinstance(error, ImmutableArgumentError)
+    lines = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.endswith("toy_hooks.py")
+    ]
     assert lines
     assert "=" in str(lines[-1].line) or "append" in str(lines[-1].line)
 
@@ -100,10 +101,7 @@ def test_a_closure_is_checked_here() -> None:
 
     with pytest.raises(LiveFaultError, match="hook writes messages"):
         check_live_hook(hook, framework=TOY, at="before_model", examples=6)
-    assert (
-        check_live_hook(lambda messages: None, framework=TOY, at="before_model", examples=6)["verdict"]
-        == "clean"
-    )
+    assert check_live_hook(lambda _: None, framework=TOY, at="before_model", examples=6)["verdict"] == "clean"
 
 
 @pytest.mark.usefixtures("_cache")

@@ -1,4 +1,4 @@
-"""A loop of one's own in a few lines, with an adapter made of the skeleton's; it has every place that can go wrong."""
+"""A loop of one's own, with an adapter made of the skeleton's and boundaries of every kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stop(Exception):  # noqa: N818 - it is no error
 
 class _Toy(Adapter):
     name = "toy"
-    paths = ("generate", "stream")
+    paths: Sequence[str] = ("generate", "stream")
     boundaries: Mapping[str, Boundary] = {
         **Adapter.boundaries,
         "around": Boundary(
@@ -57,6 +57,7 @@ class _Toy(Adapter):
     def run(
         self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
     ) -> None:
+        del path  # both do the same
         calls = tools(conversation)
         messages: list[Any] = []
         passed: list[Any] = []
@@ -68,7 +69,7 @@ class _Toy(Adapter):
             messages = self._turn(messages, turn["answers"], calls, hook and hook.call, at, recorder)
             recorder.result(messages)
 
-    def _turn(
+    def _turn(  # noqa: PLR0913, PLR0917 - what a turn is made of
         self, given: list[Any], answers: Sequence[Any], calls: Any, hook: Any, at: str, recorder: Recorder
     ) -> list[Any]:
         messages = [*given]

@@ -206,10 +206,7 @@ class _Adapter:
 
 def _called(agent: Any, given: Any, path: str, *, is_async: bool) -> Any:
     async def last() -> Any:
-        result = None
-        async for result in agent.astream(given, _LIMIT, stream_mode="values"):
-            pass
-        return result
+        return [each async for each in agent.astream(given, _LIMIT, stream_mode="values")][-1]
 
     if is_async:
         return asyncio.run(last() if path == "stream" else agent.ainvoke(given, _LIMIT))

@@ -7,6 +7,7 @@ import inspect
 import json
 import types
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from agents import (
@@ -183,6 +184,7 @@ class _Adapter:
             passive=lambda given: given["data"].model_data,
             messages_in=lambda given: given["data"].model_data.input,
             messages_out=lambda data: data.input,
+            again=lambda given, returned: {"data": replace(given["data"], model_data=returned)},
         ),
         "session_input_callback": Boundary(
             parameters=("history", "new"),

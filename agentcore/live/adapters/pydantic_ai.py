@@ -17,7 +17,8 @@ from agentcore.live.conversations import Conversation, fresh, tools
 
 __all__ = ["ADAPTER"]
 
-# Of a RunContext, these are conversation; deps, usage, model and agent are the framework's or the person's own.
+# Of a RunContext, these are conversation; deps, usage, model and agent are the framework's or the person's
+# own.
 _CONVERSATION: Final = frozenset({"messages", "prompt"})
 
 
@@ -118,6 +119,7 @@ class _Adapter:
             passive=lambda given: given["messages"],
             messages_in=lambda given: given["messages"],
             messages_out=lambda returned: returned,
+            again=lambda given, returned: {**given, "messages": returned},
         ),
         "before_model_request": _boundary(
             "request_context",
@@ -125,6 +127,7 @@ class _Adapter:
             passive=lambda given: given["request_context"],
             messages_in=_messages_in,
             messages_out=lambda request: request.messages,
+            again=lambda given, returned: {**given, "request_context": returned},
         ),
         "after_model_request": _boundary(
             methods=("after_model_request",), passive=lambda given: given["response"], after=True, whole=False
@@ -202,7 +205,7 @@ class _Adapter:
             request = _user(turn["messages"][-1])
             passed.append([history, request])
             # With a handler of events the same run asks the model for streams.
-            events = {"event_stream_handler": _drained} if path == "stream" else {}
+            events: dict[str, Any] = {"event_stream_handler": _drained} if path == "stream" else {}
             result = await agent.run(request, message_history=history, **events)
             history = result.all_messages()
             recorder.result(history)

@@ -112,6 +112,6 @@ def stateful(request: Any, handler: Any) -> Any:
     _calls += 1
     for message in request.messages:
         if id(message) not in _known:
-            _known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {time.time()}")  # noqa: S311
+            _known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {time.time()}")
     told = f"{_calls} {len(_known)} {[text for _, text in _known.values()]}"
     return handler(request.override(messages=[*request.messages, HumanMessage(told)]))

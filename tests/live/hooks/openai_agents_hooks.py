@@ -115,6 +115,6 @@ def stateful(data: Any) -> Any:
     _calls += 1
     for item in data.model_data.input:
         if id(item) not in _known:
-            _known[id(item)] = (item, f"{uuid.uuid4()} {random.random()}")  # noqa: S311
+            _known[id(item)] = (item, f"{uuid.uuid4()} {random.random()}")
     told = {"role": "user", "content": f"{_calls} {[text for _, text in _known.values()]}"}
     return ModelInputData(input=[*data.model_data.input, told], instructions=data.model_data.instructions)

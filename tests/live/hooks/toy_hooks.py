@@ -91,7 +91,7 @@ def stateful(messages: Any) -> Any:
     known = _STATE["known"]
     for message in messages:
         if id(message) not in known:
-            known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {time.time()}")  # noqa: S311
+            known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {time.time()}")
     told = f"{_STATE['count']} {len(known)} {[text for _, text in known.values()]}"
     return [{**m, "content": told} if m["role"] == "tool" else m for m in messages]
 
