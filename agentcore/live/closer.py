@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -24,6 +25,7 @@ def outcome_data(judge: Judge, of: Conversation, path: str, index: int) -> dict[
         "index": index,
         "path": path,
         "name": of["name"],
+        "size": len(json.dumps(of)),
         "shown": [asdict(each) for each in out.shown],
         "judged": out.judged,
         "error": out.error,

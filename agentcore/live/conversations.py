@@ -211,8 +211,10 @@ def _cuts(of: Conversation) -> Iterator[Conversation]:
     turns = of["turns"]
     if "instructions" in of:
         yield {key: value for key, value in of.items() if key != "instructions"}
+    for turn in turns if len(turns) > 1 else ():
+        yield {**of, "turns": [turn]}
     for index in range(len(turns)):
-        if len(turns) > 1:
+        if len(turns) > 2:
             yield {**of, "turns": [*turns[:index], *turns[index + 1 :]]}
     for index, turn in enumerate(turns):
         for cut in _turn_cuts(turn):
@@ -221,10 +223,12 @@ def _cuts(of: Conversation) -> Iterator[Conversation]:
 
 def _turn_cuts(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
     messages, answers = turn["messages"], turn["answers"]
-    if len(messages) > 2:
-        yield {**turn, "messages": messages[len(messages) // 2 :]}
     if len(messages) > 1:
         yield {**turn, "messages": messages[-1:]}
+    if len(answers) > 1:
+        yield {**turn, "answers": answers[-1:]}
+    if len(messages) > 2:
+        yield {**turn, "messages": messages[len(messages) // 2 :]}
     for index in range(len(messages) - 1):
         yield {**turn, "messages": [*messages[:index], *messages[index + 1 :]]}
     for index in range(len(answers) - 1):
@@ -248,8 +252,8 @@ def _value_cuts(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name in ("text", "error", "denied", "output"):
         value = part.get(name)
         if isinstance(value, str) and len(words := value.split()) > 1:
-            yield {**part, name: " ".join(words[: len(words) // 2])}
             yield {**part, name: words[0]}
+            yield {**part, name: " ".join(words[: len(words) // 2])}
         elif isinstance(value, list | dict):
             held = [*(value.values() if isinstance(value, dict) else value)]
             yield {**part, name: "x"}

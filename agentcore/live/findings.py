@@ -55,16 +55,19 @@ class Found:
     shown: dict[str, Any] = attrs.field(factory=dict)
     smallest: tuple[dict[str, Any], dict[str, Any] | None] | None = None
 
+    sizes: list[int] = attrs.field(factory=list)
+
     @property
     def first(self) -> int:
-        """The first conversation that shows it."""
-        return self.indices[0]
+        """The smallest of the conversations that show it."""
+        return self.indices[self.sizes.index(min(self.sizes))]
 
     def add(self, outcome: dict[str, Any], shown: dict[str, Any]) -> None:
         """Adds what one conversation shows."""
         self.shown = self.shown or shown
         if not self.indices or self.indices[-1] != outcome["index"]:
             self.indices.append(outcome["index"])
+            self.sizes.append(outcome["size"])
         self.paths.add(outcome["path"])
         self.seen |= set(shown["seen"])
         self.places |= {general(place) for place in shown["places"]}
@@ -72,6 +75,7 @@ class Found:
     def ended(self, index: int, said: str, conversation: dict[str, Any]) -> None:
         """Adds a conversation in which the process ended."""
         self.indices.append(index)
+        self.sizes.append(0)
         empty: dict[str, Any] = {
             "place": None,
             "places": [],
