@@ -65,11 +65,20 @@ class _Finder:
                 returned = hook(*args, **options)
             finally:
                 self._compare()
-            if not inspect.isawaitable(returned):
-                self._watch({"returned": returned})
+            if inspect.isawaitable(returned):
+                return self._awaited(returned)
+            self._watch({"returned": returned})
             return returned
 
         return call
+
+    async def _awaited(self, returned: Any) -> Any:
+        try:
+            awaited = await returned
+        finally:
+            self._compare()
+        self._watch({"returned": awaited})
+        return awaited
 
     def _begin(self, args: Any, options: Any) -> None:
         given = {**dict(zip(self._boundary.names(args), args, strict=False)), **options}

@@ -17,6 +17,7 @@ __all__ = ["clocked", "seeded"]
 
 _EPOCH: Final = 1_750_000_000.0
 _TICK: Final = 0.001
+_UTC: Final = dt.timezone.utc  # noqa: UP017 - the hook's interpreter may be older than the alias
 
 
 class _Source:
@@ -99,7 +100,7 @@ class _DateTime(dt.datetime, metaclass=_Type):
 
     @classmethod
     def utcnow(cls) -> Any:
-        return dt.datetime.fromtimestamp(_OWN.now(), dt.UTC).replace(tzinfo=None)
+        return dt.datetime.fromtimestamp(_OWN.now(), _UTC).replace(tzinfo=None)
 
     @classmethod
     def today(cls) -> Any:
@@ -114,7 +115,7 @@ class _Date(dt.date, metaclass=_Type):
 
     @classmethod
     def today(cls) -> Any:
-        return dt.datetime.fromtimestamp(_OWN.now(), dt.UTC).date()
+        return dt.datetime.fromtimestamp(_OWN.now(), _UTC).date()
 
 
 def _module() -> types.ModuleType:

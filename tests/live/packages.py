@@ -16,15 +16,21 @@ __all__ = ["HOOKS", "RELEASES", "checked"]
 HOOKS: Final = Path(__file__).parent / "hooks"
 RELEASES: Final = {"langchain": "1.5.2", "openai-agents": "0.24.0", "pydantic-ai": "2.68.0"}
 # 300 for the whole; a sample otherwise, which is enough to tell each hook here from the other.
-EXAMPLES: Final = int(os.environ.get("AGENTCORE_LIVE_EXAMPLES", "14"))
+EXAMPLES: Final = int(os.environ.get("AGENTCORE_LIVE_EXAMPLES", "11"))
 
 
-def checked(framework: str, hook: str, at: str, **options: Any) -> dict[str, Any]:
+def checked(
+    framework: str, hook: str, at: str, *, file: Path | None = None, **options: Any
+) -> dict[str, Any]:
     """Checks a hook of `hooks/`; skips the test if the release cannot be installed, but never in CI."""
-    file = HOOKS / f"{framework.replace('-', '_')}_hooks.py"
+    file = file or HOOKS / f"{framework.replace('-', '_')}_hooks.py"
     options.setdefault("version", RELEASES[framework])
     request = Request(
-        hook=f"{file}#{hook}", framework=framework, at=at, project=HOOKS, **{"examples": EXAMPLES, **options}
+        hook=f"{file}#{hook}",
+        framework=framework,
+        at=at,
+        project=file.parent,
+        **{"examples": EXAMPLES, **options},
     )
     try:
         return check(request)

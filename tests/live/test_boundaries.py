@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from agentcore.live.adapters.known import KNOWN
-from live.packages import checked, kinds
+from live.packages import HOOKS, checked, kinds
 
 CLEAN: Final = {
     ("langchain", "wrap_model_call"): "WrapModelCallClean",
@@ -53,3 +54,41 @@ def test_release_1_of_pydantic_ai_is_judged_as_well() -> None:
     clean = checked("pydantic-ai", "history_processor_clean", "history_processor", version="1.107.10")
     assert (polluting["verdict"], clean["verdict"]) == ("fault", "clean")
     assert polluting["framework"]["version"] == "1.107.10"
+
+
+# What it writes is its own, and is written after it was returned: isolate keeps it apart, strict does not freeze it.
+OWN: Final = ("openai-agents", "session_input_callback")
+
+
+def mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, framework: str, at: str
+) -> dict[str, Any]:
+    """Checks the polluting hook of a boundary with `isolate` or `strict` around it."""
+    monkeypatch.setenv("PYTHONPATH", str(HOOKS))
+    module = f"{framework.replace('-', '_')}_hooks"
+    file = tmp_path / "mended.py"
+    file.write_text(
+        f"from agentcore.live import {how}\nfrom {module} import {at}_pollutes\n"
+        f"hook = {how}({at}_pollutes, framework={framework!r}, at={at!r})\n",
+        encoding="utf-8",
+    )
+    return checked(framework, "hook", at, file=file)
+
+
+@pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
+def test_isolate_makes_the_polluting_hook_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
+) -> None:
+    report = mended(tmp_path, monkeypatch, "isolate", framework, at)
+    assert not {"write", "harmless-write", "raises"} & {*kinds(report)}, report["findings"]
+    assert report["conversations"]["judged"] == report["conversations"]["run"]
+
+
+@pytest.mark.parametrize(("framework", "at"), [each for each in BOUNDARIES if each != OWN])
+def test_strict_raises_where_the_polluting_hook_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
+) -> None:
+    report = mended(tmp_path, monkeypatch, "strict", framework, at)
+    raised = [each for each in report["findings"] if each["kind"] == "raises"]
+    assert raised, report
+    assert "ImmutableArgumentError" in raised[0]["message"]
