@@ -56,7 +56,7 @@ def test_release_1_of_pydantic_ai_is_judged_as_well() -> None:
     assert polluting["framework"]["version"] == "1.107.10"
 
 
-# What it writes is its own, and is written after it was returned: isolate keeps it apart, strict does not freeze it.
+# It writes what is its own, after returning it: isolate keeps that apart, strict does not freeze it.
 OWN: Final = ("openai-agents", "session_input_callback")
 
 
