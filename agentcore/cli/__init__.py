@@ -7,6 +7,7 @@ import click
 from agentcore.cli import (
     ask,
     check,
+    check_hook,
     compare,
     demo,
     examples,
@@ -28,7 +29,7 @@ def main() -> None:
 _COMMANDS = (
     *(demo.demo, trace.trace, check.check, vectors.vectors, examples.examples_command),
     *(compare.compare, explain.explain, lint_driver.lint_driver, skeleton.skeleton, ask.ask),
-    notebooks.notebooks,
+    *(notebooks.notebooks, check_hook.check_hook),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

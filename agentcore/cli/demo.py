@@ -28,6 +28,12 @@ def demo() -> None:
     )
     for version in versions():
         _show(console, version)
+    console.print(
+        "\nYour own hook, in the framework you installed:"
+        " agentcore check-hook hooks.py#my_hook --in langchain --at before_model",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _show(console: Console, version: Version) -> None:

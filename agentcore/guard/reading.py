@@ -2,11 +2,15 @@
 
 Containers are read by the methods of the built-in types, attributes through the descriptors that Python made
 for `__dict__` and `__slots__`. So no property, `__getattr__`, `__eq__` or overridden method is called.
+
+Needs nothing but the standard library: `agentcore.live` reads with it in environments that have none of the
+packages that this one depends on.
 """
 
 from __future__ import annotations
 
 import array
+import dataclasses
 import datetime as dt
 import decimal
 import enum
@@ -14,25 +18,19 @@ import fractions
 import gc
 import pathlib
 import re
+import sys
 import types
 import uuid
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
-import attrs
-from immutabledict import immutabledict
-from pyrsistent import pvector
-from pyrsistent._pvector import PythonPVector
-
-from agentcore.values import is_value
-
-__all__ = ["ATOMS", "PROXIED", "Contents", "Reader", "Unread", "token"]
+__all__ = ["ATOMS", "PROXIED", "Contents", "Plan", "Reader", "Unread", "plan_of", "token"]
 
 
-@attrs.define(eq=False)
+@dataclasses.dataclass(slots=True, eq=False)
 class Contents:
     """What an object holds at one moment: elements by index, entries by key, members, attributes, or bytes.
 
@@ -100,7 +98,7 @@ def token(value: Any) -> object:
     cls = type(value)
     if cls in _PLAIN:
         return cls, value
-    plan = _plan(cls)
+    plan = plan_of(cls)
     if plan.atom is None or plan.constant or (cls not in ATOMS and plan.fields(value)):
         return id(value)
     return cls, plan.atom(value)
@@ -128,12 +126,24 @@ _CONTAINERS: Final[dict[type, Callable[[Any], Contents]]] = {
     bytearray: lambda value: Contents(data=bytes(memoryview(value))),
     array.array: lambda value: Contents(data=bytes(memoryview(value).cast("B"))),
     types.MappingProxyType: _proxied,
-    immutabledict: lambda value: Contents(entries=dict(immutabledict.items(value))),
-    PythonPVector: lambda value: Contents(items=[*value]),
-    # The one in C, where pyrsistent has it.
-    type(pvector()): lambda value: Contents(items=[*value]),
     BaseException: lambda value: Contents(items=[*vars(BaseException)["args"].__get__(value)]),
 }
+# Read by name: whoever has an instance has imported the class, and others need not have the package.
+_NAMED: Final[dict[tuple[str, str], Callable[[Any], Callable[[Any], Contents]]]] = {
+    ("immutabledict", "immutabledict"): lambda base: lambda value: Contents(entries=dict(base.items(value))),
+    ("pyrsistent._pvector", "PythonPVector"): lambda base: (
+        lambda value: Contents(items=[*base.__iter__(value)])
+    ),
+    ("pvectorc", "PVector"): lambda base: lambda value: Contents(items=[*base.__iter__(value)]),
+}
+
+
+def _container(base: type) -> Callable[[Any], Contents] | None:
+    """How the elements of an instance are read, if `base` is a container."""
+    named = _NAMED.get((base.__module__, base.__qualname__))
+    return _CONTAINERS.get(base) if named is None else named(base)
+
+
 _OPAQUE: Final = (
     type,
     types.ModuleType,
@@ -161,8 +171,8 @@ _WORD: Final = object.__basicsize__ // 2
 # ---------------------------------------------------------------- classes
 
 
-@attrs.frozen(eq=False)
-class _Plan:
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Plan:
     """How the instances of a class are read; made once for each class."""
 
     container: Callable[[Any], Contents] | None
@@ -175,6 +185,7 @@ class _Plan:
     whole: bool
 
     def fields(self, value: Any) -> dict[str, Any]:
+        """Returns the attributes of an instance, by name."""
         found: dict[str, Any] = {}
         if self.dictionary is not None:
             found = dict.copy(self.dictionary.__get__(value))
@@ -188,16 +199,16 @@ class _Plan:
         return found
 
 
-def _planned(cls: type) -> _Plan:
+def _planned(cls: type) -> Plan:
     bases = cls.__mro__
-    container = next((_CONTAINERS[base] for base in bases if base in _CONTAINERS), None)
+    container = next(filter(None, map(_container, bases)), None)
     atom = next((_BASES[base] for base in bases if base in _BASES), None)
     dictionary = next(filter(_is_dictionary, (vars(base).get("__dict__") for base in bases)), None)
     slots = _slots(cls)
     hidden = atom is None and _hides(cls)
     unseen = hidden and container is None and dictionary is None and not slots
     resource = container is None and atom is None and any(map(_is_resource, bases))
-    return _Plan(
+    return Plan(
         container=container,
         atom=atom,
         dictionary=dictionary,
@@ -210,7 +221,7 @@ def _planned(cls: type) -> _Plan:
 
 
 # Bounded, because a plan keeps its class.
-_plan: Final = cast("Callable[[type], _Plan]", lru_cache(maxsize=1_000)(_planned))
+plan_of: Final = cast("Callable[[type], Plan]", lru_cache(maxsize=1_000)(_planned))
 
 
 def _is_resource(base: type) -> bool:
@@ -226,15 +237,20 @@ def _is_dictionary(found: object) -> bool:
 def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
     found: dict[str, Any] = {}
     # A value of ours cannot change; what it keeps in private slots was worked out from its fields.
-    private = is_value(cls)
+    private = _is_value(cls)
     for base in cls.__mro__:
-        if base in _CONTAINERS or base in _BASES:
+        if _container(base) is not None or base in _BASES:
             continue
         for name, member in vars(base).items():
             made = (private and name.startswith("_")) or name in _MADE
             if type(member) is types.MemberDescriptorType and not made:
                 found.setdefault(name, member)
     return tuple(found.items())
+
+
+def _is_value(cls: type) -> bool:
+    values = sys.modules.get("agentcore.values")
+    return values is not None and values.is_value(cls)
 
 
 def _computed(cls: type) -> Iterator[str]:
@@ -247,7 +263,7 @@ def _computed(cls: type) -> Iterator[str]:
 
 def _hides(cls: type) -> bool:
     """Whether instances have room for more than the references that Python shows, as those of C types do."""
-    while cls is not object and cls not in _CONTAINERS:
+    while cls is not object and _container(cls) is None:
         own = vars(cls)
         members = sum(type(member) is types.MemberDescriptorType for member in own.values())
         seen = members + ("__dict__" in own) + ("__weakref__" in own)
@@ -259,17 +275,23 @@ def _hides(cls: type) -> bool:
 
 
 class Reader:
-    """Reads objects, and runs no code of theirs (rule guard.only-read); those of some classes are opaque."""
+    """Reads objects, and runs no code of theirs (rule guard.only-read).
 
-    def __init__(self, opaque: tuple[type, ...] = ()) -> None:
+    Those of some classes are opaque, and so are the objects whose numbers are `kept`.
+    """
+
+    def __init__(self, opaque: tuple[type, ...] = (), kept: Collection[int] = ()) -> None:
         self._opaque = opaque
+        self.kept = frozenset(kept)
 
     def __call__(self, value: Any) -> Contents | Unread:
         """What the object holds, or why it is not looked into."""
         cls = type(value)
         if cls in ATOMS:
             return Unread.ATOM
-        plan = _plan(cls)
+        if id(value) in self.kept:
+            return Unread.OPAQUE
+        plan = plan_of(cls)
         if plan.constant:
             return Unread.ATOM
         if plan.opaque or (self._opaque and issubclass(cls, self._opaque)):
@@ -280,7 +302,7 @@ class Reader:
         return _filled(value, plan, fields)
 
 
-def _filled(value: Any, plan: _Plan, fields: dict[str, Any]) -> Contents:
+def _filled(value: Any, plan: Plan, fields: dict[str, Any]) -> Contents:
     found = Contents() if plan.container is None else plan.container(value)
     names = vars(type(value)).get("_fields") if found.items is not None else None
     if type(names) is tuple and found.items is not None and len(names) == len(found.items):

@@ -121,7 +121,8 @@ class Snapshot:
             if number in records:
                 continue
             cls = type(value)
-            held = value.copy() if cls is dict or cls is list else reader(value)
+            plain = (cls is dict or cls is list) and number not in reader.kept
+            held = value.copy() if plain else reader(value)
             if held is Unread.ATOM:
                 continue
             if held is Unread.OPAQUE or (type(held) is Contents and not held.whole):

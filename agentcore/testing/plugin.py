@@ -27,20 +27,26 @@ def pytest_configure(config: pytest.Config) -> None:
 def check_hook(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
     """Runs a hook over random conversations; see `agentcore.testing.check_hook`.
 
-    In a test that is marked `expected_pollution`, writes in place are expected.
+    In a test that is marked `expected_pollution`, writes in place are expected. With `framework` and `at`
+    the hook is checked in the framework that is installed; see `agentcore.live.checking.check_live_hook`.
     """
-    try:
-        import hypothesis  # noqa: F401, PLC0415 - whoever does not use the fixture does not need it
-    except ImportError:
-        pytest.fail(_MISSING, pytrace=False)
-    from agentcore.testing.hooks import check_hook as check  # noqa: PLC0415 - as above
-
     marker = request.node.get_closest_marker(MARKER)
     called: list[Any] = []
 
     def checked(hook: Callable[..., Any], **options: Any) -> None:
         __tracebackhide__ = True
         called.append(hook)
+        if "framework" in options:
+            from agentcore.live.checking import check_live_hook  # noqa: PLC0415 - whoever does not use it needs none
+
+            check_live_hook(hook, **options)
+            return
+        try:
+            import hypothesis  # noqa: F401, PLC0415 - as above
+        except ImportError:
+            pytest.fail(_MISSING, pytrace=False)
+        from agentcore.testing.hooks import check_hook as check  # noqa: PLC0415 - as above
+
         if marker is not None:
             options.setdefault("expected_pollution", marker.args)
         check(hook, **options)

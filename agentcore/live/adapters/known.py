@@ -1,0 +1,59 @@
+"""Frameworks, boundaries and releases, readable without importing any framework."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+__all__ = ["KNOWN", "Framework"]
+
+
+@attrs.frozen(kw_only=True)
+class Framework:
+    """A framework that `--in` knows by name.
+
+    Attributes:
+        language: `python` or `javascript`.
+        boundaries: the values of `--at`.
+        paths: the values of `--path`.
+        tried: the releases that the checks were tried with.
+    """
+
+    language: str
+    boundaries: tuple[str, ...]
+    paths: tuple[str, ...] = ("generate", "stream")
+    tried: tuple[str, ...]
+
+
+KNOWN: Final = {
+    "ai": Framework(
+        language="javascript",
+        boundaries=("prepareStep", "onStepFinish", "stopWhen", "execute", "middleware"),
+        tried=("5.0", "6.0", "7.0"),
+    ),
+    "langchain": Framework(
+        language="python",
+        boundaries=(
+            *("before_agent", "before_model", "after_model", "after_agent"),
+            *("wrap_model_call", "wrap_tool_call", "langgraph_node"),
+        ),
+        tried=("1.5.2",),
+    ),
+    "pydantic-ai": Framework(
+        language="python",
+        boundaries=(
+            *("history_processor", "before_model_request", "after_model_request", "wrap_model_request"),
+            *("before_tool_execute", "after_tool_execute"),
+        ),
+        tried=("1.107.10", "2.68.0"),
+    ),
+    "openai-agents": Framework(
+        language="python",
+        boundaries=(
+            *("call_model_input_filter", "session_input_callback", "on_llm_start", "on_llm_end"),
+            *("on_tool_end", "input_guardrail"),
+        ),
+        tried=("0.24.0",),
+    ),
+}

@@ -1,0 +1,418 @@
+"""Calls of a hook during one run: live, as a value, or with what it returns copied."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import os
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final
+
+from agentcore.guard.reading import ATOMS
+from agentcore.guard.snapshot import Snapshot, slots
+from agentcore.live.adapter import Attached, Boundary
+from agentcore.live.copies import Data, Exchange, Outlet, take_back
+from agentcore.live.loading import Loaded
+from agentcore.live.shown import leaves, show
+from agentcore.live.writes import Source, Write, writes
+
+__all__ = ["Calls", "Mode", "Tap"]
+
+_WATCHED: Final = 8
+
+
+class Mode(Enum):
+    """How the hook takes part in a run."""
+
+    LIVE = "it gets the framework's objects, and what it returns is used"
+    VALUE = "it gets copies, and only what it returns counts"
+    LANDED = "it gets the framework's objects, and what it returns is copied"
+
+
+@dataclass
+class Calls:
+    """What is known of the hook's calls in a run.
+
+    Attributes:
+        count: how many there were.
+        writes: what the hook wrote, in the value run.
+        raised: the exception that the hook raised, if any.
+        added: the texts that the hook added, call by call, in the value run.
+        adds_again: whether a later call found texts of an earlier one in its input, and added more.
+        landed: what the hook wrote of the framework's objects, in the landed run, by number.
+        cut: turn, step and ids of the first call after which a tool's call or result stands alone that did
+            not before.
+        opaque: class names of what the hook put into the conversation and cannot be looked into.
+    """
+
+    count: int = 0
+    writes: list[Write] = field(default_factory=list)
+    raised: BaseException | None = None
+    added: list[set[str]] = field(default_factory=list)
+    adds_again: bool = False
+    landed: dict[int, Any] = field(default_factory=dict)
+    cut: tuple[int, int, set[str]] | None = None
+    opaque: set[str] = field(default_factory=set)
+
+
+@dataclass
+class _Watch:
+    """A snapshot of the hook's own objects, compared again at each later event of the run."""
+
+    snapshot: Snapshot
+    reader: Data
+    turn: int
+    step: int
+    source: Source
+
+
+@dataclass
+class _Entered:
+    """One call between its begin and its end."""
+
+    given: dict[str, Any]
+    data: Collection[str]
+    inner: dict[str, Any]
+    kept: frozenset[int]
+    before: Snapshot | None
+    handles: Snapshot | None
+    texts: Counter[str]
+    turn: int
+    step: int
+    outlets: list[Outlet] = field(default_factory=list)
+    passed: Counter[str] = field(default_factory=Counter)
+    alone: set[str] | None = None
+
+
+class Tap:
+    """Stands between the framework and the hook in one run."""
+
+    def __init__(  # noqa: PLR0913 - by name
+        self,
+        loaded: Loaded,
+        boundary: Boundary,
+        mode: Mode,
+        where: Callable[[], tuple[int, int]],
+        *,
+        alone: Callable[[Any], set[str]] = lambda _: set(),
+        only: int | None = None,
+        report: Callable[[], None] = lambda: None,
+        around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook,
+    ) -> None:
+        """Prepares a run.
+
+        Args:
+            loaded: the hook, freshly loaded.
+            boundary: where it is attached.
+            mode: how it takes part.
+            where: returns turn and step.
+            alone: returns the ids of calls without result, and of results without call, among messages.
+            only: the number of the one call in which it takes part; in the others a passive hook does.
+            report: called before each call of the hook, so that a watcher knows where the run is.
+            around: goes around each call, for a tracer of lines.
+        """
+        self.calls = Calls()
+        self._loaded = loaded
+        self._boundary = boundary
+        self._mode = mode
+        self._where = where
+        self._alone = alone
+        self._only = only
+        self._report = report
+        self._hook = around(loaded.call)
+        self._exchange = Exchange()
+        self._watches: list[_Watch] = []
+        # Errors of the framework's own that pass through an around hook.
+        self._passing: list[BaseException] = []
+        # Held, so that no other object gets the number of one.
+        self._met: list[Snapshot] = []
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+    @property
+    def is_landed(self) -> bool:
+        """Whether writes land, and what is returned is copied."""
+        return self._mode is Mode.LANDED
+
+    # ------------------------------------------------------------ the wrapper
+
+    def attached(self) -> Attached:
+        """Returns the hook for the adapter: with the same signature, sync or async as it is."""
+        loaded = self._loaded
+
+        def call(*args: Any, **options: Any) -> Any:
+            return self._sync(args, options)
+
+        async def call_async(*args: Any, **options: Any) -> Any:
+            return await self._async(args, options)
+
+        made: Callable[..., Any] = call_async if loaded.is_async else call
+        functools.update_wrapper(made, loaded.call)
+        return Attached(call=made, is_async=loaded.is_async, owner=loaded.with_method(made))
+
+    def _sync(self, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        skipped, entered = self._begin(args, options)
+        if entered is None:
+            return skipped
+        try:
+            returned = self._hook(*self._arguments(args, entered), **self._options(options, entered))
+        except BaseException as error:
+            self._failed(error)
+            raise
+        if inspect.isawaitable(returned):
+            # A plain function may return an awaitable; the framework awaits what comes of it.
+            return self._awaited(returned, entered)
+        return self._end(entered, returned)
+
+    async def _async(self, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        skipped, entered = self._begin(args, options)
+        if entered is None:
+            return await skipped if inspect.isawaitable(skipped) else skipped
+        return await self._awaited(
+            self._hook(*self._arguments(args, entered), **self._options(options, entered)), entered
+        )
+
+    async def _awaited(self, returned: Any, entered: _Entered) -> Any:
+        try:
+            awaited = await returned if inspect.isawaitable(returned) else returned
+        except BaseException as error:
+            self._failed(error)
+            raise
+        return self._end(entered, awaited)
+
+    def _failed(self, error: BaseException) -> None:
+        self._require_same_process()
+        if isinstance(error, MemoryError):
+            traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
+        passing = isinstance(error, asyncio.CancelledError | GeneratorExit) or any(
+            error is each for each in self._passing
+        )
+        if not passing and self.calls.raised is None:
+            self.calls.raised = error
+
+    def _require_same_process(self) -> None:
+        if os.getpid() != self._process:
+            # A child that the hook forked goes no further; what it reports has its own process number.
+            self._report()
+            os._exit(70)
+
+    def _arguments(self, args: Sequence[Any], entered: _Entered) -> list[Any]:
+        names = self._boundary.names(args)
+        return [
+            entered.inner[names[index]] if index < len(names) else each for index, each in enumerate(args)
+        ]
+
+    def _options(self, options: Mapping[str, Any], entered: _Entered) -> dict[str, Any]:
+        return {name: entered.inner[name] for name in options}
+
+    # ------------------------------------------------------------ one call
+
+    def _begin(self, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[Any, _Entered | None]:
+        with self._lock:
+            boundary, number = self._boundary, self.calls.count
+            self.calls.count += 1
+            given = {**dict(zip(boundary.names(args), args, strict=False)), **options}
+            if self._only is not None and number != self._only:
+                return boundary.passive(given), None
+            self._report()
+            self.look()
+            turn, step = self._where()
+            # After the model, the step's own prompt has been counted already.
+            step -= boundary.after and step > 0
+            kept = frozenset(id(each) for each in boundary.kept(given) if type(each) not in ATOMS)
+            data = {name: each for name, each in given.items() if name != boundary.handler}
+            if self._mode is Mode.VALUE:
+                return None, self._entered_as_value(given, data, kept, turn, step)
+            before = Snapshot({**data}, Data(kept)) if self._mode is Mode.LANDED else None
+            if before is not None:
+                self.met(before)
+            entered = _Entered(given, data, {**given}, kept, before, None, Counter(), turn, step)
+            self._set_handler(entered)
+            return None, entered
+
+    def _entered_as_value(
+        self, given: dict[str, Any], data: dict[str, Any], kept: frozenset[int], turn: int, step: int
+    ) -> _Entered:
+        boundary, reader = self._boundary, Data(kept)
+        handles = boundary.handles(given)
+        watched = Snapshot([*handles], Data()) if handles else None
+        inner = self._exchange.enter(data, kept)
+        # The wrapper's own dict, not the one that is paired: the handler is added to it.
+        inner = {**inner}
+        before = Snapshot({**inner}, reader)
+        texts = Counter(leaves(show(inner, reader)))
+        entered = _Entered(given, data.keys(), inner, kept, before, watched, texts, turn, step)
+        if boundary.messages_in is not None:
+            entered.alone = self._alone(boundary.messages_in(given))
+        entered.outlets += self._exchange.outlets(boundary.outlets(given))
+        self._set_handler(entered)
+        return entered
+
+    def _set_handler(self, entered: _Entered) -> None:
+        name = self._boundary.handler
+        if name is not None:
+            # Live too: the errors that pass through it have to be known.
+            entered.inner[name] = self._handler(entered.given[name], entered)
+
+    def _handler(self, handler: Callable[..., Any], entered: _Entered) -> Callable[..., Any]:
+        """The framework's side of an around hook: what goes in comes from the hook, and back."""
+        kept, reader = entered.kept, Data(entered.kept)
+
+        def leave(value: Any) -> Any:
+            if self._mode is Mode.LIVE:
+                return value
+            if self._mode is Mode.VALUE:
+                entered.passed |= Counter(leaves(show(value, reader)))
+                self._look_for_cuts(entered, value)
+            return self._out(value, kept)
+
+        def enter(value: Any) -> Any:
+            return self._exchange.enter(value, kept) if self._mode is Mode.VALUE else value
+
+        async def awaited(value: Any) -> Any:
+            try:
+                return enter(await value)
+            except BaseException as error:
+                self._passing.append(error)
+                raise
+
+        @functools.wraps(handler)
+        def call(*args: Any, **options: Any) -> Any:
+            try:
+                returned = handler(*map(leave, args), **{name: leave(each) for name, each in options.items()})
+            except BaseException as error:
+                self._passing.append(error)
+                raise
+            return awaited(returned) if inspect.isawaitable(returned) else enter(returned)
+
+        return call
+
+    def _out(self, value: Any, kept: frozenset[int]) -> Any:
+        return self._exchange.leave(value, kept)
+
+    def _end(self, entered: _Entered, returned: Any) -> Any:
+        self._require_same_process()
+        with self._lock:
+            if self._mode is Mode.LIVE:
+                return returned
+            if self._mode is Mode.LANDED:
+                self._note_landed(entered)
+                return self._out(returned, entered.kept)
+            self._look_at(entered, returned)
+            self._exchange.assign(entered.outlets, entered.kept)
+            return self._out(returned, entered.kept)
+
+    def _look_at(self, entered: _Entered, returned: Any) -> None:
+        reader = Data(entered.kept)
+        before = entered.before
+        if before is not None:
+            outlets = {id(each.copy) for each in entered.outlets}
+            found = writes(before, reader, entered.turn, entered.step, "argument")
+            self._note(write for write in found if write.number not in outlets)
+        if entered.handles is not None:
+            self._note(writes(entered.handles, Data(), entered.turn, entered.step, "handle"))
+            take_back(entered.handles, Data())
+        own = Snapshot({"returned": returned}, reader)
+        inner = Snapshot({name: each for name, each in entered.inner.items() if name in entered.data}, reader)
+        known = inner.records.keys()
+        self._watch(_Watch(inner, reader, entered.turn, entered.step, "argument"))
+        self._watch(_Watch(_without(own, known), reader, entered.turn, entered.step, "returned"))
+        self.calls.opaque |= {
+            type(each).__name__
+            for number, each in own.opaque.items()
+            if number not in inner.opaque and id(each) not in entered.kept and not callable(each)
+        }
+        if self._boundary.handler is None:
+            self._look_for_cuts(entered, returned)
+        self._note_texts(entered, returned, reader, own, known)
+
+    def _look_for_cuts(self, entered: _Entered, made: Any) -> None:
+        messages_out = self._boundary.messages_out
+        if messages_out is None or entered.alone is None or self.calls.cut is not None:
+            return
+        try:
+            new = self._alone(messages_out(made)) - entered.alone
+        except Exception:  # noqa: BLE001 - what the hook returned need not have any shape; the framework says so
+            return
+        if new:
+            self.calls.cut = entered.turn, entered.step, new
+
+    def _note_texts(
+        self, entered: _Entered, returned: Any, reader: Data, own: Snapshot, known: Collection[int]
+    ) -> None:
+        """Notes which texts the hook adds, and whether it adds again while its input holds earlier ones."""
+        before = entered.texts
+        made = Counter(leaves(show(entered.inner, reader)))
+        if self._boundary.delta:
+            made |= before + _fresh_texts(own, known)
+        elif self._boundary.handler is None:
+            made |= Counter(leaves(show(returned, reader)))
+        made |= entered.passed
+        earlier = {text for each in self.calls.added for text in each}
+        added = {text for text, count in made.items() if count > before[text]}
+        # A redaction adds texts, too, and again at each call, but in the place of others.
+        if added and made.total() > before.total() and any(before[text] for text in earlier):
+            self.calls.adds_again = True
+        self.calls.added.append(added)
+
+    def _note_landed(self, entered: _Entered) -> None:
+        before = entered.before
+        if before is None:
+            return
+        for number, record in before.records.items():
+            if not record.unchanged(Data(entered.kept)):
+                self.calls.landed[number] = record.value
+
+    def met(self, elsewhere: Snapshot) -> None:
+        """Notes objects that the framework shows elsewhere than in the call that is under way."""
+        self._met.append(elsewhere)
+
+    def wrote_own(self) -> bool:
+        """Whether something that the hook wrote in a landed run is met elsewhere too.
+
+        A boundary may hand out deep copies and know its items by identity all the same: then value and live
+        run differ, and nobody was hurt.
+        """
+        written = self.calls.landed
+        return any(sum(number in each.records for each in self._met) > 1 for number in written)
+
+    # ------------------------------------------------------------ what changes later
+
+    def _watch(self, watch: _Watch) -> None:
+        self._watches = [*self._watches[-_WATCHED:], watch]
+
+    def look(self) -> None:
+        """Looks for writes that were made after a call had returned (rule live.write-evidence)."""
+        with self._lock:
+            for index, watch in enumerate(self._watches):
+                found = [*writes(watch.snapshot, watch.reader, watch.turn, watch.step, watch.source)]
+                if found:
+                    self._note(replace(each, late=True) for each in found)
+                    again = Snapshot(watch.snapshot.root, watch.reader)
+                    self._watches[index] = _Watch(again, watch.reader, watch.turn, watch.step, watch.source)
+
+    def _note(self, found: Iterable[Write]) -> None:
+        self.calls.writes += found
+
+
+def _without(snapshot: Snapshot, known: Any) -> Snapshot:
+    """Forgets the objects that another snapshot holds already."""
+    for number in [*snapshot.records]:
+        if number in known:
+            del snapshot.records[number]
+    return snapshot
+
+
+def _fresh_texts(own: Snapshot, known: Collection[int]) -> Counter[str]:
+    """The texts in the objects that the hook made itself."""
+    found: Counter[str] = Counter()
+    for number, record in own.records.items():
+        if number not in known:
+            found.update(each for _, each in slots(record.contents) if type(each) is str)
+    return found

@@ -1,0 +1,71 @@
+"""Writes of a hook: where objects that it was given, or had returned, hold something else than before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from agentcore.guard.places import compared
+from agentcore.guard.reading import Reader
+from agentcore.guard.snapshot import Snapshot
+from agentcore.live.shown import brief
+
+__all__ = ["Write", "general", "writes"]
+
+_MOST: Final = 20
+Source = Literal["argument", "handle", "returned"]
+
+
+@dataclass(frozen=True)
+class Write:
+    """One place that the hook wrote, and when it was found.
+
+    Attributes:
+        place: the place, as a path from the hook's argument: `messages[2].content[0].text`.
+        places: all paths of the place, `place` first.
+        before: the value before, as short text; None if there was none.
+        after: the value after, likewise.
+        turn: the turn of the hook's call.
+        step: the step of the hook's call.
+        source: an argument, a handle that stays itself, or something that the hook had returned.
+        number: the number of the object that has the place.
+        late: whether it was found after the call had returned.
+    """
+
+    place: str
+    places: tuple[str, ...]
+    before: str | None
+    after: str | None
+    turn: int
+    step: int
+    source: Source
+    number: int
+    late: bool = False
+
+
+def writes(snapshot: Snapshot, reader: Reader, turn: int, step: int, source: Source) -> Iterator[Write]:
+    """Yields the places of a snapshot that hold something else now, at most the first twenty."""
+    count = 0
+    for number, record in snapshot.records.items():
+        if type(record.value) is record.cls and record.unchanged(reader):
+            continue
+        for found in compared(record, reader):
+            if count == _MOST:
+                return
+            count += 1
+            paths = snapshot.paths(number, found.step)[0]
+            named = tuple(_named(path) for path in paths[:_MOST])
+            before = None if found.kind == "added" else brief(found.before)
+            after = None if found.kind == "removed" else brief(found.after)
+            yield Write(named[0], named, before, after, turn, step, source, number)
+
+
+def _named(path: str) -> str:
+    return path.removeprefix("$").removeprefix(".") or "arguments"
+
+
+def general(place: str) -> str:
+    """Returns a place without its indices, for grouping: `messages[*].content`."""
+    return re.sub(r"\[\d+\]", "[*]", place)

@@ -1,0 +1,160 @@
+"""Hooks of the toy loop: each kind of finding, and its clean counterpart."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from typing import Any
+
+
+def pollutes(messages: Any) -> Any:
+    for message in messages:
+        if message["role"] == "user":
+            message["content"][0]["text"] = "!"
+    return [*messages]
+
+
+def clean(messages: Any) -> Any:
+    return [{**m, "content": [{"type": "text", "text": "!"}]} if m["role"] == "user" else m for m in messages]
+
+
+def around_pollutes(request: Any, handler: Any) -> Any:
+    answer = handler([{**message} for message in request])
+    request[0]["content"][0]["text"] = "asked"
+    return answer
+
+
+def around_clean(request: Any, handler: Any) -> Any:
+    answer = handler(
+        [{**message, "content": "?"} if message["role"] == "tool" else message for message in request]
+    )
+    return {**answer, "content": [*answer["content"], {"type": "text", "text": "checked"}]}
+
+
+def with_handle_pollutes(handle: Any) -> None:
+    handle.messages[0]["content"] = [{"type": "text", "text": "by the handle"}]
+
+
+def with_handle_clean(handle: Any) -> None:
+    str(handle.messages)
+
+
+def with_handle_unseen(handle: Any) -> None:
+    handle.note["seen"] = len(handle.messages)
+
+
+def assigns_pollutes(state: Any) -> None:
+    state["messages"][0]["content"][0]["text"] = "assigned below"
+
+
+def assigns_clean(state: Any) -> None:
+    state["messages"] = [{**m, "note": True} if m["role"] == "user" else m for m in state["messages"]]
+
+
+def after_model_pollutes(answer: Any) -> Any:
+    answer["content"].append({"type": "text", "text": "checked"})
+
+
+def after_model_clean(answer: Any) -> Any:
+    return {**answer, "content": [*answer["content"], {"type": "text", "text": "checked"}]}
+
+
+def reminder(messages: Any) -> Any:
+    return [*messages, {"role": "user", "content": [{"type": "text", "text": "remember"}]}]
+
+
+def reminder_once(messages: Any) -> Any:
+    return messages if "remember" in str(messages) else reminder(messages)
+
+
+def annotates_each(messages: Any) -> Any:
+    note = {"type": "text", "text": "checked"}
+
+    def annotated(message: Any) -> Any:
+        if message["role"] != "user" or note in message["content"]:
+            return message
+        return {**message, "content": [*message["content"], note]}
+
+    return [annotated(message) for message in messages]
+
+
+def redacts(messages: Any) -> Any:
+    return [{**m, "content": "***"} if m["role"] == "tool" else m for m in messages]
+
+
+_STATE: dict[str, Any] = {"count": 0, "known": {}}
+
+
+def stateful(messages: Any) -> Any:
+    _STATE["count"] += 1
+    known = _STATE["known"]
+    for message in messages:
+        if id(message) not in known:
+            known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {time.time()}")
+    told = f"{_STATE['count']} {len(known)} {[text for _, text in known.values()]}"
+    return [{**m, "content": told} if m["role"] == "tool" else m for m in messages]
+
+
+_TEMPLATE: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "template"}]}
+
+
+def template(messages: Any) -> Any:
+    """Returns an object of its own, which the loop keeps, and edits it at the next call."""
+    _TEMPLATE["content"][0]["text"] += "."
+    return messages if any(message is _TEMPLATE for message in messages) else [*messages, _TEMPLATE]
+
+
+def secret(messages: Any) -> Any:
+    import secrets
+
+    return [{**m, "content": secrets.token_hex(4)} if m["role"] == "tool" else m for m in messages]
+
+
+def secret_and_pollutes(messages: Any) -> Any:
+    pollutes(messages)
+    return secret(messages)
+
+
+def cuts(messages: Any) -> Any:
+    return [message for message in messages if not message.get("calls")]
+
+
+def loses(messages: Any) -> Any:
+    return [message for message in messages if message["role"] != "user"] or messages[-1:]
+
+
+def restores(messages: Any) -> Any:
+    first = messages[0]["role"]
+    messages[0]["role"] = "x"
+    messages[0]["role"] = first
+    return messages
+
+
+def puts_a_file(messages: Any) -> Any:
+    return [*messages[:-1], {**messages[-1], "handle": iter([1])}]
+
+
+def stops(messages: Any) -> Any:
+    from live.toy_loop import Stop
+
+    raise Stop
+
+
+def refused(messages: Any) -> Any:
+    return 7
+
+
+def raises(messages: Any) -> Any:
+    raise LookupError("no rule for this")
+
+
+class Hook:
+    """A class, made without arguments; it is called."""
+
+    def __call__(self, messages: Any) -> Any:
+        return clean(messages)
+
+
+def factory() -> Any:
+    return pollutes

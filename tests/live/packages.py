@@ -1,0 +1,45 @@
+"""The real packages that the tests of live checks run in, installed by pip into environments of the cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from agentcore.live.check import Request, check
+from agentcore.live.installs import InstallError
+
+__all__ = ["HOOKS", "RELEASES", "checked"]
+
+HOOKS: Final = Path(__file__).parent / "hooks"
+RELEASES: Final = {"langchain": "1.5.2", "openai-agents": "0.24.0", "pydantic-ai": "2.68.0"}
+# 300 for the whole; a sample otherwise, which is enough to tell each hook here from the other.
+EXAMPLES: Final = int(os.environ.get("AGENTCORE_LIVE_EXAMPLES", "11"))
+
+
+def checked(
+    framework: str, hook: str, at: str, *, file: Path | None = None, **options: Any
+) -> dict[str, Any]:
+    """Checks a hook of `hooks/`; skips the test if the release cannot be installed, but never in CI."""
+    file = file or HOOKS / f"{framework.replace('-', '_')}_hooks.py"
+    options.setdefault("version", RELEASES[framework])
+    request = Request(
+        hook=f"{file}#{hook}",
+        framework=framework,
+        at=at,
+        project=file.parent,
+        **{"examples": EXAMPLES, **options},
+    )
+    try:
+        return check(request)
+    except InstallError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"{framework} {options['version']} could not be installed: {error}")
+
+
+def kinds(report: dict[str, Any]) -> list[str]:
+    """The kinds of findings, faults first."""
+    return [each["kind"] for each in report["findings"]]

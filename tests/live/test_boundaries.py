@@ -1,0 +1,94 @@
+"""At every boundary of every Python framework a subtle polluting hook and a clean one are told apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from agentcore.live.adapters.known import KNOWN
+from live.packages import HOOKS, checked, kinds
+
+CLEAN: Final = {
+    ("langchain", "wrap_model_call"): "WrapModelCallClean",
+    ("openai-agents", "on_llm_start"): "OnLlmStartClean",
+}
+BOUNDARIES: Final = [
+    (name, at) for name, known in KNOWN.items() if known.language == "python" for at in known.boundaries
+]
+
+
+@pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
+def test_a_polluting_hook_has_a_write_with_its_line(framework: str, at: str) -> None:
+    report = checked(framework, f"{at}_pollutes", at)
+    write = next((each for each in report["findings"] if each["kind"] == "write"), None)
+    assert write is not None, report
+    assert report["verdict"] == "fault"
+    assert report["exit"] == 1
+    assert write["seen"]
+    assert write["line"] is not None
+    assert write["line"]["file"].endswith("_hooks.py")
+    assert write["conversation"]["turns"]
+
+
+@pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
+def test_a_clean_hook_is_clean(framework: str, at: str) -> None:
+    report = checked(framework, CLEAN.get((framework, at), f"{at}_clean"), at)
+    assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
+    assert report["conversations"]["judged"] == report["conversations"]["run"]
+    assert report["conversations"]["calls"] > 0
+
+
+@pytest.mark.parametrize(
+    ("framework", "at"),
+    [("langchain", "wrap_model_call"), ("openai-agents", "call_model_input_filter")],
+)
+def test_a_hook_with_a_counter_a_cache_by_identity_ids_and_clocks_is_silent(framework: str, at: str) -> None:
+    report = checked(framework, "stateful", at)
+    assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
+
+
+def test_release_1_of_pydantic_ai_is_judged_as_well() -> None:
+    polluting = checked("pydantic-ai", "history_processor_pollutes", "history_processor", version="1.107.10")
+    clean = checked("pydantic-ai", "history_processor_clean", "history_processor", version="1.107.10")
+    assert (polluting["verdict"], clean["verdict"]) == ("fault", "clean")
+    assert polluting["framework"]["version"] == "1.107.10"
+
+
+# It writes what is its own, after returning it: isolate keeps that apart, strict does not freeze it.
+OWN: Final = ("openai-agents", "session_input_callback")
+
+
+def mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, framework: str, at: str
+) -> dict[str, Any]:
+    """Checks the polluting hook of a boundary with `isolate` or `strict` around it."""
+    monkeypatch.setenv("PYTHONPATH", str(HOOKS))
+    module = f"{framework.replace('-', '_')}_hooks"
+    file = tmp_path / "mended.py"
+    file.write_text(
+        f"from agentcore.live import {how}\nfrom {module} import {at}_pollutes\n"
+        f"hook = {how}({at}_pollutes, framework={framework!r}, at={at!r})\n",
+        encoding="utf-8",
+    )
+    return checked(framework, "hook", at, file=file)
+
+
+@pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
+def test_isolate_makes_the_polluting_hook_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
+) -> None:
+    report = mended(tmp_path, monkeypatch, "isolate", framework, at)
+    assert not {"write", "harmless-write", "raises"} & {*kinds(report)}, report["findings"]
+    assert report["conversations"]["judged"] == report["conversations"]["run"]
+
+
+@pytest.mark.parametrize(("framework", "at"), [each for each in BOUNDARIES if each != OWN])
+def test_strict_raises_where_the_polluting_hook_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
+) -> None:
+    report = mended(tmp_path, monkeypatch, "strict", framework, at)
+    raised = [each for each in report["findings"] if each["kind"] == "raises"]
+    assert raised, report
+    assert "ImmutableArgumentError" in raised[0]["message"]

@@ -1,0 +1,222 @@
+"""The command `agentcore check-hook`: exit codes, forms of output, suppressions."""
+
+from __future__ import annotations
+
+import json
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+import pytest
+from click.testing import CliRunner
+
+from agentcore.cli import main
+from agentcore.live import installs
+from agentcore.live.installs import Place
+
+HOOKS: Final = Path(__file__).parent / "hooks" / "toy_hooks.py"
+SCHEMAS: Final = Path(installs.__file__).parent / "schemas"
+TOY: Final = (
+    "--in",
+    "live.toy_loop:ADAPTER",
+    "--at",
+    "before_model",
+    "--examples",
+    "8",
+    "--project",
+    str(HOOKS.parent),
+)
+
+
+@pytest.fixture(autouse=True)
+def _this_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = Path(__file__).parent.parent
+    monkeypatch.setenv("PYTHONPATH", f"{root}:{root.parent}")
+    monkeypatch.setenv("AGENTCORE_CACHE", str(tmp_path))
+    monkeypatch.setattr("agentcore.live.check.nearest", lambda _: Place(sys.executable, sys.prefix))
+
+
+def run(*args: str) -> Any:
+    return CliRunner().invoke(main, ["check-hook", *args])
+
+
+def schema() -> Any:
+    findings = json.loads((SCHEMAS / "findings.schema.json").read_text("utf-8"))
+    other = json.loads((SCHEMAS / "conversation.schema.json").read_text("utf-8"))
+    findings["$defs"]["finding"]["properties"]["conversation"] = {}
+    conversation = jsonschema_rs.validator_for(other)
+    report = jsonschema_rs.validator_for(findings)
+
+    def validate(value: Any) -> None:
+        report.validate(value)
+        for each in value["findings"]:
+            if each["conversation"] is not None:
+                conversation.validate(each["conversation"])
+
+    return validate
+
+
+@pytest.mark.parametrize(
+    ("hook", "code", "verdict"),
+    [("pollutes", 1, "fault"), ("clean", 0, "clean"), ("secret", 0, "note"), ("raises", 1, "fault")],
+)
+def test_the_report_is_by_the_schema_and_has_the_exit_code(hook: str, code: int, verdict: str) -> None:
+    result = run(f"{HOOKS}#{hook}", *TOY, "--json")
+    report = json.loads(result.output)
+    schema()(report)
+    assert (result.exit_code, report["exit"], report["verdict"]) == (code, code, verdict)
+
+
+def test_a_note_fails_where_it_is_asked_to() -> None:
+    assert run(f"{HOOKS}#secret", *TOY, "--fail-on", "note").exit_code == 1
+
+
+def test_a_kind_that_is_left_out_counts_neither_for_the_verdict_nor_for_the_exit_code() -> None:
+    result = run(f"{HOOKS}#pollutes", *TOY, "--kinds", "raises,accumulates", "--json")
+    report = json.loads(result.output)
+    assert (result.exit_code, report["verdict"]) == (0, "clean")
+    assert [each["counts_for_verdict"] for each in report["findings"]] == [False]
+
+
+@pytest.mark.parametrize(("hook", "code"), [("reminder", 1), ("reminder_once", 0), ("clean", 0)])
+def test_a_second_application_is_judged_where_it_is_asked_for(hook: str, code: int) -> None:
+    result = run(f"{HOOKS}#{hook}", *TOY, "--kinds", "not-idempotent", "--fail-on", "note", "--json")
+    report = json.loads(result.output)
+    assert result.exit_code == code
+    assert ("not-idempotent" in [each["kind"] for each in report["findings"]]) == bool(code)
+    assert "not-idempotent" not in run(f"{HOOKS}#{hook}", *TOY, "--json").output
+
+
+def test_the_text_names_line_place_holders_count_and_test() -> None:
+    output = run(f"{HOOKS}#pollutes", *TOY).output
+    number = next(
+        index
+        for index, line in enumerate(HOOKS.read_text("utf-8").splitlines(), 1)
+        if '["text"] = "!"' in line
+    )
+    assert f"toy_hooks.py:{number}  fault  write" in output
+    assert "of 8 conversations" in output
+    assert "caller" in output
+    assert "def test_pollutes_write(check_hook):" in output
+    assert output.rstrip().splitlines()[-1].startswith("fault: 1 fault, 0 notes; 8 conversations")
+
+
+def test_the_case_to_paste_fails_as_the_command_does(pytester: Any) -> None:
+    report = json.loads(run(f"{HOOKS}#pollutes", *TOY, "--json").output)
+    pytester.makepyfile(report["findings"][0]["test"])
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*pollutes writes messages*"])
+
+
+def test_junit_and_sarif_hold_the_finding() -> None:
+    suite = ET.fromstring(run(f"{HOOKS}#pollutes", *TOY, "--junit").output)  # noqa: S314 - our own output
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert failure.get("type") == "write"
+    sarif = json.loads(run(f"{HOOKS}#pollutes", *TOY, "--sarif").output)
+    (found,) = sarif["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("write", "error")
+    assert found["locations"][0]["physicalLocation"]["region"]["startLine"] > 1
+    error = ET.fromstring(run(f"{HOOKS}#absent", *TOY, "--junit").output).find("testcase/error")  # noqa: S314 - as above
+    assert error is not None
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (
+            ("hooks.py", "--in", "langchain", "--at", "before_model"),
+            "neither FILE#EXPORT nor module:attribute",
+        ),
+        (("h.py#x", "--in", "langchian", "--at", "before_model"), "no framework is named langchian"),
+        (("h.py#x", "--in", "langchain", "--at", "before"), "langchain has no boundary before"),
+        (
+            ("h.py#x", "--in", "langchain", "--at", "before_model", "--path", "x"),
+            "the paths generate, stream",
+        ),
+        (("h.py#x", "--in", "langchain", "--at", "before_model", "--kinds", "x"), "there are write"),
+        (("h.py#x", "--in", "my:a@1", "--at", "before_model"), "no release to install"),
+    ],
+)
+def test_wrong_usage_is_2_and_says_what_there_is(args: tuple[str, ...], said: str) -> None:
+    result = run(*args)
+    assert result.exit_code == 2
+    assert said in result.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("hook", "framework", "reason"),
+    [
+        (f"{HOOKS}#absent", "live.toy_loop:ADAPTER", "no-hook"),
+        (f"{HOOKS.with_name('none.py')}#x", "live.toy_loop:ADAPTER", "no-hook"),
+        (f"{HOOKS}#clean", "live.nothing:ADAPTER", "no-framework"),
+        (f"{HOOKS}#clean", "live.packages:HOOKS", "unsupported"),
+        ("live.absent:hook", "live.toy_loop:ADAPTER", "not-loadable"),
+    ],
+)
+def test_what_cannot_be_judged_is_3_with_the_reason(hook: str, framework: str, reason: str) -> None:
+    result = run(hook, "--in", framework, "--at", "before_model", "--project", str(HOOKS.parent), "--json")
+    report = json.loads(result.output)
+    schema()(report)
+    assert (result.exit_code, report["verdict"], report["not_judged"]["reason"]) == (3, None, reason)
+
+
+def test_a_hook_may_be_named_by_its_module() -> None:
+    result = run("live.hooks.toy_hooks:pollutes", *TOY)
+    assert result.exit_code == 1
+
+
+def test_recorded_conversations_come_first(tmp_path: Path) -> None:
+    report = json.loads(run(f"{HOOKS}#pollutes", *TOY, "--json").output)
+    file = tmp_path / "recorded.json"
+    file.write_text(json.dumps(report["findings"][0]["conversation"]), encoding="utf-8")
+    again = json.loads(
+        run(f"{HOOKS}#pollutes", *TOY, "--json", "--from", str(file), "--examples", "1").output
+    )
+    assert again["findings"][0]["counts"]["text"] == "1 of 1"
+    file.write_text('{"format": 2}', encoding="utf-8")
+    assert run(f"{HOOKS}#pollutes", *TOY, "--from", str(file)).exit_code == 2
+
+
+def test_texts_reach_the_hook(tmp_path: Path) -> None:
+    hook = tmp_path / "looking.py"
+    hook.write_text(
+        "def hook(messages):\n"
+        "    for m in messages:\n"
+        "        if 'SECRET' in str(m['content']):\n"
+        "            m['content'] = 'cut'\n",
+        encoding="utf-8",
+    )
+    args = (f"{hook}#hook", *TOY[:6], "--project", str(tmp_path))
+    assert run(*args).exit_code == 0
+    assert run(*args, "--texts", "a SECRET of mine", "--texts", "other").exit_code == 1
+
+
+def test_a_suppression_holds_for_its_releases_and_an_unused_one_is_reported(tmp_path: Path) -> None:
+    hook = tmp_path / "suppressed.py"
+
+    def written(comment: str) -> Any:
+        hook.write_text(
+            f"def hook(messages):\n    messages[0]['note'] = 'x'  # {comment}\n", encoding="utf-8"
+        )
+        return run(f"{hook}#hook", *TOY[:6], "--project", str(tmp_path), "--json")
+
+    granted = written("agentcore: allow write for=live.toy_loop:ADAPTER -- the loop copies soon")
+    report = json.loads(granted.output)
+    assert granted.exit_code == 0, report["findings"]
+    assert report["findings"][0]["suppressed"]["reason"] == "the loop copies soon"
+    outside = written("agentcore: allow write for=live.toy_loop:ADAPTER<2 -- it has no release")
+    assert (outside.exit_code, len(json.loads(outside.output)["suppressions"]["unused"])) == (1, 1)
+    assert written("agentcore: allow write for=live.toy_loop:ADAPTER").exit_code == 2
+    assert written("agentcore: allow raises for=live.toy_loop:ADAPTER -- never").exit_code == 2
+    assert written("agentcore: allow nothing -- x").exit_code == 2
+
+
+def test_the_list_has_every_framework_boundary_and_release() -> None:
+    output = run("--list").output
+    assert "langchain (python; tried with 1.5.2)" in output
+    assert "prepareStep" in output
+    assert "session_input_callback" in output

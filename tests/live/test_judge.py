@@ -1,0 +1,99 @@
+"""What the judge says of hooks of a toy loop: every kind of finding, and silence where nothing is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from agentcore.live.compliance import AdapterCompliance
+from agentcore.live.conversations import conversation
+from agentcore.live.judge import Judge, Shown
+from agentcore.live.loading import HookSource
+from live.toy_loop import ADAPTER
+
+HOOKS: Final = Path(__file__).parent / "hooks" / "toy_hooks.py"
+MANY: Final = 30
+
+
+def judged(hook: str, at: str = "before_model", *, factory: bool = False) -> list[Shown]:
+    judge = Judge(ADAPTER, HookSource(str(HOOKS), hook, HOOKS.parent, factory), at)
+    return [each for seed in range(MANY) for each in judge.judge(conversation(seed), "generate", seed).shown]
+
+
+class TestToyLoop(AdapterCompliance):
+    adapter = "live.toy_loop:ADAPTER"
+    hooks = {  # noqa: RUF012 - as the suite says
+        "before_model": (f"{HOOKS}#pollutes", f"{HOOKS}#clean"),
+        **{
+            at: (f"{HOOKS}#{at}_pollutes", f"{HOOKS}#{at}_clean")
+            for at in ("around", "with_handle", "assigns", "after_model")
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "hook",
+    ["clean", "stateful", "reminder_once", "annotates_each", "redacts", "restores", "stops", "Hook"],
+)
+def test_a_clean_hook_is_silent(hook: str) -> None:
+    assert judged(hook) == []
+
+
+@pytest.mark.parametrize(
+    ("hook", "kind", "seen"),
+    [
+        ("pollutes", "write", "caller"),
+        ("template", "write", "later-prompts"),
+        ("reminder", "accumulates", "later-prompts"),
+        ("cuts", "cuts-pair", "this-prompt"),
+        ("loses", "loses-request", "this-prompt"),
+    ],
+)
+def test_a_faulty_hook_has_its_fault_and_who_sees_it(hook: str, kind: str, seen: str) -> None:
+    found = [each for each in judged(hook) if each.kind == kind]
+    assert len(found) > MANY / 4
+    assert any(seen in each.seen for each in found)
+
+
+def test_a_hook_made_by_a_factory_is_the_hook() -> None:
+    assert {each.kind for each in judged("factory", factory=True)} == {"write"}
+
+
+def test_a_hook_that_raises_has_its_line() -> None:
+    found = judged("raises")
+    assert {(each.kind, each.cause) for each in found} == {("raises", "throws")}
+    line = found[0].line
+    assert line is not None
+    assert "raise LookupError" in HOOKS.read_text("utf-8").splitlines()[line["line"] - 1]
+
+
+def test_what_the_loop_cannot_take_is_a_refusal() -> None:
+    assert {(each.kind, each.cause) for each in judged("refused")} == {("raises", "refused")}
+
+
+def test_randomness_that_no_seed_reaches_is_a_note_and_nothing_else() -> None:
+    assert {each.kind for each in judged("secret")} == {"undetermined"}
+
+
+def test_a_write_is_found_beside_randomness() -> None:
+    assert "write" in {each.kind for each in judged("secret_and_pollutes")}
+
+
+def test_a_write_by_a_handle_is_a_fault_if_somebody_sees_it_and_a_note_if_not() -> None:
+    assert Counter(each.kind for each in judged("with_handle_pollutes", "with_handle")).keys() == {"write"}
+    assert Counter(each.kind for each in judged("with_handle_unseen", "with_handle")).keys() == {
+        "not-isolated"
+    }
+
+
+def test_what_cannot_be_looked_into_is_noted() -> None:
+    assert "opaque" in {each.kind for each in judged("puts_a_file")}
+
+
+def test_the_place_of_a_write_is_a_path_from_the_hooks_argument() -> None:
+    found = [each for each in judged("pollutes") if each.kind == "write"]
+    assert all(each.place is not None and each.place.startswith("messages[") for each in found)
+    assert all(each.after == "'!'" for each in found)

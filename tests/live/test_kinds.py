@@ -1,0 +1,41 @@
+"""The kinds of hooks that a live check judges wrong most easily, in real packages."""
+
+from __future__ import annotations
+
+import pytest
+
+from live.packages import checked, kinds
+
+
+@pytest.mark.parametrize(
+    ("hook", "wanted"),
+    [
+        ("returns_own_and_edits_later", "write"),
+        ("writes_after_return", "write"),
+        ("writes_through_context", "write"),
+        ("reminder", "accumulates"),
+        ("cuts_pairs", "cuts-pair"),
+        ("loses_request", "loses-request"),
+        ("raises_late", "raises"),
+        ("draws_secretly", "undetermined"),
+    ],
+)
+def test_a_history_processor_has_its_finding(hook: str, wanted: str) -> None:
+    assert wanted in kinds(checked("pydantic-ai", hook, "history_processor"))
+
+
+@pytest.mark.parametrize(
+    "hook", ["reminder_once", "writes_and_restores", "history_processor_with_context_clean", "stateful"]
+)
+def test_a_history_processor_is_silent(hook: str) -> None:
+    report = checked("pydantic-ai", hook, "history_processor")
+    assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
+
+
+def test_copies_that_the_framework_knows_by_identity_may_be_edited() -> None:
+    report = checked("openai-agents", "session_input_callback_edits_copies", "session_input_callback")
+    assert (report["verdict"], kinds(report)) == ("note", ["harmless-write"])
+
+
+def test_a_middleware_that_returns_a_message_each_time_accumulates() -> None:
+    assert kinds(checked("langchain", "reminder", "before_model")) == ["accumulates"]

@@ -1,0 +1,67 @@
+"""Hooks that hang, exit, fork, fill the memory or reach outside: each ends in time, with its outcome."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from agentcore.live.check import Request, check
+
+HOOKS: Final = Path(__file__).parent / "hooks" / "liars.py"
+TOY: Final = "live.toy_loop:ADAPTER"
+
+
+@pytest.fixture(autouse=True)
+def _tests_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = Path(__file__).parent.parent
+    monkeypatch.setenv("PYTHONPATH", f"{root}:{root.parent}")
+    monkeypatch.setenv("AGENTCORE_CACHE", str(tmp_path))
+
+
+def report_of(hook: str, **options: Any) -> dict[str, Any]:
+    settings: dict[str, Any] = {"examples": 6, "python": sys.executable, "project": HOOKS.parent, **options}
+    return check(Request(hook=f"{HOOKS}#{hook}", framework=TOY, at="before_model", **settings))
+
+
+@pytest.mark.parametrize(
+    ("hook", "cause"),
+    [
+        ("hangs", "hangs"),
+        ("exits", "exits"),
+        ("system_exit", "exits"),
+        ("kills_itself", "killed"),
+        ("fills_the_memory", "out-of-memory"),
+        ("forks", "forks"),
+    ],
+)
+def test_a_hook_that_attacks_its_process_is_a_fault(hook: str, cause: str) -> None:
+    report = report_of(hook, limit=3.0 if hook == "hangs" else 30.0)
+    assert [(each["kind"], each["cause"]) for each in report["findings"]] == [("raises", cause)]
+    assert (report["verdict"], report["exit"]) == ("fault", 1)
+    assert report["findings"][0]["conversation"] is not None
+
+
+@pytest.mark.parametrize("hook", ["calls_home", "starts_a_program", "writes_a_file"])
+def test_a_hook_that_reaches_outside_is_not_judged(hook: str) -> None:
+    report = report_of(hook)
+    assert (report["verdict"], report["exit"], report["not_judged"]["reason"]) == (None, 3, "needs-outside")
+    assert not HOOKS.with_name("left_behind.txt").exists()
+
+
+def test_what_a_hook_writes_to_every_descriptor_is_data() -> None:
+    report = report_of("prints_events")
+    assert (report["verdict"], report["conversations"]["judged"]) == ("clean", 6)
+
+
+def test_an_object_that_lies_about_itself_is_compared_all_the_same() -> None:
+    report = report_of("returns_a_liar")
+    assert report["conversations"]["run"] == 6
+    assert "write" in [each["kind"] for each in report["findings"]]
+
+
+def test_nothing_is_left_in_the_cache(tmp_path: Path) -> None:
+    report_of("prints_events")
+    assert [*(tmp_path / "tmp").iterdir()] == []
