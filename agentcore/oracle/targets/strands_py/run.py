@@ -10,7 +10,6 @@ from typing import Any
 
 import places
 from holders import aliases, identity
-from live import EVENTS, Held, constant, context_root, event_root, live
 from places import NowhereError, Place
 from pydantic import create_model
 from strands import Agent
@@ -26,6 +25,7 @@ from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecut
 from strands.types._events import EventLoopStopEvent
 from strands.types.events import ModelStopReason, ToolResultEvent
 
+from live import EVENTS, Held, constant, context_root, event_root, live
 from scripted import Json, ProgramTool, ScriptedModel, spoken, stop_reason_of
 
 MODEL_CALLS = 25

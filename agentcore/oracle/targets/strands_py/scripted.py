@@ -7,10 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import places
-from live import constant, live
 from strands.models.model import Model
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
+
+from live import constant, live
 
 if TYPE_CHECKING:
     from run import Run
