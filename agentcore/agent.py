@@ -20,10 +20,12 @@ from agentcore.driver import (
     AgentError,
     AgentStream,
     Call,
+    ClosedStreamError,
+    ForeignCancellationError,
     ResumeError,
+    Streaming,
     UnfinishedStreamError,
     UnknownModelError,
-    streaming,
 )
 from agentcore.driver.begin import (
     CallArguments,
@@ -76,6 +78,8 @@ __all__ = [
     "AgentStream",
     "CallArguments",
     "CallOverrides",
+    "ClosedStreamError",
+    "ForeignCancellationError",
     "NoObjectError",
     "OnStart",
     "PrepareCall",
@@ -280,7 +284,7 @@ class Agent(Generic[_T]):
         """
         agent = attrs.evolve(self, **overrides)
         state = state_of(invocation_state)
-        return streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
+        return Streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
 
     async def resume(
         self,
@@ -322,7 +326,7 @@ class Agent(Generic[_T]):
             agent, state = self._overridden(overrides), state_of(invocation_state)
             return resumed(agent, run, answers=answers, checkpoint=checkpoint, state=state)
 
-        return streaming(begin)
+        return Streaming(begin)
 
     def _overridden(self, overrides: ResumeOverrides) -> Agent[_T]:
         refused = sorted(set(overrides) - ResumeOverrides.__optional_keys__)

@@ -5,14 +5,19 @@ The rules are named in `agentcore.rules`; where one is applied, its name stands 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal, TypeAlias, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
 
 import attrs
 from attrs import field
 
-from agentcore.errors import InvalidToolApprovalError, ToolCallNotFoundForApprovalError
+from agentcore.errors import (
+    InvalidMessageError,
+    InvalidToolApprovalError,
+    ToolCallNotFoundForApprovalError,
+)
 from agentcore.messages import (
+    OUTPUT_TYPES,
     AssistantMessage,
     AssistantPart,
     ErrorJsonOutput,
@@ -32,6 +37,7 @@ from agentcore.messages import (
     ToolPart,
     ToolResultPart,
 )
+from agentcore.usage import Usage
 from agentcore.values import JsonObject, JsonValue, Vector, dump_json, freeze, sealed, strict_key, vector
 
 __all__ = [
@@ -47,8 +53,12 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "approval_messages",
+    "check_content",
+    "check_fields",
+    "check_part",
     "collect_approvals",
     "error_text",
+    "field_types",
     "to_response_messages",
 ]
 
@@ -187,6 +197,77 @@ ContentPart: TypeAlias = (
     | ToolError
     | ToolApprovalRequest
 )
+
+
+# ---------------------------------------------------------------- checks of what others made
+
+# By annotation; an empty tuple where converters have frozen any JSON, or where somebody else looks inside.
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "int": (int,),
+    "str | None": (type(None), str),
+    "bool | None": (type(None), bool),
+    "JsonValue": (),
+    "JsonObject": (Mapping,),
+    "JsonObject | None": (type(None), Mapping),
+    "ToolOutput | None": (type(None), *OUTPUT_TYPES),
+    "ToolCall": (ToolCall,),
+    "Usage": (Usage,),
+    "Vector[ContentPart]": (),
+    "ContentPart": (),
+    "tuple[str, ...]": (),
+}
+
+
+def field_types(cls: type) -> dict[str, tuple[type, ...]]:
+    """Returns the types that the fields of a value class may have, by name, without those that may have any.
+
+    Raises:
+        KeyError: For a field whose annotation is not known here.
+    """
+    fields = {each.name: _TYPES[str(each.type)] for each in attrs.fields(cast("Any", cls))}
+    return {name: types for name, types in fields.items() if types}
+
+
+def check_fields(value: object, types: Mapping[str, tuple[type, ...]], path: str) -> None:
+    """Checks the fields of a value.
+
+    Raises:
+        InvalidMessageError: For a field of another type, with its path.
+    """
+    for name, allowed in types.items():
+        given = getattr(value, name)
+        if type(given) in allowed or (isinstance(given, allowed) and type(given) is not bool):
+            continue
+        expected = " or ".join("None" if one is type(None) else one.__name__ for one in reversed(allowed))
+        raise InvalidMessageError(f"{path}.{name}", f"expected {expected}, got {type(given).__name__}")
+
+
+_PART_TYPES: Final = {cls: field_types(cls) for cls in get_args(ContentPart)}
+
+
+def check_content(content: object, path: str = "$") -> None:
+    """Checks what somebody gives as the content of a step.
+
+    Raises:
+        InvalidMessageError: With the path, if it is no list of content parts, or a field of a part has
+            another type than it is declared with.
+    """
+    if isinstance(content, str | bytes) or not isinstance(content, Sequence):
+        raise InvalidMessageError(path, f"expected a list of content parts, got {type(content).__name__}")
+    for index, part in enumerate(content):
+        check_part(part, f"{path}[{index}]")
+
+
+def check_part(part: object, path: str) -> None:
+    """Checks one content part. Raises InvalidMessageError, with the path of what is wrong."""
+    types = _PART_TYPES.get(type(part))
+    if types is None:
+        reason = f"expected a content part such as GeneratedText or ToolCall, got {type(part).__name__}"
+        raise InvalidMessageError(path, reason)
+    check_fields(part, types, path)
+    if type(part) is ToolApprovalRequest:
+        check_part(part.tool_call, f"{path}.tool_call")
 
 
 # ---------------------------------------------------------------- content to messages

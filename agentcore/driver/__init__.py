@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from agentcore.driver.call import AgentStream, Call, streaming
+from agentcore.driver.call import Call
 from agentcore.driver.errors import (
     AgentError,
+    ClosedStreamError,
+    ForeignCancellationError,
     ResumeError,
     UnfinishedStreamError,
     UnknownModelError,
 )
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
+from agentcore.driver.stream import AgentStream, Streaming
 
 __all__ = [
     "AgentError",
     "AgentStream",
     "Call",
+    "ClosedStreamError",
     "Driver",
     "Emit",
+    "ForeignCancellationError",
     "Parts",
     "ResumeError",
+    "Streaming",
     "UnfinishedStreamError",
     "UnknownModelError",
-    "streaming",
 ]

@@ -11,6 +11,8 @@ from agentcore.run import Failed, Run
 __all__ = [
     "AgentError",
     "ChunkHookError",
+    "ClosedStreamError",
+    "ForeignCancellationError",
     "ResumeError",
     "UnfinishedStreamError",
     "UnknownModelError",
@@ -68,6 +70,32 @@ class UnfinishedStreamError(AgentCoreError):
 
     def __str__(self) -> str:
         return "the stream has no result: iterate over it to its end, or resume its `run`"
+
+
+class ClosedStreamError(AgentCoreError):
+    """Raised when a stream is iterated over outside of its `async with`, or entered a second time."""
+
+    wire_name = "ClosedStreamError"
+
+
+class ForeignCancellationError(AgentCoreError):
+    """A hook, a model, a handler or a tool raised a cancellation although nobody cancelled the run.
+
+    `source` says who, such as "tool 'look'"; `__cause__` is the cancellation.
+    """
+
+    wire_name = "ForeignCancellationError"
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.source = source
+
+    def __str__(self) -> str:
+        return (
+            f"{self.source} was cancelled, but the run was not: something that it waited for was cancelled "
+            "by another part of the program; catch the cancellation there, or wait for something that nobody "
+            "else cancels"
+        )
 
 
 class ChunkHookError(BaseException):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import attrs
 
 from agentcore.content import ContentPart, ToolCall
+from agentcore.driver.cancelling import Cancellation, cancellations
 from agentcore.driver.errors import ChunkHookError, UnknownModelError
 from agentcore.driver.models import ModelCall
 from agentcore.driver.parts import Emit, Parts, awaited
@@ -67,8 +68,16 @@ class Driver:
     without, models are asked for whole answers. Nothing else differs.
     """
 
-    def __init__(self, run: Run, parts: Parts, observer: Observer, invocation_state: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        parts: Parts,
+        observer: Observer,
+        invocation_state: dict[str, Any],
+        cancellation: Cancellation,
+    ) -> None:
         self.run = run
+        self._cancellation = cancellation
         self._parts = parts
         self._invocation_state = invocation_state
         self._model_handlers = handlers_of(InvokeModelStage, parts.middleware)
@@ -78,7 +87,7 @@ class Driver:
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
         self._definitions = {tool.name: tool.definition for tool in parts.tools}
-        self._processors = Processors(parts, observer, invocation_state)
+        self._processors = Processors(parts, observer, invocation_state, cancellation)
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
         self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
@@ -139,6 +148,8 @@ class Driver:
                 return NO_RESULT if value is None else HookResult(value)
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
             return HookFailed(error)
+        except cancellations() as error:  # cancel.own-error
+            return HookFailed(await self._cancellation.failure(error, f"hook '{name}'"))
 
     async def _process_input(self, wanted: NeedProcessInput) -> Outcome:
         return await self._processed(self._processors.process_input(wanted))
@@ -207,7 +218,14 @@ class Driver:
             return attrs.evolve(response, requested_model=context.model.model_id)
 
         number = self._step_number
-        chain = Chain(InvokeModelStage, handlers, inner, observer=self._observer, step_number=number)
+        chain = Chain(
+            InvokeModelStage,
+            handlers,
+            inner,
+            observer=self._observer,
+            cancellation=self._cancellation,
+            step_number=number,
+        )
         context = InvokeModelContext(
             model=model,
             request=request,
@@ -230,6 +248,7 @@ class Driver:
             step_number=self._step_number,
             max_retries=self._parts.max_retries,
             observer=self._observer,
+            cancellation=self._cancellation,
             tell=tell,
             tell_retry=self._emit,
         )
@@ -309,6 +328,7 @@ class Driver:
             handlers=self._tool_handlers,
             invocation_state=self._invocation_state,
             observer=self._observer,
+            cancellation=self._cancellation,
             tell=self._tell,
         )
         outcome = await self._tool_calls.ran(self._parts.tool_concurrency)
@@ -333,6 +353,9 @@ class Driver:
                     await awaited(hook(event))
             except Exception as error:
                 raise ChunkHookError(error) from error
+            except cancellations() as error:
+                failed = await self._cancellation.failure(error, "hook 'on_chunk'")
+                raise ChunkHookError(failed) from failed
         await self._emit(event)
 
 

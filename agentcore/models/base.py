@@ -10,14 +10,15 @@ import attrs
 from attrs import field
 from immutabledict import immutabledict
 
-from agentcore.content import ContentPart
-from agentcore.errors import AgentCoreError, InvalidJsonError
+from agentcore.content import ContentPart, check_content, check_fields, check_part, field_types
+from agentcore.errors import AgentCoreError, InvalidJsonError, InvalidMessageError
 from agentcore.hooks import tool_choice
 from agentcore.messages import Message
 from agentcore.usage import Usage
 from agentcore.values import JsonObject, Vector, freeze, sealed, strict_key, vector
 
 __all__ = [
+    "InvalidResponseError",
     "LanguageModel",
     "ModelError",
     "ModelEvent",
@@ -30,6 +31,8 @@ __all__ = [
     "ToolDefinition",
     "ToolInputDelta",
     "Usage",
+    "check_event",
+    "check_response",
 ]
 
 _BODY_CHARACTERS: Final = 500
@@ -80,12 +83,19 @@ def _definitions(value: Iterable[ToolDefinition] | None) -> Vector[ToolDefinitio
     return None if value is None else vector(value)
 
 
+# What is no list stays as it is, for `check_response` to refuse: a text would become a list of characters.
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
 def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
-    return vector(value)
+    return vector(value) if _is_list(value) else cast("Vector[ContentPart]", value)
 
 
 def _texts(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
+    return tuple(value) if _is_list(value) else cast("tuple[str, ...]", value)
 
 
 # ---------------------------------------------------------------- what a model is asked
@@ -131,7 +141,7 @@ class ModelRequest:
 @sealed
 @attrs.frozen
 class ModelResponse:
-    """A whole answer.
+    """A whole answer; the agent checks it with `check_response` before anything of it is kept.
 
     `finish_reason` is `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. A tool call whose
     input is no JSON has the raw text as input, `invalid`, `dynamic` and an `error`. `warnings` say what of
@@ -205,6 +215,91 @@ class ResponseDone:
 
 
 ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolInputDelta | PartDone | ResponseDone
+
+# ---------------------------------------------------------------- checks of what it answers
+
+
+class InvalidResponseError(AgentCoreError, TypeError):
+    """A model answered with something that is no answer (rule model.answers-checked).
+
+    `path` is the place in the answer, `reason` what is wrong there, `model_id` the model's, if it is known.
+    """
+
+    wire_name = "InvalidResponseError"
+    path: str
+
+    def __init__(self, path: str, reason: str, model_id: str | None = None) -> None:
+        super().__init__(path, reason, model_id)
+        self.path = path
+        self.reason = reason
+        self.model_id = model_id
+
+    def __str__(self) -> str:
+        who = "a model" if self.model_id is None else f"model {self.model_id!r}"
+        return f"{who} gave a wrong answer: {self.path}: {self.reason}"
+
+
+_RESPONSE: Final = {**field_types(ModelResponse), "finish_reason": (type(None), str)}
+_USAGE: Final = field_types(Usage)
+_EVENTS: Final[dict[type, dict[str, tuple[type, ...]]]] = {
+    cls: field_types(cls) for cls in (TextDelta, ReasoningDelta, ToolInputDelta, PartDone)
+}
+
+
+def check_response(response: object, model_id: str | None = None) -> ModelResponse:
+    """Checks a whole answer, so that a run that has it can be saved and loaded.
+
+    Returns:
+        The response itself.
+
+    Raises:
+        InvalidResponseError: If it is no ModelResponse, or a field of it or of its parts has another type
+            than it is declared with.
+    """
+    if not isinstance(response, ModelResponse):
+        reason = f"expected a ModelResponse, got {type(response).__name__}; return ModelResponse([...], ...)"
+        raise InvalidResponseError("$", reason, model_id)
+    try:
+        check_content(response.content, "$.content")
+        check_fields(response, _RESPONSE, "$")
+        check_fields(response.usage, _USAGE, "$.usage")
+        _check_warnings(response.warnings)
+    except InvalidMessageError as error:
+        raise InvalidResponseError(error.path, error.reason, model_id) from None
+    return response
+
+
+def _check_warnings(warnings: object) -> None:
+    if not isinstance(warnings, tuple):
+        raise InvalidMessageError("$.warnings", f"expected a list of texts, got {type(warnings).__name__}")
+    for index, warning in enumerate(warnings):
+        if not isinstance(warning, str):
+            raise InvalidMessageError(f"$.warnings[{index}]", f"expected str, got {type(warning).__name__}")
+
+
+def check_event(event: object, model_id: str | None = None) -> ModelEvent:
+    """Checks an event of a model's stream, with the whole answer that the last one has.
+
+    Returns:
+        The event itself.
+
+    Raises:
+        InvalidResponseError: If it is no ModelEvent, or has a field of another type than it is declared with.
+    """
+    if isinstance(event, ResponseDone):
+        check_response(event.response, model_id)
+        return event
+    types = _EVENTS.get(type(event))
+    if types is None:
+        reason = f"expected an event such as TextDelta, PartDone or ResponseDone, got {type(event).__name__}"
+        raise InvalidResponseError("$", reason, model_id)
+    try:
+        check_fields(event, types, "$")
+        if isinstance(event, PartDone):
+            check_part(event.part, "$.part")
+    except InvalidMessageError as error:
+        raise InvalidResponseError(error.path, error.reason, model_id) from None
+    return cast("ModelEvent", event)
 
 
 class LanguageModel(Protocol):
