@@ -22,6 +22,8 @@ from agentcore.driver import (
     Call,
     ClosedStreamError,
     ForeignCancellationError,
+    InvalidAgentError,
+    InvalidAnswerError,
     ResumeError,
     Streaming,
     UnfinishedStreamError,
@@ -42,6 +44,9 @@ from agentcore.driver.fields import (
     at_least,
     conditions_of,
     context_of,
+    is_hook,
+    is_model,
+    is_output,
     middleware_of,
     models_of,
     names_of,
@@ -80,6 +85,8 @@ __all__ = [
     "CallOverrides",
     "ClosedStreamError",
     "ForeignCancellationError",
+    "InvalidAgentError",
+    "InvalidAnswerError",
     "NoObjectError",
     "OnStart",
     "PrepareCall",
@@ -157,6 +164,7 @@ class Agent(Generic[_T]):
     `max_output_tokens`, ...); they are in no saved run.
 
     Raises:
+        InvalidAgentError: for a model, a hook, a handler, a condition or options of a wrong type.
         InvalidToolError: for tools that are none, or two of one name.
         InvalidProcessorError: for processors that are none, or two of one id.
         InvalidOverrideError: for a tool choice that is none.
@@ -165,23 +173,23 @@ class Agent(Generic[_T]):
         ValueError: for a limit that is too small.
     """
 
-    model: LanguageModel
+    model: LanguageModel = field(validator=is_model)
     tools: tuple[Tool[..., Any], ...] = field(default=(), converter=tools_of, kw_only=True)
     middleware: tuple[Middleware, ...] = field(default=(), converter=middleware_of, kw_only=True)
     system: SystemPrompt | None = field(default=None, converter=system_prompt, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
     models: tuple[LanguageModel, ...] = field(default=(), converter=models_of, kw_only=True)
-    prepare_call: PrepareCall | None = field(default=None, kw_only=True)
+    prepare_call: PrepareCall | None = field(default=None, validator=is_hook, kw_only=True)
     input_processors: tuple[NamedProcessor, ...] = field(default=(), converter=named_processors, kw_only=True)
-    prepare_step: PrepareStep | None = field(default=None, kw_only=True)
+    prepare_step: PrepareStep | None = field(default=None, validator=is_hook, kw_only=True)
     stop_when: tuple[StopCondition, ...] = field(
         default=step_count_is(_DEFAULT_STEPS), converter=conditions_of, kw_only=True
     )
-    on_start: OnStart | None = field(default=None, kw_only=True)
-    on_step_start: OnStepStart | None = field(default=None, kw_only=True)
-    on_step_finish: OnStepFinish | None = field(default=None, kw_only=True)
-    on_finish: OnFinish | None = field(default=None, kw_only=True)
-    on_chunk: OnChunk | None = field(default=None, kw_only=True)
+    on_start: OnStart | None = field(default=None, validator=is_hook, kw_only=True)
+    on_step_start: OnStepStart | None = field(default=None, validator=is_hook, kw_only=True)
+    on_step_finish: OnStepFinish | None = field(default=None, validator=is_hook, kw_only=True)
+    on_finish: OnFinish | None = field(default=None, validator=is_hook, kw_only=True)
+    on_chunk: OnChunk | None = field(default=None, validator=is_hook, kw_only=True)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, kw_only=True, eq=strict_key)
     active_tools: tuple[str, ...] | None = field(default=None, converter=names_of, kw_only=True)
     provider_options: JsonObject | None = field(
@@ -192,7 +200,7 @@ class Agent(Generic[_T]):
     experimental_context: JsonValue = field(
         default=None, converter=context_of, kw_only=True, eq=strict_key, repr=False
     )
-    output: Output[_T] | None = field(default=None, kw_only=True)
+    output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
     max_retries: int = field(default=2, validator=at_least(0), kw_only=True)
     tool_concurrency: int = field(default=8, validator=at_least(1), kw_only=True)
     slow_hook_seconds: float = field(default=0.2, validator=at_least(0), kw_only=True)

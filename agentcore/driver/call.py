@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 
 from agentcore.content import ContentPart, GeneratedText, check_content
 from agentcore.driver.cancelling import Cancellation, cancellations
-from agentcore.driver.errors import AgentError, ForeignCancellationError, resumable
+from agentcore.driver.errors import AgentError, ForeignCancellationError, resumable, signals
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
 from agentcore.driver.stages import Chain
@@ -169,8 +169,11 @@ class Call(Generic[_T]):
         )
         try:
             result = await chain.result(context, emit)
-        except InterruptSignal as signal:
-            self._driver.run = give(resumable(self.run), Asked([signal.interrupt]))
+        except BaseException as error:
+            asked = signals(error, InterruptSignal)
+            if not asked:
+                raise
+            self._driver.run = give(resumable(self.run), Asked(signal.interrupt for signal in asked))
             return self._result_of(self.run)
         self._driver.run = result.run
         return attrs.evolve(result, timings=self.timings, invocation_state=self._invocation_state)

@@ -58,12 +58,16 @@ def cancellations() -> tuple[type[BaseException], ...]:
 
 
 def _is_cancellation(error: BaseException) -> bool:
-    """Returns whether it is a cancellation, or a group of cancellations, with exceptions among them or not."""
+    """Returns whether it is a cancellation, or a group of cancellations, maybe with exceptions among them."""
     kinds = single_cancellations()
     if isinstance(error, BaseExceptionGroup):
         only_these = error.split((*kinds, Exception))[1] is None
         return only_these and not isinstance(error, Exception)
     return isinstance(error, kinds)
+
+
+def _is_scope_cancelled() -> bool:
+    return anyio.current_effective_deadline() == -math.inf
 
 
 async def outlast(ended: anyio.Event) -> asyncio.CancelledError | None:
@@ -104,11 +108,10 @@ class Cancellation:
 
     def _is_under_way(self, *, own_task: bool = False) -> bool:
         task = running_task()
-        if task is not None and not own_task:
-            before = self._before if task is self._task else 0
-            if task.cancelling() > before:
-                return True
-        return anyio.current_effective_deadline() == -math.inf
+        return (task is not None and not own_task and self._is_requested(task)) or _is_scope_cancelled()
+
+    def _is_requested(self, task: asyncio.Task[Any]) -> bool:
+        return task.cancelling() > (self._before if task is self._task else 0)
 
     async def failure(
         self, error: BaseException, source: str, *, own_task: bool = False
@@ -158,14 +161,13 @@ class Cancellation:
     def release(self) -> None:
         """Requests again what was held, so that it arrives at the next `await`.
 
-        That is when a scope's cancellation arrives as well, which comes again until its scope is left. The
-        count stays as it was. Nothing is requested if whoever made the request has taken it back, as a time
-        limit in a handler does.
+        The count stays as it was. Nothing is requested if whoever made the request has taken it back, as a
+        time limit in a handler does, nor in a scope that is cancelled, which requests it again by itself.
         """
         if self._held is None or self._held[0] is not running_task():
             return
         (task, error), self._held = self._held, None
-        if self._is_under_way():
+        if self._is_requested(task) and not _is_scope_cancelled():
             task.uncancel()
             task.cancel(*error.args)
             self._asked_again = task

@@ -18,7 +18,6 @@ from agentcore.middleware import (
 )
 from agentcore.models.base import (
     InvalidResponseError,
-    LanguageModel,
     ModelRequest,
     ModelResponse,
     check_event,
@@ -57,7 +56,7 @@ def check_passed(handler: Middleware, context: object) -> None:
         raise handler.error(f"{error}; make the context with attrs.evolve", error.path) from None
 
 
-def check_model(model: LanguageModel, path: str) -> None:
+def check_model(model: object, path: str) -> None:
     """Checks that an object can be a model. Raises InvalidMessageError if it cannot."""
     if not isinstance(getattr(model, "model_id", None), str) or not callable(
         getattr(model, "generate", None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from agentcore.errors import AgentCoreError
 from agentcore.run import Failed, Run
@@ -13,10 +13,13 @@ __all__ = [
     "ChunkHookError",
     "ClosedStreamError",
     "ForeignCancellationError",
+    "InvalidAgentError",
+    "InvalidAnswerError",
     "ResumeError",
     "UnfinishedStreamError",
     "UnknownModelError",
     "resumable",
+    "signals",
 ]
 
 
@@ -73,9 +76,44 @@ class UnfinishedStreamError(AgentCoreError):
 
 
 class ClosedStreamError(AgentCoreError):
-    """Raised when a stream is iterated over outside of its `async with`, or entered a second time."""
+    """A stream was iterated over outside of its `async with`, or entered a second time.
+
+    Rule stream.closed-says-so.
+    """
 
     wire_name = "ClosedStreamError"
+
+
+class InvalidAnswerError(AgentCoreError, TypeError):
+    """A hook that answers yes or no returned something else.
+
+    `source` says which, such as "stop condition 'enough'".
+    """
+
+    wire_name = "InvalidAnswerError"
+
+    def __init__(self, source: str, kind: str) -> None:
+        super().__init__(source, kind)
+        self.source = source
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return f"{self.source} returned a {self.kind}; return True or False"
+
+
+class InvalidAgentError(AgentCoreError, TypeError):
+    """A field of an agent was given something that it cannot be; `path` says which field."""
+
+    wire_name = "InvalidAgentError"
+    path: str
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
 
 
 class ForeignCancellationError(AgentCoreError):
@@ -96,6 +134,31 @@ class ForeignCancellationError(AgentCoreError):
             "by another part of the program; catch the cancellation there, or wait for something that nobody "
             "else cancels"
         )
+
+
+_S = TypeVar("_S", bound=BaseException)
+
+
+def signals(error: BaseException, kind: type[_S]) -> tuple[_S, ...]:
+    """Returns the signals of that type that an exception is, or that a group of exceptions has in it.
+
+    Task groups of handlers and tools put what their tasks raise into groups. A group that has anything but
+    exceptions besides, such as a cancellation, counts as having none.
+    """
+    if isinstance(error, kind):
+        return (error,)
+    if not isinstance(error, BaseExceptionGroup):
+        return ()
+    found, rest = error.split(kind)
+    return () if found is None or not isinstance(rest, Exception | None) else tuple(_leaves(found))
+
+
+def _leaves(group: BaseExceptionGroup[_S]) -> Iterator[_S]:
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _leaves(one)
+        else:
+            yield one
 
 
 class ChunkHookError(BaseException):

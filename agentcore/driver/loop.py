@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import attrs
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.driver.cancelling import Cancellation, cancellations
-from agentcore.driver.errors import ChunkHookError, UnknownModelError
+from agentcore.driver.errors import ChunkHookError, InvalidAnswerError, UnknownModelError, signals
 from agentcore.driver.models import ModelCall
 from agentcore.driver.parts import Emit, Parts, awaited
 from agentcore.driver.processors import Processors
@@ -112,12 +112,13 @@ class Driver:
         while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
-            except InterruptSignal as signal:
-                outcome = Asked([signal.interrupt])
-            except BaseException:
-                self._keep_finished()
-                self.run = give(self.run, Cancelled())
-                raise
+            except BaseException as error:
+                asked = signals(error, InterruptSignal)
+                if not asked:
+                    self._keep_finished()
+                    self.run = give(self.run, Cancelled())
+                    raise
+                outcome = Asked(signal.interrupt for signal in asked)
             self.run = give(self.run, outcome)
         return self.run
 
@@ -205,10 +206,12 @@ class Driver:
             else:
                 response = await self._through_handlers(self._model_handlers, model, request)
             return self._answer(wanted, response)
-        except ChunkHookError as failed:
-            return ModelFailed(failed.error)
         except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
             return ModelFailed(error)
+        except BaseException as error:
+            for failed in signals(error, ChunkHookError):
+                return ModelFailed(failed.error)
+            raise
 
     async def _through_handlers(
         self, handlers: Handlers, model: LanguageModel, request: ModelRequest
@@ -316,7 +319,10 @@ class Driver:
         async def ask(call: ToolCall) -> bool:
             tool = self._tools[call.tool_name]
             told = context_of(call, wanted, self.run, self._invocation_state)
-            return bool(await awaited(tool.approval(tool.validated(call.input), told)))
+            needed = await awaited(tool.approval(tool.validated(call.input), told))
+            if not isinstance(needed, bool):  # None, say, which would let the call pass unseen
+                raise InvalidAnswerError(f"needs_approval of tool '{tool.name}'", type(needed).__name__)
+            return needed
 
         return ask
 
@@ -362,6 +368,11 @@ class Driver:
 def _truth(condition: Callable[[_T], object]) -> Callable[[_T], Awaitable[bool]]:
     # Inside of the hook, because asking for a value's truth may raise.
     async def ask(argument: _T) -> bool:
-        return bool(await awaited(condition(argument)))
+        answer = await awaited(condition(argument))
+        # A condition that makes one instead of asking it would end every run, and so would a generator.
+        if callable(answer) or isinstance(answer, AsyncIterable):
+            name = getattr(condition, "__name__", type(condition).__name__)
+            raise InvalidAnswerError(f"stop condition '{name}'", type(answer).__name__)
+        return bool(answer)
 
     return ask

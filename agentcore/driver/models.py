@@ -113,7 +113,7 @@ class ModelCall:
         answer: object = self._model.generate(self._request)
         if not isinstance(answer, Awaitable):
             raise self._wrong(f"`generate` returned a {type(answer).__name__}; define it with `async def`")
-        return check_response(await answer, self._model.model_id)
+        return check_response(await answer, self._model.model_id)  # model.answers-checked
 
     async def _streamed(self, tell: _Listener) -> ModelResponse:
         opened: object = self._model.stream(self._request)
@@ -175,7 +175,7 @@ class ModelCall:
     def _may_help(self, error: BaseException) -> bool:
         if self._has_begun or not isinstance(error, ModelError):
             return False
-        return error.retryable and (error.retry_after or 0) <= LONGEST_WAIT
+        return error.retryable and (_after(error) or 0) <= LONGEST_WAIT
 
     async def _before_sleep(self, state: tenacity.RetryCallState) -> None:
         error, delay = _error(state), state.upcoming_sleep
@@ -196,5 +196,11 @@ def _error(state: tenacity.RetryCallState) -> Any:
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
-    after = _error(state).retry_after
-    return _BACKOFF(state) if after is None else float(after)
+    after = _after(_error(state))
+    return _BACKOFF(state) if after is None else after
+
+
+def _after(error: ModelError) -> float | None:
+    # What a provider said; a model may hand on a text of it, or a number that is none.
+    after: object = error.retry_after
+    return float(after) if isinstance(after, int | float) and after >= 0 else None

@@ -12,7 +12,7 @@ import attrs
 
 from agentcore.content import ToolCall
 from agentcore.driver.cancelling import Cancellation, cancellations
-from agentcore.driver.errors import ChunkHookError
+from agentcore.driver.errors import ChunkHookError, ForeignCancellationError, signals
 from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.threads import in_thread
 from agentcore.effects import (
@@ -74,7 +74,7 @@ class ToolCalls:
         self._cancellation = cancellation
         self._tell = tell
         self._outcomes: dict[int, ToolOutcome] = {}
-        self._interrupts: dict[int, Interrupt] = {}
+        self._interrupts: dict[int, list[Interrupt]] = {}
 
     @property
     def finished(self) -> list[ToolOutcome]:
@@ -103,12 +103,14 @@ class ToolCalls:
                     await self._ran(index, call)
             else:
                 await self._ran_together(concurrency)
-        except ChunkHookError as error:
-            return ToolsFailed(error.error)
         except Exception as error:  # noqa: BLE001 - Difference.REFUSED_WRITE_FAILS, HANDLER_FAILURE_FAILS
             return ToolsFailed(error)
+        except BaseException as error:
+            for failed in signals(error, ChunkHookError):
+                return ToolsFailed(failed.error)
+            raise
         if self._interrupts:
-            return Asked(self._interrupts[index] for index in sorted(self._interrupts))
+            return Asked(one for index in sorted(self._interrupts) for one in self._interrupts[index])
         return ToolOutcomes(self.finished)  # Difference.RESULTS_IN_CALL_ORDER
 
     async def _ran_together(self, concurrency: int) -> None:
@@ -129,6 +131,10 @@ class ToolCalls:
                 group.start_soon(run, index, call)
         if fatal:
             raise fatal[0]
+        for index, call in enumerate(self._wanted.calls):
+            if index not in self._outcomes and index not in self._interrupts:
+                # Somebody has cancelled the task of a call before its first turn, and with it the group.
+                raise ForeignCancellationError(_task_of(call))
 
     async def _ran_alone(self, index: int, call: ToolCall) -> None:
         """Runs a call in a task of its own, where a cancellation of that task is an error of the call.
@@ -138,8 +144,7 @@ class ToolCalls:
         try:
             await self._ran(index, call)
         except cancellations() as error:
-            source = f"the task of tool '{call.tool_name}'"
-            failed = await self._cancellation.failure(error, source, own_task=True)
+            failed = await self._cancellation.failure(error, _task_of(call), own_task=True)
             if index not in self._outcomes:
                 await self._finished(index, call, ToolFailed(call.tool_call_id, str(failed)))
 
@@ -149,8 +154,11 @@ class ToolCalls:
         await self._told(ToolStarted(call))
         try:
             outcome = await self._outcome(call)
-        except InterruptSignal as signal:
-            self._interrupts[index] = signal.interrupt
+        except BaseException as error:
+            asked = signals(error, InterruptSignal)
+            if not asked:
+                raise
+            self._interrupts[index] = [signal.interrupt for signal in asked]
             return
         finally:
             self._cancellation.release()
@@ -241,6 +249,10 @@ class ToolCalls:
     async def _told(self, event: ChunkEvent) -> None:
         if self._tell is not None:
             await self._tell(event)
+
+
+def _task_of(call: ToolCall) -> str:
+    return f"the task of tool '{call.tool_name}'"
 
 
 def _failed(call: ToolCall, error: Exception, span: ToolSpan) -> ToolFailed:
