@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
 
 import attrs
 from attrs import field
+from immutabledict import immutabledict
 
 from agentcore.errors import (
     InvalidMessageError,
@@ -44,6 +45,7 @@ __all__ = [
     "Approval",
     "Approvals",
     "ContentPart",
+    "FieldTypes",
     "GeneratedFile",
     "GeneratedReasoning",
     "GeneratedText",
@@ -54,11 +56,10 @@ __all__ = [
     "ToolResult",
     "approval_messages",
     "check_content",
-    "check_fields",
     "check_part",
+    "check_type",
     "collect_approvals",
     "error_text",
-    "field_types",
     "to_response_messages",
 ]
 
@@ -208,8 +209,8 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "str | None": (type(None), str),
     "bool | None": (type(None), bool),
     "JsonValue": (),
-    "JsonObject": (Mapping,),
-    "JsonObject | None": (type(None), Mapping),
+    "JsonObject": (immutabledict, Mapping),
+    "JsonObject | None": (type(None), immutabledict, Mapping),
     "ToolOutput | None": (type(None), *OUTPUT_TYPES),
     "ToolCall": (ToolCall,),
     "Usage": (Usage,),
@@ -219,31 +220,39 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
-def field_types(cls: type) -> dict[str, tuple[type, ...]]:
-    """Returns the types that the fields of a value class may have, by name, without those that may have any.
+class FieldTypes:
+    """Which types the fields of a value class may have, by their annotations; `others` say so by name.
 
     Raises:
         KeyError: For a field whose annotation is not known here.
     """
-    fields = {each.name: _TYPES[str(each.type)] for each in attrs.fields(cast("Any", cls))}
-    return {name: types for name, types in fields.items() if types}
+
+    def __init__(self, cls: type, **others: tuple[type, ...]) -> None:
+        types = {each.name: _TYPES[str(each.type)] for each in attrs.fields(cast("Any", cls))} | others
+        self._types = {name: allowed for name, allowed in types.items() if allowed}
+        # Combinations that are right: there are few, and nearly every value has one of them.
+        self._known: set[tuple[type, ...]] = set()
+
+    def check(self, value: object, path: str) -> None:
+        """Checks the fields of a value. Raises InvalidMessageError for one of another type, with its path."""
+        types = tuple([type(getattr(value, name)) for name in self._types])
+        if types in self._known:
+            return
+        for name, allowed in self._types.items():
+            check_type(getattr(value, name), allowed, f"{path}.{name}")
+        if all(kind in allowed for kind, allowed in zip(types, self._types.values(), strict=True)):
+            self._known.add(types)
 
 
-def check_fields(value: object, types: Mapping[str, tuple[type, ...]], path: str) -> None:
-    """Checks the fields of a value.
-
-    Raises:
-        InvalidMessageError: For a field of another type, with its path.
-    """
-    for name, allowed in types.items():
-        given = getattr(value, name)
-        if type(given) in allowed or (isinstance(given, allowed) and type(given) is not bool):
-            continue
-        expected = " or ".join("None" if one is type(None) else one.__name__ for one in reversed(allowed))
-        raise InvalidMessageError(f"{path}.{name}", f"expected {expected}, got {type(given).__name__}")
+def check_type(given: object, allowed: tuple[type, ...], path: str) -> None:
+    """Checks that something has one of the types. Raises InvalidMessageError if not; a flag is no number."""
+    if type(given) in allowed or (isinstance(given, allowed) and type(given) is not bool):
+        return
+    expected = " or ".join("None" if one is type(None) else one.__name__ for one in reversed(allowed))
+    raise InvalidMessageError(path, f"expected {expected}, got {type(given).__name__}")
 
 
-_PART_TYPES: Final = {cls: field_types(cls) for cls in get_args(ContentPart)}
+_PART_TYPES: Final[dict[type, FieldTypes]] = {cls: FieldTypes(cls) for cls in get_args(ContentPart)}
 
 
 def check_content(content: object, path: str = "$") -> None:
@@ -265,7 +274,7 @@ def check_part(part: object, path: str) -> None:
     if types is None:
         reason = f"expected a content part such as GeneratedText or ToolCall, got {type(part).__name__}"
         raise InvalidMessageError(path, reason)
-    check_fields(part, types, path)
+    types.check(part, path)
     if type(part) is ToolApprovalRequest:
         check_part(part.tool_call, f"{path}.tool_call")
 

@@ -150,7 +150,10 @@ class Cancellation:
     @property
     def requests(self) -> int:
         """The requests to cancel this task that nobody has taken back."""
-        task = running_task()
+        try:  # not by `running_task`, because each call of a tool asks
+            task = asyncio.current_task()
+        except RuntimeError:
+            return 0
         return 0 if task is None else task.cancelling()
 
     def hold_since(self, requests: int) -> None:

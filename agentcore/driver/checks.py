@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, get_args
 
-from agentcore.content import ToolCall, check_fields, check_part
+from agentcore.content import ToolCall, check_part, check_type
 from agentcore.effects import Done, Settings, ToolSucceeded
 from agentcore.errors import InvalidMessageError
 from agentcore.messages import OUTPUT_TYPES
@@ -29,13 +29,12 @@ from agentcore.tools import Tool
 
 __all__ = ["check_given", "check_model", "check_passed"]
 
-_PASSED: Final[Mapping[type, Mapping[str, tuple[type, ...]]]] = {
-    InvokeModelContext: {"request": (ModelRequest,)},
-    ExecuteToolContext: {"tool": (Tool,), "call": (ToolCall,)},
-    AgentStreamContext: {"settings": (Settings,)},
+_PASSED: Final[Mapping[type, Mapping[str, type]]] = {
+    InvokeModelContext: {"request": ModelRequest},
+    ExecuteToolContext: {"tool": Tool, "call": ToolCall},
+    AgentStreamContext: {"settings": Settings},
 }
-_SUCCEEDED: Final = {"model_output": (type(None), *OUTPUT_TYPES)}
-_RESULT: Final = {"run": (Run,)}
+_OUTPUTS: Final = (type(None), *OUTPUT_TYPES)
 _ENDED: Final = (Done, Interrupted)
 _DELTAS: Final = get_args(ModelDelta)
 
@@ -47,7 +46,8 @@ def check_passed(handler: Middleware, context: object) -> None:
         MiddlewareError: With the path of a field that has a wrong type.
     """
     try:
-        check_fields(context, _PASSED[type(context)], "$")
+        for name, kind in _PASSED[type(context)].items():
+            check_type(getattr(context, name), (kind,), f"$.{name}")
         if isinstance(context, InvokeModelContext):
             check_model(context.model, "$.model")
         elif isinstance(context, ExecuteToolContext):
@@ -83,9 +83,9 @@ def _check_inside(given: object) -> None:
     elif isinstance(given, _DELTAS):
         check_event(given)
     elif isinstance(given, ToolSucceeded):
-        check_fields(given, _SUCCEEDED, "$")
+        check_type(given.model_output, _OUTPUTS, "$.model_output")
     elif isinstance(given, AgentResult):
-        check_fields(given, _RESULT, "$")
+        check_type(given.run, (Run,), "$.run")
         if not isinstance(given.run.pending, _ENDED):
             kind = type(given.run.pending).__name__
             raise InvalidMessageError(

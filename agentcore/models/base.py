@@ -10,7 +10,7 @@ import attrs
 from attrs import field
 from immutabledict import immutabledict
 
-from agentcore.content import ContentPart, check_content, check_fields, check_part, field_types
+from agentcore.content import ContentPart, FieldTypes, check_content, check_part, check_type
 from agentcore.errors import AgentCoreError, InvalidJsonError, InvalidMessageError
 from agentcore.hooks import tool_choice
 from agentcore.messages import Message
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _BODY_CHARACTERS: Final = 500
+_NO_USAGE: Final = Usage()
 
 
 def _object(value: object, path: str) -> JsonObject:
@@ -154,7 +155,7 @@ class ModelResponse:
 
     content: Vector[ContentPart] = field(converter=_parts)
     finish_reason: str = field(kw_only=True)
-    usage: Usage = field(default=Usage(), kw_only=True)
+    usage: Usage = field(default=_NO_USAGE, kw_only=True)
     model_id: str | None = field(default=None, kw_only=True)
     response_id: str | None = field(default=None, kw_only=True)
     provider_metadata: JsonObject | None = field(
@@ -239,10 +240,10 @@ class InvalidResponseError(AgentCoreError, TypeError):
         return f"{who} gave a wrong answer: {self.path}: {self.reason}"
 
 
-_RESPONSE: Final = {**field_types(ModelResponse), "finish_reason": (type(None), str)}
-_USAGE: Final = field_types(Usage)
-_EVENTS: Final[dict[type, dict[str, tuple[type, ...]]]] = {
-    cls: field_types(cls) for cls in (TextDelta, ReasoningDelta, ToolInputDelta, PartDone)
+_RESPONSE: Final = FieldTypes(ModelResponse, finish_reason=(str, type(None)))
+_USAGE: Final = FieldTypes(Usage)
+_EVENTS: Final[dict[type, FieldTypes]] = {
+    cls: FieldTypes(cls) for cls in (TextDelta, ReasoningDelta, ToolInputDelta, PartDone)
 }
 
 
@@ -261,9 +262,11 @@ def check_response(response: object, model_id: str | None = None) -> ModelRespon
         raise InvalidResponseError("$", reason, model_id)
     try:
         check_content(response.content, "$.content")
-        check_fields(response, _RESPONSE, "$")
-        check_fields(response.usage, _USAGE, "$.usage")
-        _check_warnings(response.warnings)
+        _RESPONSE.check(response, "$")
+        if response.usage is not _NO_USAGE:
+            _USAGE.check(response.usage, "$.usage")
+        if response.warnings != ():
+            _check_warnings(response.warnings)
     except InvalidMessageError as error:
         raise InvalidResponseError(error.path, error.reason, model_id) from None
     return response
@@ -273,8 +276,7 @@ def _check_warnings(warnings: object) -> None:
     if not isinstance(warnings, tuple):
         raise InvalidMessageError("$.warnings", f"expected a list of texts, got {type(warnings).__name__}")
     for index, warning in enumerate(warnings):
-        if not isinstance(warning, str):
-            raise InvalidMessageError(f"$.warnings[{index}]", f"expected str, got {type(warning).__name__}")
+        check_type(warning, (str,), f"$.warnings[{index}]")
 
 
 def check_event(event: object, model_id: str | None = None) -> ModelEvent:
@@ -294,7 +296,7 @@ def check_event(event: object, model_id: str | None = None) -> ModelEvent:
         reason = f"expected an event such as TextDelta, PartDone or ResponseDone, got {type(event).__name__}"
         raise InvalidResponseError("$", reason, model_id)
     try:
-        check_fields(event, types, "$")
+        types.check(event, "$")
         if isinstance(event, PartDone):
             check_part(event.part, "$.part")
     except InvalidMessageError as error:
