@@ -25,7 +25,7 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -33,6 +33,10 @@ from anyio.lowlevel import checkpoint
 from agentcore.driver.errors import ForeignCancellationError
 
 __all__ = ["Cancellation", "cancellations", "outlast", "running_task", "single_cancellations"]
+
+# A cancellation takes a turn of the loop for each task that it passes on: the reader's of a stream, the
+# run's, those of handlers and of calls.
+_TURNS: Final = 8
 
 
 def running_task() -> asyncio.Task[Any] | None:
@@ -92,8 +96,8 @@ class Cancellation:
     def __init__(self) -> None:
         self._task: asyncio.Task[Any] | None = None
         self._before = 0
-        self._held: tuple[asyncio.Task[Any], asyncio.CancelledError] | None = None
-        self._asked_again: asyncio.Task[Any] | None = None
+        self._held: asyncio.CancelledError | None = None
+        self._is_asked_again = False
 
     async def begin(self) -> None:
         """Notes what the count of this task is before the call.
@@ -132,9 +136,10 @@ class Cancellation:
         """
         if not _is_cancellation(error) or self._is_under_way(own_task=own_task):
             raise error
-        # Of two cancellations at the same turn of the loop, the run's may be the one that has not arrived.
-        # It arrives here, and is the one that counts (rule cancel.only-the-run).
-        await checkpoint()
+        # Of two cancellations at the same time, the run's may be the one that has not arrived yet. It arrives
+        # here, and is the one that counts (rule cancel.only-the-run).
+        for _ in range(_TURNS):
+            await checkpoint()
         failed = ForeignCancellationError(source)
         failed.__cause__ = error
         return failed
@@ -142,10 +147,12 @@ class Cancellation:
     # ------------------------------------------------------------ cancellations that arrive later
 
     def hold(self, error: asyncio.CancelledError) -> None:
-        """Notes that a tool had a cancellation of this task, and that it did not end the call."""
-        task = running_task()
-        if task is not None:
-            self._held = task, error
+        """Notes that a tool had a cancellation of the call's task, and that it did not end the call.
+
+        Tasks that the driver made for calls of tools are passed over: nobody who cancels one waits for it.
+        """
+        if running_task() is self._task:
+            self._held = error
 
     @property
     def requests(self) -> int:
@@ -167,19 +174,19 @@ class Cancellation:
         The count stays as it was. Nothing is requested if whoever made the request has taken it back, as a
         time limit in a handler does, nor in a scope that is cancelled, which requests it again by itself.
         """
-        if self._held is None or self._held[0] is not running_task():
+        if self._held is None or self._task is None or running_task() is not self._task:
             return
-        (task, error), self._held = self._held, None
-        if self._is_requested(task) and not _is_scope_cancelled():
-            task.uncancel()
-            task.cancel(*error.args)
-            self._asked_again = task
+        error, self._held = self._held, None
+        if self._is_requested(self._task) and not _is_scope_cancelled():
+            self._task.uncancel()
+            self._task.cancel(*error.args)
+            self._is_asked_again = True
 
     async def settle(self) -> None:
         """Ends the call with the cancellation that was requested again, if no `await` has come since.
 
         After the call it would hit code that has nothing to do with the run.
         """
-        if self._asked_again is not None and self._asked_again is running_task():
-            self._asked_again = None
+        if self._is_asked_again:
+            self._is_asked_again = False
             await checkpoint()

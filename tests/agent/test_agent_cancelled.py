@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -69,7 +70,7 @@ async def test_of_two_cancellations_at_the_same_time_the_run_s_own_counts(
     scene = Cancelled(path, names)
     task = asyncio.create_task(scene.main())
     await scene.started.wait()
-    await checkpoint()
+    await anyio.wait_all_tasks_blocked()
     for cancel in (
         (scene.future.cancel, task.cancel) if first == "future" else (task.cancel, scene.future.cancel)
     ):
@@ -85,6 +86,26 @@ async def test_of_two_cancellations_at_the_same_time_the_run_s_own_counts(
         scene.future = asyncio.get_running_loop().create_future()
         scene.future.set_result("later")
         assert outputs(await scene.agent.resume(scene.stream.run)) == ["later"] * len(names)
+
+
+@ASYNCIO
+@pytest.mark.parametrize("handlers", [1, 2])
+async def test_it_counts_through_the_tasks_of_handlers_as_well(handlers: int) -> None:
+    async def iterating(context: Any, call_next: Any) -> AsyncIterator[Any]:
+        made = call_next(context)
+        async for event in made:
+            yield event
+        yield made.result
+
+    scene = Cancelled("stream", "xx", middleware=[ExecuteToolStage.wrap(iterating)] * handlers)
+    task = asyncio.create_task(scene.main())
+    await scene.started.wait()
+    await anyio.wait_all_tasks_blocked()
+    scene.future.cancel()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not scene.stream.run.steps
 
 
 @BOTH
@@ -312,9 +333,9 @@ async def test_questions_from_the_tasks_of_a_tool_are_asked(path: str, alone: bo
         async def ask(name: str) -> None:
             answers.append(about.interrupt(name))
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(ask, "a")
-            group.start_soon(ask, "b")
+        async with anyio.create_task_group() as outer, anyio.create_task_group() as inner:
+            outer.start_soon(ask, "a")
+            inner.start_soon(ask, "b")
         return "".join(sorted(answers))
 
     agent = asking(call("asks"), *[call(a=1)] * (not alone), tools=[asks, add])

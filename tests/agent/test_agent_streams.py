@@ -99,11 +99,15 @@ async def closing(scene: Scene) -> None:
         await scene.started(events)
 
 
+async def closed(events: Any) -> None:
+    await events.aclose()
+
+
 async def close_in_another_task(scene: Scene) -> None:
     events = scene.events()
     await scene.started(events)
     async with anyio.create_task_group() as group:
-        group.start_soon(events.aclose)  # type: ignore[attr-defined] # a generator
+        group.start_soon(closed, events)
 
 
 async def collect_generator(scene: Scene) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from agent.kit import call, errors, outputs, run_by, text
 from agent.stray import requests
 from agent.test_agent_cancelling import ASYNCIO, BOTH, asking
 from agentcore.agent import Agent
+from agentcore.driver.threads import _Job
 from agentcore.errors import ImmutableWriteError
 from agentcore.messages import AssistantMessage
 from agentcore.middleware import AgentStreamStage, ExecuteToolStage
@@ -36,14 +38,14 @@ class Held:
     """A sync tool that is in its thread until it is released; and everything that happened."""
 
     def __init__(self) -> None:
-        self.begun = anyio.Semaphore(0)
+        self.begun: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
         self.go_on = threading.Event()
         self.events: list[str] = []
         self.saved: list[Run] = []
 
     def held(self, about: ToolContext) -> str:
         self.events.append(f"begin {about.tool_call_id}")
-        from_thread.run_sync(self.begun.release)
+        from_thread.run_sync(self.begun[about.tool_call_id].set)
         assert self.go_on.wait(10)
         self.events.append(f"end {about.tool_call_id}")
         return f"returned {about.tool_call_id}"
@@ -53,11 +55,11 @@ class Held:
         return tool(self.held)
 
     @asynccontextmanager
-    async def time_limit(self) -> AsyncIterator[None]:
+    async def time_limit(self, call_id: str = "a") -> AsyncIterator[None]:
         """A time limit of asyncio that is over once the thread has begun; it is released a while later."""
 
         async def end() -> None:
-            await self.begun.acquire()
+            await self.begun[call_id].wait()
             limit.reschedule(0)
             await some_turns()
             self.go_on.set()
@@ -98,7 +100,7 @@ async def test_a_cancelled_task_waits_for_the_thread_and_keeps_what_it_returned(
     scene = Held()
     agent = scene.agent("a", tool_concurrency=concurrency)
     task = asyncio.create_task(scene.runs(agent, path))
-    await scene.begun.acquire()
+    await scene.begun["a"].wait()
     for _ in range(times):
         task.cancel()
         await some_turns()
@@ -121,7 +123,7 @@ async def test_of_calls_one_after_the_other_no_further_one_begins(path: str) -> 
     scene = Held()
     agent = scene.agent("a", "b", tool_concurrency=1)
     task = asyncio.create_task(scene.runs(agent, path))
-    await scene.begun.acquire()
+    await scene.begun["a"].wait()
     task.cancel()
     await some_turns()
     scene.go_on.set()
@@ -139,8 +141,8 @@ async def test_all_threads_of_a_step_are_waited_for(path: str) -> None:
     scene = Held()
     agent = scene.agent("a", "b")
     task = asyncio.create_task(scene.runs(agent, path))
-    for _ in range(2):
-        await scene.begun.acquire()
+    for each in "ab":
+        await scene.begun[each].wait()
     task.cancel()
     await some_turns()
     assert not task.done()
@@ -160,7 +162,7 @@ async def test_a_scope_waits_for_the_thread_as_well(path: str) -> None:
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
             group.start_soon(scene.runs, agent, path)
-            await scene.begun.acquire()
+            await scene.begun["a"].wait()
             scope.cancel()
             scene.go_on.set()
     assert scope.cancelled_caught
@@ -181,13 +183,13 @@ async def test_time_limits_and_groups_of_asyncio_wait_for_the_thread(path: str, 
                 await scene.runs(scene.agent("a"), path)
         elif way == "wait_for":
             task = asyncio.create_task(scene.runs(scene.agent("a"), path))
-            await scene.begun.acquire()
+            await scene.begun["a"].wait()
             asyncio.get_running_loop().call_later(0.01, scene.go_on.set)
             await asyncio.wait_for(task, 0)
         else:
             async with asyncio.TaskGroup() as group:
                 group.create_task(scene.runs(scene.agent("a"), path))
-                await scene.begun.acquire()
+                await scene.begun["a"].wait()
                 scene.go_on.set()
                 raise TimeoutError
 
@@ -204,7 +206,7 @@ async def test_a_thread_with_a_time_limit_is_left_behind() -> None:
     scene = Held()
     limited = attrs.evolve(scene.tool, timeout=60)
     task = asyncio.create_task(scene.runs(scene.agent("a", tools=[limited]), "generate"))
-    await scene.begun.acquire()
+    await scene.begun["a"].wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -226,6 +228,47 @@ async def test_a_call_that_waits_for_a_thread_never_begins() -> None:
     for number in range(int(limiter.total_tokens)):
         limiter.release_on_behalf_of(number)
     assert scene.events == []
+
+
+@ASYNCIO
+async def test_a_thread_that_comes_after_the_cancellation_does_nothing() -> None:
+    done: list[str] = []
+    job = _Job(lambda: done.append("work"))
+    assert job.taken_up.acquire(blocking=False)
+    job.work()
+    assert done == []
+    late = _Job(lambda: done.append("work"))
+    late.work()
+    assert late.end_in(asyncio.get_running_loop()).is_set()
+    assert done == ["work"]
+
+
+@ASYNCIO
+@BOTH
+async def test_a_thread_whose_task_a_stranger_cancels_is_as_any_other(path: str) -> None:
+    scene = Held()
+    before = asyncio.all_tasks()
+    released = anyio.Event()
+
+    async def waits() -> str:
+        before.add(asyncio.current_task())  # type: ignore[arg-type] # there is one
+        await released.wait()
+        return "waited"
+
+    agent = asking(call("held", "a"), call("held", "b"), call("waits"), tools=[scene.tool, tool(waits)])
+    task = asyncio.create_task(scene.runs(agent, path))
+    for each in "ab":
+        await scene.begun[each].wait()
+    for one in asyncio.all_tasks() - before - {task}:
+        if "run" in one.get_name():  # those of calls
+            one.cancel()
+    await some_turns()
+    scene.go_on.set()
+    await some_turns()
+    released.set()
+    await task
+    assert sorted(scene.events) == ["begin a", "begin b", "end a", "end b"]
+    assert outputs(await agent.resume(scene.left(path))) == ["returned a", "returned b", "waited"]
 
 
 class Instant:
@@ -270,7 +313,7 @@ async def test_a_time_limit_of_a_handler_lets_the_thread_end_and_the_run_go_on(p
     scene = Held()
 
     async def limited(context: Any, call_next: Any) -> Any:
-        async with scene.time_limit():
+        async with scene.time_limit(context.call.tool_call_id):
             return await call_next(context)
 
     agent = scene.agent(*ids, middleware=[ExecuteToolStage.wrap(limited)])
@@ -318,7 +361,7 @@ async def test_a_cancellation_counts_whatever_the_thread_comes_to(kind: str) -> 
         return later()
 
     task = asyncio.create_task(scene.runs(scene.agent("a", tools=[tool(held)]), "generate"))
-    await scene.begun.acquire()
+    await scene.begun["a"].wait()
     task.cancel()
     await some_turns()
     scene.go_on.set()
