@@ -21,11 +21,15 @@ from agentcore.driver import (
     AgentError,
     AgentStream,
     Call,
+    ClosedStreamError,
+    ForeignCancellationError,
+    InvalidAgentError,
+    InvalidAnswerError,
     ResumeError,
     RunningLoopError,
+    Streaming,
     UnfinishedStreamError,
     UnknownModelError,
-    streaming,
 )
 from agentcore.driver.begin import (
     CallArguments,
@@ -43,6 +47,9 @@ from agentcore.driver.fields import (
     at_least,
     conditions_of,
     context_of,
+    is_hook,
+    is_model,
+    is_output,
     middleware_of,
     models_of,
     names_of,
@@ -80,6 +87,10 @@ __all__ = [
     "AgentStream",
     "CallArguments",
     "CallOverrides",
+    "ClosedStreamError",
+    "ForeignCancellationError",
+    "InvalidAgentError",
+    "InvalidAnswerError",
     "NoObjectError",
     "OnStart",
     "PrepareCall",
@@ -158,6 +169,7 @@ class Agent(Generic[_T, State]):
     `max_output_tokens`, ...); they are in no saved run.
 
     Raises:
+        InvalidAgentError: for a model, a hook, a handler, a condition or options of a wrong type.
         InvalidToolError: for tools that are none, or two of one name.
         InvalidProcessorError: for processors that are none, or two of one id.
         InvalidOverrideError: for a tool choice that is none, and for the name of a tool that is not there.
@@ -166,23 +178,23 @@ class Agent(Generic[_T, State]):
         ValueError: for a limit that is too small.
     """
 
-    model: LanguageModel
+    model: LanguageModel = field(validator=is_model)
     tools: tuple[Tool[..., Any], ...] = field(default=(), converter=tools_of, kw_only=True)
     middleware: tuple[Middleware, ...] = field(default=(), converter=middleware_of, kw_only=True)
     system: SystemPrompt | None = field(default=None, converter=system_prompt, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
     models: tuple[LanguageModel, ...] = field(default=(), converter=models_of, kw_only=True)
-    prepare_call: PrepareCall[State] | None = field(default=None, kw_only=True)
+    prepare_call: PrepareCall[State] | None = field(default=None, validator=is_hook, kw_only=True)
     input_processors: tuple[NamedProcessor, ...] = field(default=(), converter=named_processors, kw_only=True)
-    prepare_step: PrepareStep[State] | None = field(default=None, kw_only=True)
+    prepare_step: PrepareStep[State] | None = field(default=None, validator=is_hook, kw_only=True)
     stop_when: tuple[StopCondition, ...] = field(
         default=step_count_is(_DEFAULT_STEPS), converter=conditions_of, kw_only=True
     )
-    on_start: OnStart[State] | None = field(default=None, kw_only=True)
-    on_step_start: OnStepStart | None = field(default=None, kw_only=True)
-    on_step_finish: OnStepFinish | None = field(default=None, kw_only=True)
-    on_finish: OnFinish | None = field(default=None, kw_only=True)
-    on_chunk: OnChunk | None = field(default=None, kw_only=True)
+    on_start: OnStart[State] | None = field(default=None, validator=is_hook, kw_only=True)
+    on_step_start: OnStepStart | None = field(default=None, validator=is_hook, kw_only=True)
+    on_step_finish: OnStepFinish | None = field(default=None, validator=is_hook, kw_only=True)
+    on_finish: OnFinish | None = field(default=None, validator=is_hook, kw_only=True)
+    on_chunk: OnChunk | None = field(default=None, validator=is_hook, kw_only=True)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, kw_only=True, eq=strict_key)
     active_tools: tuple[str, ...] | None = field(default=None, converter=names_of, kw_only=True)
     provider_options: JsonObject | None = field(
@@ -193,7 +205,7 @@ class Agent(Generic[_T, State]):
     experimental_context: JsonValue = field(
         default=None, converter=context_of, kw_only=True, eq=strict_key, repr=False
     )
-    output: Output[_T] | None = field(default=None, kw_only=True)
+    output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
     max_retries: int = field(default=2, validator=at_least(0), kw_only=True)
     tool_concurrency: int = field(default=8, validator=at_least(1), kw_only=True)
     slow_hook_seconds: float = field(default=0.2, validator=at_least(0), kw_only=True)
@@ -324,7 +336,7 @@ class Agent(Generic[_T, State]):
         """
         agent = attrs.evolve(self, **overrides)
         state = state_of(invocation_state)
-        return streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
+        return Streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
 
     async def resume(
         self,
@@ -389,7 +401,7 @@ class Agent(Generic[_T, State]):
             agent, state = self._overridden(overrides), state_of(invocation_state)
             return resumed(agent, run, answers=answers, checkpoint=checkpoint, state=state)
 
-        return streaming(begin)
+        return Streaming(begin)
 
     def _overridden(self, overrides: ResumeOverrides) -> Agent[_T, State]:
         refused = sorted(set(overrides) - ResumeOverrides.__optional_keys__)

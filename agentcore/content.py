@@ -5,14 +5,20 @@ The rules are named in `agentcore.rules`; where one is applied, its name stands 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal, TypeAlias, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
 
 import attrs
 from attrs import field
+from immutabledict import immutabledict
 
-from agentcore.errors import InvalidToolApprovalError, ToolCallNotFoundForApprovalError
+from agentcore.errors import (
+    InvalidMessageError,
+    InvalidToolApprovalError,
+    ToolCallNotFoundForApprovalError,
+)
 from agentcore.messages import (
+    OUTPUT_TYPES,
     AssistantMessage,
     AssistantPart,
     ErrorJsonOutput,
@@ -32,6 +38,7 @@ from agentcore.messages import (
     ToolPart,
     ToolResultPart,
 )
+from agentcore.usage import Usage
 from agentcore.values import (
     NO_ITEMS,
     FrozenList,
@@ -50,6 +57,7 @@ __all__ = [
     "Approval",
     "Approvals",
     "ContentPart",
+    "FieldTypes",
     "GeneratedFile",
     "GeneratedReasoning",
     "GeneratedText",
@@ -59,6 +67,9 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "approval_messages",
+    "check_content",
+    "check_part",
+    "check_type",
     "collect_approvals",
     "error_text",
     "to_response_messages",
@@ -199,6 +210,85 @@ ContentPart: TypeAlias = (
     | ToolError
     | ToolApprovalRequest
 )
+
+
+# ---------------------------------------------------------------- checks of what others made
+
+# By annotation; an empty tuple where converters have frozen any JSON, or where somebody else looks inside.
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "int": (int,),
+    "str | None": (type(None), str),
+    "bool | None": (type(None), bool),
+    "JsonValue": (),
+    "JsonObject": (immutabledict, Mapping),
+    "JsonObject | None": (type(None), immutabledict, Mapping),
+    "ToolOutput | None": (type(None), *OUTPUT_TYPES),
+    "ToolCall": (ToolCall,),
+    "Usage": (Usage,),
+    "Vector[ContentPart]": (),
+    "ContentPart": (),
+    "tuple[str, ...]": (),
+}
+
+
+class FieldTypes:
+    """Which types the fields of a value class may have, by their annotations; `others` say so by name.
+
+    Raises:
+        KeyError: For a field whose annotation is not known here.
+    """
+
+    def __init__(self, cls: type, **others: tuple[type, ...]) -> None:
+        types = {each.name: _TYPES[str(each.type)] for each in attrs.fields(cast("Any", cls))} | others
+        self._types = {name: allowed for name, allowed in types.items() if allowed}
+        # Combinations that are right: there are few, and nearly every value has one of them.
+        self._known: set[tuple[type, ...]] = set()
+
+    def check(self, value: object, path: str) -> None:
+        """Checks the fields of a value. Raises InvalidMessageError for one of another type, with its path."""
+        types = tuple([type(getattr(value, name)) for name in self._types])
+        if types in self._known:
+            return
+        for name, allowed in self._types.items():
+            check_type(getattr(value, name), allowed, f"{path}.{name}")
+        if all(kind in allowed for kind, allowed in zip(types, self._types.values(), strict=True)):
+            self._known.add(types)
+
+
+def check_type(given: object, allowed: tuple[type, ...], path: str) -> None:
+    """Checks that something has one of the types. Raises InvalidMessageError if not; a flag is no number."""
+    if type(given) in allowed or (isinstance(given, allowed) and type(given) is not bool):
+        return
+    expected = " or ".join("None" if one is type(None) else one.__name__ for one in reversed(allowed))
+    raise InvalidMessageError(path, f"expected {expected}, got {type(given).__name__}")
+
+
+_PART_TYPES: Final[dict[type, FieldTypes]] = {cls: FieldTypes(cls) for cls in get_args(ContentPart)}
+
+
+def check_content(content: object, path: str = "$") -> None:
+    """Checks what somebody gives as the content of a step.
+
+    Raises:
+        InvalidMessageError: With the path, if it is no list of content parts, or a field of a part has
+            another type than it is declared with.
+    """
+    if isinstance(content, str | bytes) or not isinstance(content, Sequence):
+        raise InvalidMessageError(path, f"expected a list of content parts, got {type(content).__name__}")
+    for index, part in enumerate(content):
+        check_part(part, f"{path}[{index}]")
+
+
+def check_part(part: object, path: str) -> None:
+    """Checks one content part. Raises InvalidMessageError, with the path of what is wrong."""
+    types = _PART_TYPES.get(type(part))
+    if types is None:
+        reason = f"expected a content part such as GeneratedText or ToolCall, got {type(part).__name__}"
+        raise InvalidMessageError(path, reason)
+    types.check(part, path)
+    if type(part) is ToolApprovalRequest:
+        check_part(part.tool_call, f"{path}.tool_call")
 
 
 # ---------------------------------------------------------------- content to messages

@@ -6,11 +6,12 @@ it does before it asks is done once more, and questions are told apart by their 
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 from attrs import field
 
+from agentcore.errors import InvalidMessageError
 from agentcore.values import JsonObject, JsonValue, freeze, sealed, strict_key
 
 __all__ = ["Interrupt", "InterruptSignal", "Source", "ask"]
@@ -32,11 +33,16 @@ class Interrupt:
     to run.
     """
 
-    name: str
+    name: str = field()
     reason: JsonValue = field(default=None, converter=_reason, eq=strict_key)
     source: Source = "tool"
     step_number: int | None = None
     tool_call_id: str | None = None
+
+    @name.validator
+    def _is_text(self, _: attrs.Attribute[Any], value: object) -> None:
+        if not isinstance(value, str):
+            raise InvalidMessageError("$.name", f"a question's name is a text, not {type(value).__name__}")
 
     @property
     def id(self) -> str:

@@ -85,12 +85,18 @@ ToolOutcome: TypeAlias = ToolSucceeded | ToolFailed
 
 
 class MiddlewareError(AgentCoreError, TypeError):
-    """A handler gave something that its phase does not; `reason` says what to give instead."""
+    """A handler gave something that its phase does not; `reason` says what to give instead.
+
+    `path` is the place in what it gave, if not all of it is wrong.
+    """
 
     wire_name = "MiddlewareError"
 
-    def __init__(self, stage: str, phase: Phase, *, handler: str, reason: str) -> None:
-        super().__init__(stage, phase, handler, reason)
+    def __init__(
+        self, stage: str, phase: Phase, *, handler: str, reason: str, path: str | None = None
+    ) -> None:
+        super().__init__(stage, phase, handler, reason, path)
+        self.path = path
         self.stage = stage
         self.phase = phase
         self.handler = handler
@@ -103,8 +109,8 @@ class MiddlewareError(AgentCoreError, TypeError):
         return _error, self.args
 
 
-def _error(stage: str, phase: Phase, handler: str, reason: str) -> MiddlewareError:
-    return MiddlewareError(stage, phase, handler=handler, reason=reason)
+def _error(stage: str, phase: Phase, handler: str, reason: str, path: str | None) -> MiddlewareError:
+    return MiddlewareError(stage, phase, handler=handler, reason=reason, path=path)
 
 
 # ---------------------------------------------------------------- contexts
@@ -252,9 +258,9 @@ class Middleware:
     handler: Callable[..., Any]
     name: str
 
-    def error(self, reason: str) -> MiddlewareError:
+    def error(self, reason: str, path: str | None = None) -> MiddlewareError:
         """What is wrong with what the handler gave."""
-        return MiddlewareError(self.stage.name, self.phase, handler=self.name, reason=reason)
+        return MiddlewareError(self.stage.name, self.phase, handler=self.name, reason=reason, path=path)
 
 
 @sealed

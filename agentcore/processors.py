@@ -95,8 +95,10 @@ class TripwireError(AgentCoreError):
 
     def __init__(self, reason: str | None = None, *, retry: bool = False, metadata: object = None) -> None:
         super().__init__(reason)
+        if reason is not None and not isinstance(reason, str):
+            raise InvalidOverrideError("$.reason", f"use a text or None, not {type(reason).__name__}")
         self.reason = reason
-        self.retry = retry
+        self.retry = bool(retry)
         self.metadata = _metadata(metadata)
 
     def __str__(self) -> str:

@@ -445,6 +445,54 @@ class Rule(SourcedRequirement):
         ),
         "S10, S18, S33, S71",
     )
+    MODEL_ANSWERS_CHECKED = (
+        "model.answers-checked",
+        (
+            "What a model or a handler gives as an answer, an event or an outcome is checked before anything "
+            "of it is kept, so that every finished run can be saved and loaded."
+        ),
+        "core",
+    )
+    CANCEL_OWN_ERROR = (
+        "cancel.own-error",
+        (
+            "A cancellation that a tool raises while nobody cancels the run is the error of that call; if a "
+            "hook, a model or a handler raises one, the run fails."
+        ),
+        "core",
+    )
+    CANCEL_ONLY_THE_RUN = (
+        "cancel.only-the-run",
+        (
+            "Only the run's own cancellation ends it: of its task, or of a scope around it. Of two at the "
+            "same time, that is the one that counts."
+        ),
+        "core",
+    )
+    CANCEL_WAITS_FOR_THREADS = (
+        "cancel.waits-for-threads",
+        (
+            "A cancellation waits for the thread of a sync tool that has no time limit, however often it is "
+            "repeated, and what the thread returned is kept."
+        ),
+        "core",
+    )
+    STREAM_READER_UNTOUCHED = (
+        "stream.reader-untouched",
+        (
+            "A stream that is left, closed or collected before its end cancels its run, and never the task "
+            "that reads it."
+        ),
+        "core",
+    )
+    STREAM_CLOSED_SAYS_SO = (
+        "stream.closed-says-so",
+        (
+            "A stream that is iterated over before it is entered or after it was left raises an error that "
+            "says what to do."
+        ),
+        "core",
+    )
     INTERRUPT_ONE_QUESTION = (
         "interrupt.one-question",
         "Who asks at one place by one name asks one question, which has one id and one answer.",

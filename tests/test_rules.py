@@ -40,6 +40,11 @@ TESTS = (
     "agent.test_agent_interrupts",
     "agent.test_agent_pending",
     "agent.test_agent_retries",
+    "agent.test_agent_answers",
+    "agent.test_agent_cancelled",
+    "agent.test_agent_cancelling",
+    "agent.test_agent_streams",
+    "agent.test_agent_threads",
     "oracle.ai_sdk.test_immutable",
 )
 PACKAGE = Path(agentcore.__file__).parent

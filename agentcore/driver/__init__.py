@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from agentcore.driver.call import AgentStream, Call, streaming
+from agentcore.driver.call import Call
 from agentcore.driver.errors import (
     AgentError,
+    ClosedStreamError,
+    ForeignCancellationError,
+    InvalidAgentError,
+    InvalidAnswerError,
     ResumeError,
     RunningLoopError,
     UnfinishedStreamError,
@@ -12,17 +16,22 @@ from agentcore.driver.errors import (
 )
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
+from agentcore.driver.stream import AgentStream, Streaming
 
 __all__ = [
     "AgentError",
     "AgentStream",
     "Call",
+    "ClosedStreamError",
     "Driver",
     "Emit",
+    "ForeignCancellationError",
+    "InvalidAgentError",
+    "InvalidAnswerError",
     "Parts",
     "ResumeError",
     "RunningLoopError",
+    "Streaming",
     "UnfinishedStreamError",
     "UnknownModelError",
-    "streaming",
 ]

@@ -10,11 +10,12 @@ from attrs import field
 from typing_extensions import TypeVar
 
 from agentcore.driver.call import Call
+from agentcore.driver.cancelling import Cancellation, cancellations
 from agentcore.driver.errors import resumable
 from agentcore.driver.fits import answered, check_fits
 from agentcore.driver.parts import Checkpoint, Parts, awaited
 from agentcore.effects import Settings
-from agentcore.errors import InvalidOverrideError
+from agentcore.errors import AgentCoreError, InvalidOverrideError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.processors import with_prepare_step
@@ -120,12 +121,35 @@ async def _prepared(
     if agent.prepare_call is None:
         return agent, messages, Timings()
     observer = Observer(agent.slow_hook_seconds)
-    arguments = CallArguments(agent, messages, invocation_state=state)
-    with observer.hook("prepare_call", -1), handing("prepare_call", "processor", None, arguments):
-        result = await awaited(agent.prepare_call(arguments))
+    cancellation = Cancellation()
+    await cancellation.begin()
+    try:
+        arguments = CallArguments(agent, messages, invocation_state=state)
+        with observer.hook("prepare_call", -1), handing("prepare_call", "processor", None, arguments):
+            result = await awaited(agent.prepare_call(arguments))
+    except cancellations() as error:  # cancel.own-error
+        raise await cancellation.failure(error, "hook 'prepare_call'") from error
     replaced = _checked_fields(result, agent)
-    given = vector(replaced.pop("messages", messages))
-    return attrs.evolve(agent, **replaced), given, observer.timings
+    given = _listed(replaced.pop("messages", messages))
+    for name, value in replaced.items():
+        agent = _replaced(agent, name, value)
+    return agent, given, observer.timings
+
+
+def _listed(messages: object) -> Vector[Message]:
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Iterable):
+        raise InvalidOverrideError("$.messages", f"expected messages, got {type(messages).__name__}")
+    return vector(messages)
+
+
+def _replaced(agent: Agent[Any], name: str, value: Any) -> Agent[Any]:
+    try:
+        return attrs.evolve(agent, **{name: value})
+    except AgentCoreError:
+        raise
+    except Exception as error:
+        reason = f"this {type(value).__name__} cannot be the agent's {name}: {error}"
+        raise InvalidOverrideError(json_path("$", name), reason) from error
 
 
 def resumed(

@@ -1,39 +1,35 @@
-"""One call of an agent from its first hook to its result, whole or as a stream."""
+"""One call of an agent from its first hook to its result."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Generic, cast
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Generic, cast
 
-import anyio
 import attrs
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 # From typing_extensions for its default: without an output, the object is None.
 from typing_extensions import TypeVar
 
-from agentcore.content import ContentPart, GeneratedText
-from agentcore.driver.errors import AgentError, UnfinishedStreamError, resumable
+from agentcore.content import ContentPart, GeneratedText, check_content
+from agentcore.driver.cancelling import Cancellation, cancellations
+from agentcore.driver.errors import AgentError, ForeignCancellationError, resumable, signals
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
 from agentcore.driver.stages import Chain
 from agentcore.effects import Asked, Done
-from agentcore.events import AgentEvent, RunFinished, RunInterrupted
 from agentcore.history import has_begun, one_step, replay
 from agentcore.interrupts import InterruptSignal
-from agentcore.messages import Message
 from agentcore.middleware import AgentStreamContext, AgentStreamStage, Handlers, handlers_of
 from agentcore.observe import Observer, Timings
-from agentcore.output import Output, OutputError
+from agentcore.output import Output
 from agentcore.pending import pending_of
 from agentcore.result import AgentResult
 from agentcore.run import Failed, Interrupted, Run, give
-from agentcore.shared_state import State
 
-__all__ = ["AgentStream", "Call", "streaming"]
+__all__ = ["Call"]
 
 _T = TypeVar("_T", default=None)
+_TASK: Final = "the task of the run"
 
 
 class Call(Generic[_T]):
@@ -58,10 +54,13 @@ class Call(Generic[_T]):
         self._invocation_state = invocation_state
         self._on_start = on_start
         self._handlers = handlers_of(AgentStreamStage, parts.middleware)
+        self._cancellation = Cancellation()
+        # Those of this call; a handler may let one of another agent's call through.
+        self._errors: list[AgentError] = []
         self._driver = self._driver_of(run)
 
     def _driver_of(self, run: Run) -> Driver:
-        return Driver(run, self._parts, self._observer, self._invocation_state)
+        return Driver(run, self._parts, self._observer, self._invocation_state, self._cancellation)
 
     @property
     def run(self) -> Run:
@@ -74,7 +73,42 @@ class Call(Generic[_T]):
         return self._observer.timings
 
     async def result(self, emit: Emit | None = None) -> AgentResult[_T, Any]:
-        """Run to the end. Raises AgentError, and what cancels it."""
+        """Runs to the end.
+
+        Raises:
+            AgentError: if anything fails; it has the run as far as it has come.
+            BaseException: what cancels the call, or ends the program.
+        """
+        await self._cancellation.begin()
+        try:
+            result = await self._observed(emit)
+        except Exception as error:
+            await self._cancellation.settle()
+            if any(error is one for one in self._errors):
+                raise
+            raise AgentError(self.run, error) from error
+        except cancellations() as error:
+            failed = await self._cancellation.failure(error, "the call of the agent")
+            raise AgentError(self.run, failed) from failed
+        await self._cancellation.settle()
+        return result
+
+    async def broken_by(self, error: BaseException) -> AgentError:
+        """Makes the failure of a call whose own task somebody has cancelled.
+
+        Raises:
+            BaseException: `error` itself if the call was cancelled by a scope around it.
+        """
+        await self._cancellation.failure(error, _TASK, own_task=True)
+        return self.broken(error)
+
+    def broken(self, error: BaseException | None = None) -> AgentError:
+        """Makes the failure of a call whose own task has ended without a result."""
+        failed = ForeignCancellationError(_TASK)
+        failed.__cause__ = error
+        return AgentError(self.run, failed)
+
+    async def _observed(self, emit: Emit | None) -> AgentResult[_T, Any]:
         with self._observer.spans.run(self._name, self._parts.model) as span:
             try:
                 if self._handlers is None:
@@ -89,11 +123,15 @@ class Call(Generic[_T]):
 
     def _result_of(self, run: Run) -> AgentResult[_T, Any]:
         if isinstance(run.pending, Failed):
-            raise AgentError(run, run.pending.error)
+            raise self._failed(run, run.pending.error)
         objects = self._objects(run)
         return AgentResult(
             run=run, timings=self.timings, invocation_state=self._invocation_state, objects=objects
         )
+
+    def _failed(self, run: Run, error: Exception) -> AgentError:
+        self._errors.append(AgentError(run, error))
+        return self._errors[-1]
 
     def _objects(self, run: Run) -> tuple[_T, ...]:
         if isinstance(run.pending, Interrupted):
@@ -108,14 +146,20 @@ class Call(Generic[_T]):
             return ()
         try:
             return (self._output.parse(last.text),)
-        except OutputError as error:
-            raise AgentError(run, error) from error
+        except Exception as error:
+            raise self._failed(run, error) from error
 
     # ------------------------------------------------------------ the stage of the whole call
 
     async def _through_handlers(self, handlers: Handlers, emit: Emit | None) -> AgentResult[_T, Any]:
         begins = self._begins
-        chain = Chain(AgentStreamStage, handlers, self._called, observer=self._observer)
+        chain = Chain(
+            AgentStreamStage,
+            handlers,
+            self._called,
+            observer=self._observer,
+            cancellation=self._cancellation,
+        )
         context = AgentStreamContext(
             messages=begins.chains.initial,
             settings=begins.settings,
@@ -126,13 +170,12 @@ class Call(Generic[_T]):
         )
         try:
             result = await chain.result(context, emit)
-        except InterruptSignal as signal:
-            self._driver.run = give(resumable(self.run), Asked([signal.interrupt]))
+        except BaseException as error:
+            asked = signals(error, InterruptSignal)
+            if not asked:
+                raise
+            self._driver.run = give(resumable(self.run), Asked(signal.interrupt for signal in asked))
             return self._result_of(self.run)
-        except AgentError:
-            raise
-        except Exception as error:
-            raise AgentError(self.run, error) from error
         self._driver.run = result.run
         return attrs.evolve(result, timings=self.timings, invocation_state=self._invocation_state)
 
@@ -152,7 +195,8 @@ class Call(Generic[_T]):
     def _answered(
         self, context: AgentStreamContext, content: Iterable[ContentPart] | str
     ) -> AgentResult[Any, Any]:
-        parts = [GeneratedText(content)] if isinstance(content, str) else content
+        parts = [GeneratedText(content)] if isinstance(content, str) else list(content)
+        check_content(parts)
         return self._result_of(one_step(context.settings, context.messages, parts))
 
 
@@ -162,96 +206,3 @@ def _finish_reason(run: Run) -> str | None:
     if isinstance(run.pending, Done):
         return run.pending.result.finish_reason
     return run.steps[-1].finish_reason if run.steps else None
-
-
-# ---------------------------------------------------------------- streams
-
-
-class AgentStream(Generic[_T, State]):
-    """The events of a run that is going on; the run waits for each to be taken.
-
-    Iterating raises AgentError where the run fails. Leaving the `async with` before the end cancels the run.
-    """
-
-    def __init__(self, call: Call[_T], events: MemoryObjectReceiveStream[AgentEvent]) -> None:
-        self._call = call
-        self._events = events
-        self._result: AgentResult[_T, Any] | None = None
-        self._error: Exception | None = None
-
-    @property
-    def run(self) -> Run:
-        """The run as far as it has come, at any time; Failed after it has failed or was cancelled.
-
-        It can be resumed in any case.
-        """
-        return self._call.run
-
-    @property
-    def conversation(self) -> Sequence[Message]:
-        """The messages that the next turn begins with, as far as the run has come (`Run.conversation`)."""
-        return self.run.conversation
-
-    @property
-    def timings(self) -> Timings:
-        """The times so far; those of models include the waiting for whoever takes the events."""
-        return self._call.timings
-
-    def result(self) -> AgentResult[_T, State]:
-        """What it came to.
-
-        Raises:
-            AgentError: if the run has failed.
-            UnfinishedStreamError: if it has not ended, or was left before its end.
-        """
-        if self._error is not None:
-            raise self._error
-        if self._result is None:
-            raise UnfinishedStreamError
-        return self._result
-
-    def __aiter__(self) -> AgentStream[_T, State]:
-        return self
-
-    async def __anext__(self) -> AgentEvent:
-        try:
-            return await self._events.receive()
-        except anyio.EndOfStream:
-            if self._error is not None:
-                raise self._error from self._error.__cause__
-            raise StopAsyncIteration from None
-
-    async def _drive(self, events: MemoryObjectSendStream[AgentEvent]) -> None:
-        with events:
-            try:
-                self._result = await self._call.result(events.send)
-            except Exception as error:  # noqa: BLE001 - raised where the events are taken
-                self._error = error
-                return
-            await events.send(_last_event(self._result))
-
-
-def _last_event(result: AgentResult[Any, Any]) -> AgentEvent:
-    if result.interrupts:
-        return RunInterrupted(result.interrupts)
-    return RunFinished(cast("Done", result.run.pending).result)
-
-
-@asynccontextmanager
-async def streaming(begin: Callable[[], Awaitable[Call[_T]]]) -> AsyncIterator[AgentStream[_T, Any]]:
-    """A stream of a call, which runs in a task of its own for as long as the `async with` lasts."""
-    send, receive = anyio.create_memory_object_stream[AgentEvent](0)
-    with send, receive:
-        stream = AgentStream(await begin(), receive)
-        failure: BaseException | None = None
-        async with anyio.create_task_group() as group:
-            group.start_soon(stream._drive, send)  # noqa: SLF001 - the other half of the stream
-            try:
-                yield stream
-            except anyio.get_cancelled_exc_class():
-                raise
-            except BaseException as error:  # noqa: BLE001 - raised below: the group would wrap it
-                failure = error
-            group.cancel_scope.cancel()
-        if failure is not None:
-            raise failure

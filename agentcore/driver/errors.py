@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from agentcore.effects import Done, NeedFinish, NeedProcessInput, NeedStepFinish, NeedStop
 from agentcore.errors import AgentCoreError, text_at_step
@@ -13,11 +13,16 @@ from agentcore.run import Failed, Run
 __all__ = [
     "AgentError",
     "ChunkHookError",
+    "ClosedStreamError",
+    "ForeignCancellationError",
+    "InvalidAgentError",
+    "InvalidAnswerError",
     "ResumeError",
     "RunningLoopError",
     "UnfinishedStreamError",
     "UnknownModelError",
     "resumable",
+    "signals",
 ]
 
 
@@ -105,6 +110,92 @@ class UnfinishedStreamError(AgentCoreError):
 
     def __str__(self) -> str:
         return "the stream has no result: iterate over it to its end, or resume its `run`"
+
+
+class ClosedStreamError(AgentCoreError):
+    """A stream was iterated over outside of its `async with`, or entered a second time.
+
+    Rule stream.closed-says-so.
+    """
+
+    wire_name = "ClosedStreamError"
+
+
+class InvalidAnswerError(AgentCoreError, TypeError):
+    """A hook that answers yes or no returned something else.
+
+    `source` says which, such as "stop condition 'enough'".
+    """
+
+    wire_name = "InvalidAnswerError"
+
+    def __init__(self, source: str, kind: str) -> None:
+        super().__init__(source, kind)
+        self.source = source
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return f"{self.source} returned a {self.kind}; return True or False"
+
+
+class InvalidAgentError(AgentCoreError, TypeError):
+    """A field of an agent was given something that it cannot be; `path` says which field."""
+
+    wire_name = "InvalidAgentError"
+    path: str
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class ForeignCancellationError(AgentCoreError):
+    """A hook, a model, a handler or a tool raised a cancellation although nobody cancelled the run.
+
+    `source` says who, such as "tool 'look'"; `__cause__` is the cancellation.
+    """
+
+    wire_name = "ForeignCancellationError"
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.source = source
+
+    def __str__(self) -> str:
+        return (
+            f"{self.source} was cancelled, but the run was not: something that it waited for was cancelled "
+            "by another part of the program; catch the cancellation there, or wait for something that nobody "
+            "else cancels"
+        )
+
+
+_S = TypeVar("_S", bound=BaseException)
+
+
+def signals(error: BaseException, kind: type[_S]) -> tuple[_S, ...]:
+    """Returns the signals of that type that an exception is, or that a group of exceptions has in it.
+
+    Task groups of handlers and tools put what their tasks raise into groups. A group that has anything but
+    exceptions besides, such as a cancellation, counts as having none.
+    """
+    if isinstance(error, kind):
+        return (error,)
+    if not isinstance(error, BaseExceptionGroup):
+        return ()
+    found, rest = error.split(kind)
+    return () if found is None or not isinstance(rest, Exception | None) else tuple(_leaves(found))
+
+
+def _leaves(group: BaseExceptionGroup[_S]) -> Iterator[_S]:
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _leaves(one)
+        else:
+            yield one
 
 
 class ChunkHookError(BaseException):

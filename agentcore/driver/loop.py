@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import attrs
 
 from agentcore.content import ContentPart, ToolCall
-from agentcore.driver.errors import ChunkHookError, UnknownModelError
+from agentcore.driver.cancelling import Cancellation, cancellations
+from agentcore.driver.errors import ChunkHookError, InvalidAnswerError, UnknownModelError, signals
 from agentcore.driver.models import ModelCall
 from agentcore.driver.parts import Emit, Parts, awaited
 from agentcore.driver.processors import Processors
@@ -68,8 +69,16 @@ class Driver:
     without, models are asked for whole answers. Nothing else differs.
     """
 
-    def __init__(self, run: Run, parts: Parts, observer: Observer, invocation_state: Any) -> None:
+    def __init__(
+        self,
+        run: Run,
+        parts: Parts,
+        observer: Observer,
+        invocation_state: Any,
+        cancellation: Cancellation,
+    ) -> None:
         self.run = run
+        self._cancellation = cancellation
         self._parts = parts
         self._invocation_state = invocation_state
         self._model_handlers = handlers_of(InvokeModelStage, parts.middleware)
@@ -79,7 +88,7 @@ class Driver:
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
         self._definitions = {tool.name: tool.definition for tool in parts.tools}
-        self._processors = Processors(parts, observer, invocation_state)
+        self._processors = Processors(parts, observer, invocation_state, cancellation)
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
         self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
@@ -104,12 +113,13 @@ class Driver:
         while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
-            except InterruptSignal as signal:
-                outcome = Asked([signal.interrupt])
-            except BaseException:
-                self._keep_finished()
-                self.run = give(self.run, Cancelled())
-                raise
+            except BaseException as error:
+                asked = signals(error, InterruptSignal)
+                if not asked:
+                    self._keep_finished()
+                    self.run = give(self.run, Cancelled())
+                    raise
+                outcome = Asked(signal.interrupt for signal in asked)
             self.run = give(self.run, outcome)
         return self.run
 
@@ -140,6 +150,8 @@ class Driver:
                 return NO_RESULT if value is None else HookResult(value)
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
             return HookFailed(error)
+        except cancellations() as error:  # cancel.own-error
+            return HookFailed(await self._cancellation.failure(error, f"hook '{name}'"))
 
     async def _process_input(self, wanted: NeedProcessInput) -> Outcome:
         return await self._processed(self._processors.process_input(wanted))
@@ -195,10 +207,12 @@ class Driver:
             else:
                 response = await self._through_handlers(self._model_handlers, model, request)
             return self._answer(wanted, response)
-        except ChunkHookError as failed:
-            return ModelFailed(failed.error)
         except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
             return ModelFailed(error)
+        except BaseException as error:
+            for failed in signals(error, ChunkHookError):
+                return ModelFailed(failed.error)
+            raise
 
     async def _through_handlers(
         self, handlers: Handlers, model: LanguageModel, request: ModelRequest
@@ -208,7 +222,14 @@ class Driver:
             return attrs.evolve(response, requested_model=context.model.model_id)
 
         number = self._step_number
-        chain = Chain(InvokeModelStage, handlers, inner, observer=self._observer, step_number=number)
+        chain = Chain(
+            InvokeModelStage,
+            handlers,
+            inner,
+            observer=self._observer,
+            cancellation=self._cancellation,
+            step_number=number,
+        )
         context = InvokeModelContext(
             model=model,
             request=request,
@@ -231,6 +252,7 @@ class Driver:
             step_number=self._step_number,
             max_retries=self._parts.max_retries,
             observer=self._observer,
+            cancellation=self._cancellation,
             tell=tell,
             tell_retry=self._emit,
         )
@@ -299,7 +321,10 @@ class Driver:
             tool = self._tools[call.tool_name]
             told = context_of(call, wanted, self.run, self._invocation_state)
             with handing(f"needs_approval of {tool.name}", "observer", self._step_number, told):
-                return bool(await awaited(tool.approval(tool.validated(call.input), told)))
+                needed = await awaited(tool.approval(tool.validated(call.input), told))
+            if not isinstance(needed, bool):  # None, say, which would let the call pass unseen
+                raise InvalidAnswerError(f"needs_approval of tool '{tool.name}'", type(needed).__name__)
+            return needed
 
         return ask
 
@@ -311,6 +336,7 @@ class Driver:
             handlers=self._tool_handlers,
             invocation_state=self._invocation_state,
             observer=self._observer,
+            cancellation=self._cancellation,
             tell=self._tell,
         )
         outcome = await self._tool_calls.ran(self._parts.tool_concurrency)
@@ -338,12 +364,20 @@ class Driver:
                     await awaited(hook(event))
             except Exception as error:
                 raise ChunkHookError(error) from error
+            except cancellations() as error:
+                failed = await self._cancellation.failure(error, "hook 'on_chunk'")
+                raise ChunkHookError(failed) from failed
         await self._emit(event)
 
 
 def _truth(condition: Callable[[_T], object]) -> Callable[[_T], Awaitable[bool]]:
     # Inside of the hook, because asking for a value's truth may raise.
     async def ask(argument: _T) -> bool:
-        return bool(await awaited(condition(argument)))
+        answer = await awaited(condition(argument))
+        # A condition that makes one instead of asking it would end every run, and so would a generator.
+        if callable(answer) or isinstance(answer, AsyncIterable):
+            name = getattr(condition, "__name__", type(condition).__name__)
+            raise InvalidAnswerError(f"stop condition '{name}'", type(answer).__name__)
+        return bool(answer)
 
     return ask

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import AsyncIterable, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, TypeAlias
 
 import anyio
 import tenacity
 
+from agentcore.driver.cancelling import Cancellation, cancellations
 from agentcore.driver.errors import ChunkHookError
 from agentcore.driver.stages import Tell
 from agentcore.events import ModelRetry
 from agentcore.middleware import ModelDelta
-from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, ResponseDone
+from agentcore.models.base import (
+    InvalidResponseError,
+    LanguageModel,
+    ModelError,
+    ModelRequest,
+    ModelResponse,
+    ResponseDone,
+    check_event,
+    check_response,
+)
 from agentcore.observe import Observer
 from agentcore.readonly import handing
 
@@ -21,6 +33,9 @@ __all__ = ["LONGEST_WAIT", "ModelCall"]
 
 _LOG: Final = logging.getLogger("agentcore")
 _BACKOFF: Final = tenacity.wait_exponential(multiplier=0.5, max=8.0) + tenacity.wait_random(0.0, 0.5)
+
+_Listener: TypeAlias = Callable[[ModelDelta], Awaitable[None]]
+_End: TypeAlias = ModelResponse | ChunkHookError | InvalidResponseError | None
 
 LONGEST_WAIT: Final = 60.0
 """A provider that says to come back after more seconds than these fails the call: the caller decides then."""
@@ -37,6 +52,7 @@ class ModelCall:
         step_number: int,
         max_retries: int,
         observer: Observer,
+        cancellation: Cancellation,
         tell: Tell[ModelDelta],
         tell_retry: Callable[[ModelRetry], Awaitable[None]],
     ) -> None:
@@ -45,6 +61,7 @@ class ModelCall:
         self._step_number = step_number
         self._max_retries = max_retries
         self._observer = observer
+        self._cancellation = cancellation
         self._tell = tell
         self._tell_retry = tell_retry
         # Whether somebody was told of the answer: then it cannot begin anew.
@@ -86,47 +103,81 @@ class ModelCall:
             self._observer.timed("model", model.model_id, self._step_number),
             spans.model(model, self._request, stream=stream) as span,
         ):
-            with handing(f"model {model.model_id}", "model", self._step_number, self._request):
-                if self._tell is None:
-                    response = await model.generate(self._request)
-                else:
-                    response = await self._streamed(self._tell)
+            try:
+                with handing(f"model {model.model_id}", "model", self._step_number, self._request):
+                    response = await (self._whole() if self._tell is None else self._streamed(self._tell))
+            except cancellations() as error:  # cancel.own-error
+                raise await self._cancellation.failure(error, f"model '{model.model_id}'") from error
             span.answered(response)
             return response
 
-    async def _streamed(self, tell: Callable[[ModelDelta], Awaitable[None]]) -> ModelResponse:
-        response: ModelResponse | None = None
-        async with self._model.stream(self._request) as events:
-            async for event in events:
-                if isinstance(event, ResponseDone):
-                    response = event.response
-                    continue
-                self._has_begun = True
-                try:
-                    await tell(event)
-                except ChunkHookError as error:
-                    # Raised below: an adapter may take what is raised here for a failure of its own.
-                    failure = error
-                    break
-            else:
-                failure = None
-        if failure is not None:
-            raise failure
-        if response is None:
+    async def _whole(self) -> ModelResponse:
+        answer: object = self._model.generate(self._request)
+        if not isinstance(answer, Awaitable):
+            raise self._wrong(f"`generate` returned a {type(answer).__name__}; define it with `async def`")
+        return check_response(await answer, self._model.model_id)  # model.answers-checked
+
+    async def _streamed(self, tell: _Listener) -> ModelResponse:
+        opened: object = self._model.stream(self._request)
+        if not isinstance(opened, AbstractAsyncContextManager):
+            if inspect.iscoroutine(opened):
+                opened.close()
+            kind = type(opened).__name__
+            raise self._wrong(f"`stream` returned a {kind}; decorate it with @asynccontextmanager")
+        end: _End = None
+        async with opened as events:
+            end = await self._taken(events, tell)
+        if isinstance(end, BaseException):
+            raise end
+        if end is None:
             raise ModelError(
                 "the stream ended without a whole answer",
                 retryable=True,
                 provider=self._model.provider,
                 model_id=self._model.model_id,
             )
+        return end
+
+    async def _taken(self, events: object, tell: _Listener) -> _End:
+        """Takes the events of a stream to its end.
+
+        Returns:
+            The response, None without one, or an error: an adapter may take what is raised in its
+            `async with` for a failure of its own.
+        """
+        if not isinstance(events, AsyncIterable):
+            return self._wrong(
+                f"`stream` yielded a {type(events).__name__}; yield an async iterator of events"
+            )
+        response: ModelResponse | None = None
+        async for event in events:
+            if response is not None:
+                return self._wrong(
+                    f"the stream gave a {type(event).__name__} after ResponseDone, its last event"
+                )
+            try:
+                response = await self._heard(event, tell)
+            except (ChunkHookError, InvalidResponseError) as error:
+                return error
         return response
+
+    async def _heard(self, event: object, tell: _Listener) -> ModelResponse | None:
+        checked = check_event(event, self._model.model_id)
+        if isinstance(checked, ResponseDone):
+            return checked.response
+        self._has_begun = True
+        await tell(checked)
+        return None
+
+    def _wrong(self, reason: str) -> InvalidResponseError:
+        return InvalidResponseError("$", reason, self._model.model_id)
 
     # ------------------------------------------------------------ attempts
 
     def _may_help(self, error: BaseException) -> bool:
         if self._has_begun or not isinstance(error, ModelError):
             return False
-        return error.retryable and (error.retry_after or 0) <= LONGEST_WAIT
+        return error.retryable and (_after(error) or 0) <= LONGEST_WAIT
 
     async def _before_sleep(self, state: tenacity.RetryCallState) -> None:
         error, delay = _error(state), state.upcoming_sleep
@@ -147,5 +198,11 @@ def _error(state: tenacity.RetryCallState) -> Any:
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
-    after = _error(state).retry_after
-    return _BACKOFF(state) if after is None else float(after)
+    after = _after(_error(state))
+    return _BACKOFF(state) if after is None else after
+
+
+def _after(error: ModelError) -> float | None:
+    # What a provider said; a model may hand on a text of it, or a number that is none.
+    after: object = error.retry_after
+    return float(after) if isinstance(after, int | float) and after >= 0 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
+from agentcore.driver.cancelling import Cancellation, cancellations
 from agentcore.driver.parts import Parts, awaited
 from agentcore.effects import (
     NO_RESULT,
@@ -41,8 +42,15 @@ class _Preparation(Protocol):
 class Processors:
     """The processors of one run. `models` are those that the processors of the last step returned, by id."""
 
-    def __init__(self, parts: Parts, observer: Observer, invocation_state: Any) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        observer: Observer,
+        invocation_state: Any,
+        cancellation: Cancellation,
+    ) -> None:
         self._parts = parts
+        self._cancellation = cancellation
         self._observer = observer
         self._invocation_state = invocation_state
         self.models: dict[str, LanguageModel] = {}
@@ -65,8 +73,10 @@ class Processors:
             try:
                 so_far = so_far.after(await self._edit(way, call, so_far, arguments))
             except Exception as error:  # noqa: BLE001 - whatever a processor raises ends the run
-                end = ended(arguments, error)
-                return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)
+                return _end(arguments, error)
+            except cancellations() as error:  # cancel.own-error
+                failed = await self._cancellation.failure(error, f"processor '{processor_id}'")
+                return _end(arguments, failed)
             finally:  # also where it was cancelled
                 arguments.message_list.close()
         return Processed(so_far.edits) if so_far.edits else NO_RESULT
@@ -95,3 +105,8 @@ class Processors:
         model = result.get("model") if isinstance(result, Mapping) else None
         if model is not None and not isinstance(model, str):
             self.models[model.model_id] = model
+
+
+def _end(arguments: Any, error: Exception) -> Tripped | HookFailed:
+    end = ended(arguments, error)
+    return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)

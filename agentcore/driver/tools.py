@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import anyio
 import attrs
-from anyio.to_thread import run_sync
 
 from agentcore.content import ToolCall
-from agentcore.driver.errors import ChunkHookError
-from agentcore.driver.parts import awaited
+from agentcore.driver.cancelling import Cancellation, cancellations
+from agentcore.driver.errors import ChunkHookError, ForeignCancellationError, signals
 from agentcore.driver.stages import Chain, Tell
+from agentcore.driver.threads import in_thread
 from agentcore.effects import (
     Asked,
     NeedApprovals,
@@ -27,7 +28,7 @@ from agentcore.events import ChunkEvent, ToolFinished, ToolProgress, ToolStarted
 from agentcore.hooks import Frozen
 from agentcore.interrupts import Interrupt, InterruptSignal
 from agentcore.middleware import ExecuteToolContext, ExecuteToolStage, Handlers, ToolOutcome
-from agentcore.observe import Observer
+from agentcore.observe import Observer, ToolSpan
 from agentcore.readonly import handing, refused_write_in
 from agentcore.run import Run
 from agentcore.tools import Arguments, Tool, ToolContext
@@ -61,6 +62,7 @@ class ToolCalls:
         handlers: Handlers | None,
         invocation_state: Any,
         observer: Observer,
+        cancellation: Cancellation,
         tell: Callable[[ChunkEvent], Awaitable[None]] | None,
     ) -> None:
         self._run = run
@@ -69,9 +71,10 @@ class ToolCalls:
         self._handlers = handlers
         self._invocation_state = invocation_state
         self._observer = observer
+        self._cancellation = cancellation
         self._tell = tell
         self._outcomes: dict[int, ToolOutcome] = {}
-        self._interrupts: dict[int, Interrupt] = {}
+        self._interrupts: dict[int, list[Interrupt]] = {}
 
     @property
     def finished(self) -> list[ToolOutcome]:
@@ -100,12 +103,14 @@ class ToolCalls:
                     await self._ran(index, call)
             else:
                 await self._ran_together(concurrency)
-        except ChunkHookError as error:
-            return ToolsFailed(error.error)
         except Exception as error:  # noqa: BLE001 - Difference.REFUSED_WRITE_FAILS, HANDLER_FAILURE_FAILS
             return ToolsFailed(error)
+        except BaseException as error:
+            for failed in signals(error, ChunkHookError):
+                return ToolsFailed(failed.error)
+            raise
         if self._interrupts:
-            return Asked(self._interrupts[index] for index in sorted(self._interrupts))
+            return Asked(one for index in sorted(self._interrupts) for one in self._interrupts[index])
         return ToolOutcomes(self.finished)  # Difference.RESULTS_IN_CALL_ORDER
 
     async def _ran_together(self, concurrency: int) -> None:
@@ -115,7 +120,7 @@ class ToolCalls:
         async def run(index: int, call: ToolCall) -> None:
             async with limiter:
                 try:
-                    await self._ran(index, call)
+                    await self._ran_alone(index, call)
                 except (Exception, ChunkHookError) as error:  # noqa: BLE001 - raised below
                     # Not raised in the group, which would wrap it.
                     fatal.append(error)
@@ -126,6 +131,22 @@ class ToolCalls:
                 group.start_soon(run, index, call)
         if fatal:
             raise fatal[0]
+        for index, call in enumerate(self._wanted.calls):
+            if index not in self._outcomes and index not in self._interrupts:
+                # Somebody has cancelled the task of a call before its first turn, and with it the group.
+                raise ForeignCancellationError(_task_of(call))
+
+    async def _ran_alone(self, index: int, call: ToolCall) -> None:
+        """Runs a call in a task of its own, where a cancellation of that task is an error of the call.
+
+        Raised out of the task it would cancel the other calls as well, and nobody would be told why.
+        """
+        try:
+            await self._ran(index, call)
+        except cancellations() as error:
+            failed = await self._cancellation.failure(error, _task_of(call), own_task=True)
+            if index not in self._outcomes:
+                await self._finished(index, call, ToolFailed(call.tool_call_id, str(failed)))
 
     # ------------------------------------------------------------ one call
 
@@ -133,9 +154,17 @@ class ToolCalls:
         await self._told(ToolStarted(call))
         try:
             outcome = await self._outcome(call)
-        except InterruptSignal as signal:
-            self._interrupts[index] = signal.interrupt
+        except BaseException as error:
+            asked = signals(error, InterruptSignal)
+            if not asked:
+                raise
+            self._interrupts[index] = [signal.interrupt for signal in asked]
             return
+        finally:
+            self._cancellation.release()
+        await self._finished(index, call, outcome)
+
+    async def _finished(self, index: int, call: ToolCall, outcome: ToolOutcome) -> None:
         self._outcomes[index] = outcome
         await self._told(ToolFinished(call, outcome))
 
@@ -149,6 +178,7 @@ class ToolCalls:
             self._handlers,
             lambda context, tell: self._executed(context.tool, context.call, tell),
             observer=self._observer,
+            cancellation=self._cancellation,
             step_number=number,
         )
         context = ExecuteToolContext(
@@ -166,6 +196,7 @@ class ToolCalls:
             self._observer.timed("tool", tool.name, self._run.step_number),
             self._observer.spans.tool(call, tool) as span,
         ):
+            requests = self._cancellation.requests
             try:
                 arguments = tool.validated(call.input)  # tool.arguments-its-own
                 if tool.timeout is None:  # without a scope, which costs as much as a short tool
@@ -176,8 +207,11 @@ class ToolCalls:
                 refused = refused_write_in(error)
                 if refused is not None:  # Difference.REFUSED_WRITE_FAILS, whatever the tool made of it
                     raise refused  # noqa: B904 - it is what was raised, or in it
-                span.failed(error)
-                return ToolFailed(call.tool_call_id, str(error) or type(error).__name__)
+                self._cancellation.hold_since(requests)
+                return _failed(call, error, span)
+            except cancellations() as error:  # cancel.own-error
+                failed = await self._cancellation.failure(error, f"tool '{tool.name}'")
+                return _failed(call, failed, span)
             span.failed("timeout")
             reason = f"Tool '{tool.name}' gave no result within {tool.timeout} s."
             return ToolFailed(call.tool_call_id, reason)
@@ -192,12 +226,16 @@ class ToolCalls:
             if tool.is_async:
                 value = await tool.call(arguments, context)
             else:
-                # A thread cannot be stopped: it is left behind where a time limit says so, else waited for.
-                # In a tuple, because trio refuses a thread's result that is a coroutine.
-                behind = tool.timeout is not None
-                (value,) = await run_sync(lambda: (tool.call(arguments, context),), abandon_on_cancel=behind)
-                value = await awaited(value)
+                value = await self._result_of_thread(tool, partial(tool.call, arguments, context))
         return tool.succeeded(call.tool_call_id, value)
+
+    async def _result_of_thread(self, tool: Tool, called: Callable[[], Any]) -> Any:
+        left_behind = tool.timeout is not None
+        value = await in_thread(called, self._cancellation, left_behind=left_behind)
+        if isinstance(value, Awaitable):
+            self._cancellation.release()  # what is awaited now is not in a thread
+            return await value
+        return value
 
     async def _last(
         self, tool: Tool, call: ToolCall, generator: Any, tell: Tell[ToolProgress]
@@ -213,3 +251,12 @@ class ToolCalls:
     async def _told(self, event: ChunkEvent) -> None:
         if self._tell is not None:
             await self._tell(event)
+
+
+def _task_of(call: ToolCall) -> str:
+    return f"the task of tool '{call.tool_name}'"
+
+
+def _failed(call: ToolCall, error: Exception, span: ToolSpan) -> ToolFailed:
+    span.failed(error)
+    return ToolFailed(call.tool_call_id, str(error) or type(error).__name__)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from agentcore.models.base import (
+    InvalidResponseError,
     LanguageModel,
     ModelError,
     ModelEvent,
@@ -22,6 +23,7 @@ from agentcore.models.base import (
 from agentcore.models.scripted import ScriptedModel
 
 __all__ = [
+    "InvalidResponseError",
     "LanguageModel",
     "ModelError",
     "ModelEvent",

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, cast
 import attrs
 from attrs import field
 
-from agentcore.content import ContentPart
-from agentcore.errors import AgentCoreError, InvalidJsonError
+from agentcore.content import ContentPart, FieldTypes, check_content, check_part, check_type
+from agentcore.errors import AgentCoreError, InvalidJsonError, InvalidMessageError
 from agentcore.hooks import tool_choice
 from agentcore.messages import Message
 from agentcore.usage import Usage
@@ -27,6 +27,7 @@ from agentcore.values import (
 )
 
 __all__ = [
+    "InvalidResponseError",
     "LanguageModel",
     "ModelError",
     "ModelEvent",
@@ -39,9 +40,12 @@ __all__ = [
     "ToolDefinition",
     "ToolInputDelta",
     "Usage",
+    "check_event",
+    "check_response",
 ]
 
 _BODY_CHARACTERS: Final = 500
+_NO_USAGE: Final = Usage()
 
 
 def _object(value: object, path: str) -> JsonObject:
@@ -89,12 +93,19 @@ def _definitions(value: Iterable[ToolDefinition] | None) -> Vector[ToolDefinitio
     return None if value is None else vector(value)
 
 
+# What is no list stays as it is, for `check_response` to refuse: a text would become a list of characters.
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
 def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
-    return vector(value)
+    return vector(value) if _is_list(value) else cast("Vector[ContentPart]", value)
 
 
 def _texts(value: Iterable[str]) -> tuple[str, ...]:
-    return frozen_list(value)
+    return frozen_list(value) if _is_list(value) else cast("tuple[str, ...]", value)
 
 
 # ---------------------------------------------------------------- what a model is asked
@@ -140,7 +151,7 @@ class ModelRequest:
 @sealed
 @attrs.frozen
 class ModelResponse:
-    """A whole answer.
+    """A whole answer; the agent checks it with `check_response` before anything of it is kept.
 
     `finish_reason` is `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. A tool call whose
     input is no JSON has the raw text as input, `invalid`, `dynamic` and an `error`. `warnings` say what of
@@ -153,7 +164,7 @@ class ModelResponse:
 
     content: Vector[ContentPart] = field(converter=_parts)
     finish_reason: str = field(kw_only=True)
-    usage: Usage = field(default=Usage(), kw_only=True)
+    usage: Usage = field(default=_NO_USAGE, kw_only=True)
     model_id: str | None = field(default=None, kw_only=True)
     response_id: str | None = field(default=None, kw_only=True)
     provider_metadata: JsonObject | None = field(
@@ -214,6 +225,92 @@ class ResponseDone:
 
 
 ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ToolInputDelta | PartDone | ResponseDone
+
+# ---------------------------------------------------------------- checks of what it answers
+
+
+class InvalidResponseError(AgentCoreError, TypeError):
+    """A model answered with something that is no answer (rule model.answers-checked).
+
+    `path` is the place in the answer, `reason` what is wrong there, `model_id` the model's, if it is known.
+    """
+
+    wire_name = "InvalidResponseError"
+    path: str
+
+    def __init__(self, path: str, reason: str, model_id: str | None = None) -> None:
+        super().__init__(path, reason, model_id)
+        self.path = path
+        self.reason = reason
+        self.model_id = model_id
+
+    def __str__(self) -> str:
+        who = "a model" if self.model_id is None else f"model {self.model_id!r}"
+        return f"{who} gave a wrong answer: {self.path}: {self.reason}"
+
+
+_RESPONSE: Final = FieldTypes(ModelResponse, finish_reason=(str, type(None)))
+_USAGE: Final = FieldTypes(Usage)
+_EVENTS: Final[dict[type, FieldTypes]] = {
+    cls: FieldTypes(cls) for cls in (TextDelta, ReasoningDelta, ToolInputDelta, PartDone)
+}
+
+
+def check_response(response: object, model_id: str | None = None) -> ModelResponse:
+    """Checks a whole answer, so that a run that has it can be saved and loaded.
+
+    Returns:
+        The response itself.
+
+    Raises:
+        InvalidResponseError: If it is no ModelResponse, or a field of it or of its parts has another type
+            than it is declared with.
+    """
+    if not isinstance(response, ModelResponse):
+        reason = f"expected a ModelResponse, got {type(response).__name__}; return ModelResponse([...], ...)"
+        raise InvalidResponseError("$", reason, model_id)
+    try:
+        check_content(response.content, "$.content")
+        _RESPONSE.check(response, "$")
+        if response.usage is not _NO_USAGE:
+            _USAGE.check(response.usage, "$.usage")
+        if response.warnings != ():
+            _check_warnings(response.warnings)
+    except InvalidMessageError as error:
+        raise InvalidResponseError(error.path, error.reason, model_id) from None
+    return response
+
+
+def _check_warnings(warnings: object) -> None:
+    if not isinstance(warnings, tuple):
+        raise InvalidMessageError("$.warnings", f"expected a list of texts, got {type(warnings).__name__}")
+    for index, warning in enumerate(warnings):
+        check_type(warning, (str,), f"$.warnings[{index}]")
+
+
+def check_event(event: object, model_id: str | None = None) -> ModelEvent:
+    """Checks an event of a model's stream, with the whole answer that the last one has.
+
+    Returns:
+        The event itself.
+
+    Raises:
+        InvalidResponseError: If it is no ModelEvent, or has a field of another type than it is declared with.
+    """
+    if isinstance(event, ResponseDone):
+        check_response(event.response, model_id)
+        return event
+    types = _EVENTS.get(type(event))
+    if types is None:
+        reason = f"expected an event such as TextDelta, PartDone or ResponseDone, got {type(event).__name__}"
+        raise InvalidResponseError("$", reason, model_id)
+    try:
+        types.check(event, "$")
+        if isinstance(event, PartDone):
+            check_part(event.part, "$.part")
+    except InvalidMessageError as error:
+        raise InvalidResponseError(error.path, error.reason, model_id) from None
+    return cast("ModelEvent", event)
 
 
 class LanguageModel(Protocol):

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, TypeAlias, cast, get_args
 
@@ -17,9 +26,11 @@ from agentcore.content import (
     Source,
     ToolApprovalRequest,
     ToolCall,
+    check_part,
 )
-from agentcore.errors import WireError
+from agentcore.errors import InvalidJsonError, InvalidMessageError, WireError
 from agentcore.models.base import (
+    InvalidResponseError,
     ModelEvent,
     ModelRequest,
     ModelResponse,
@@ -28,6 +39,7 @@ from agentcore.models.base import (
     ResponseDone,
     TextDelta,
     ToolInputDelta,
+    check_response,
 )
 from agentcore.values import FrozenList, dump_json, frozen, json_path
 
@@ -59,7 +71,8 @@ class ScriptedModel:
     Each answer begins after `delay` seconds, and `stream` gives texts and inputs in pieces of `chunk`
     characters, whole if that is None. All is values but the record of the requests, `calls`, which grows.
 
-    Raises WireError, with the path in the script, for JSON that is no part.
+    Raises WireError, with the path in the script, for what is no answer and for a wrong part or response: for
+    a list at once, for a function when it is called.
     """
 
     def __init__(
@@ -129,15 +142,25 @@ def _prepared_script(script: Sequence[Answer]) -> list[_Scripted]:
 
 def _prepared(answer: Answer, path: str) -> _Scripted:
     if isinstance(answer, ModelResponse):
-        return _Scripted(answer)
+        return _Scripted(_checked(answer, path))
     if isinstance(answer, Exception):
         return _Scripted(_response(()), answer)
+    if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
+        kind = type(answer).__name__
+        raise WireError(path, f"expected a list of parts, a ModelResponse or an exception, got {kind}")
     parts: list[ContentPart] = []
     for index, part in enumerate(answer):
         if isinstance(part, Exception):
             return _Scripted(_response(parts), part)
         parts.append(_part(part, json_path(path, index)))
     return _Scripted(_response(parts))
+
+
+def _checked(response: ModelResponse, path: str) -> ModelResponse:
+    try:
+        return check_response(response)
+    except InvalidResponseError as error:
+        raise WireError(path + error.path.removeprefix("$"), error.reason) from None
 
 
 def _response(parts: Sequence[ContentPart]) -> ModelResponse:
@@ -149,11 +172,19 @@ _NOTHING: Final = _Scripted(_response(()))
 
 
 def _part(part: object, path: str) -> ContentPart:
-    if isinstance(part, _PARTS):
-        return cast("ContentPart", part)
+    made = part if isinstance(part, _PARTS) else _made(part, path)
+    try:
+        check_part(made, path)
+    except InvalidMessageError as error:
+        raise WireError(error.path, error.reason) from None
+    return made
+
+
+def _made(part: object, path: str) -> ContentPart:
     if not isinstance(part, Mapping):
         raise WireError(path, f"expected a part, JSON of one or an exception, got {type(part).__name__}")
-    kind = _KINDS.get(part.get("type"))
+    name = part.get("type")
+    kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise WireError(f"{path}.type", f"expected one of {', '.join(map(str, _KINDS))}")
     fields = {_snake(key): value for key, value in part.items() if key != "type"}
@@ -163,8 +194,10 @@ def _part(part: object, path: str) -> ContentPart:
         fields["tool_call"] = _part(fields["tool_call"], f"{path}.toolCall")
     try:
         return cast("ContentPart", kind(**fields))
+    except InvalidJsonError as error:
+        raise WireError(path + error.path.removeprefix("$"), error.reason) from None
     except TypeError as error:
-        raise WireError(path, f"no {part['type']} part: {error}") from None
+        raise WireError(path, f"no {name} part: {error}") from None
 
 
 def _snake(key: str) -> str:

@@ -335,6 +335,35 @@ def test_a_cancellation_at_any_turn_of_the_loop_loses_nothing(
     gc.collect()
 
 
+@BOTH
+@settings(max_examples=FEW)
+@given(scenario=SCENARIOS)
+@example(scenario=RICH)
+def test_a_cancellation_of_the_task_at_any_turn_of_the_loop_loses_nothing(
+    path: str, scenario: Scenario
+) -> None:
+    """As above by asyncio's own cancellation, which no shield of anyio keeps off."""
+
+    async def main() -> None:
+        before = living()
+        expected, _ = await undisturbed(scenario, path)
+        turns, ended = 0, 0
+        while ended < 3:
+            attempt = Attempt(scenario, path, Gate())
+            task = asyncio.create_task(attempt.run())
+            for _ in range(turns):
+                await checkpoint()
+            task.cancel()
+            await asyncio.wait([task])
+            ended = 0 if task.cancelled() else ended + 1
+            await check_attempt(scenario, attempt, expected)
+            assert living() == before
+            turns += 1
+
+    anyio.run(main)
+    gc.collect()
+
+
 @BACKENDS
 @settings(max_examples=10)
 @given(scenario=SCENARIOS)
