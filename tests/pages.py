@@ -22,7 +22,7 @@ from spec import cases
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.tables import Table
 
-# Rules of live checks hold for two languages; they are stated by hand, and tests/live/test_spec.py holds them.
+# Rules of live checks hold for two languages: stated by hand, held by tests/live/test_spec.py.
 _ITEM: Final = re.compile(r"^- \*\*`(?!live\.)([^`]+)`\*\*(?:$| .*$)", flags=re.MULTILINE)
 
 _RULES: Final = """\
