@@ -4,112 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import BaseTool
+from langchain_core.messages import AIMessage, SystemMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from agentcore.live.adapter import Attached, Boundary, Entry, Given, Recorder
-from agentcore.live.conversations import Conversation, fresh, tools
+from agentcore.live.adapters.langchain_messages import (
+    ScriptedModel,
+    ScriptedTool,
+    answer_of,
+    entry_of,
+    messages_of,
+)
+from agentcore.live.conversations import Conversation, tools
 
 __all__ = ["ADAPTER"]
 
 _LIMIT: Final = {"recursion_limit": 500}
-
-
-class _Model(BaseChatModel):
-    """Answers from a script."""
-
-    # Any: a field with a type of containers would be copied when the model is made.
-    answer: Any = None
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self.answer(messages))])
-
-    def bind_tools(self, *_: Any, **__: Any) -> Any:
-        return self
-
-
-class _Tool(BaseTool):
-    """Returns what the conversation says; like a tool with `handle_tool_error`, it reports its errors."""
-
-    calls: Any = None
-    args_schema: Any = {"type": "object", "properties": {}}  # noqa: RUF012 - a field of pydantic
-
-    def invoke(self, input: Any, config: Any = None, **_: Any) -> ToolMessage:  # noqa: A002 - its name there
-        return _result(self.calls[input["id"]])
-
-    async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> ToolMessage:  # noqa: A002 - as above
-        return _result(self.calls[input["id"]])
-
-    def _run(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-
-def _result(call: Mapping[str, Any]) -> ToolMessage:
-    refused = call.get("error", call.get("denied"))
-    output = fresh(call.get("output"))
-    content: Any = output if isinstance(output, str) else json.dumps(output)
-    if isinstance(output, list):
-        content = [
-            {"type": "text", "text": each if isinstance(each, str) else json.dumps(each)} for each in output
-        ]
-    status = "success" if refused is None else "error"
-    shown = content if refused is None else refused
-    return ToolMessage(shown, tool_call_id=call["id"], name=call["tool"], status=status, artifact=output)
-
-
-def _user(message: Mapping[str, Any]) -> HumanMessage:
-    parts = message["parts"]
-    if len(parts) == 1 and len(parts[0]["text"]) % 2:
-        return HumanMessage(parts[0]["text"])
-    return HumanMessage(
-        [
-            {"type": "text", "text": part["text"]}
-            if part["type"] == "text"
-            else {"type": "image", "base64": part["data"], "mime_type": part["mediaType"]}
-            for part in parts
-        ]
-    )
-
-
-def _answer(answer: Mapping[str, Any]) -> AIMessage:
-    texts = [part["text"] for part in answer["parts"] if part["type"] == "text"]
-    calls = [
-        {"name": part["tool"], "args": fresh(part["input"]), "id": part["id"], "type": "tool_call"}
-        for part in answer["parts"]
-        if part["type"] == "call"
-    ]
-    return AIMessage(" ".join(texts), tool_calls=calls)
-
-
-def _messages(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
-    made: list[Any] = []
-    for message in messages:
-        if message["role"] == "user":
-            made.append(_user(message))
-        else:
-            made.append(_answer(message))
-            made += [_result(part) for part in message["parts"] if part["type"] == "call"]
-    return made
-
-
-def _entry(message: Any) -> Entry:
-    role = {"human": "user", "ai": "assistant"}.get(message.type, message.type)
-    calls = tuple(call["id"] for call in getattr(message, "tool_calls", ()))
-    results = (message.tool_call_id,) if message.type == "tool" else ()
-    return Entry(role, f"{message.content}", calls, results)
 
 
 def _kept(given: Given) -> Sequence[Any]:
@@ -164,7 +79,7 @@ class _Adapter:
     boundaries: Mapping[str, Boundary] = {name: make(name) for name, make in _BOUNDARIES.items()}
 
     def entries(self, messages: Any) -> Sequence[Entry]:
-        return [*map(_entry, messages)]
+        return [*map(entry_of, messages)]
 
     def bases(self) -> Sequence[type]:
         return (AgentMiddleware,)
@@ -181,14 +96,14 @@ class _Adapter:
 
         def answer(messages: list[Any]) -> AIMessage:
             step = recorder.prompt(messages)
-            return _answer(script[step]) if step < len(script) else AIMessage("done")
+            return answer_of(script[step]) if step < len(script) else AIMessage("done")
 
         calls = tools(conversation)
         kit = [
-            _Tool(name=name, description=name, calls=calls)
+            ScriptedTool(name=name, description=name, calls=calls)
             for name in sorted({c["tool"] for c in calls.values()})
         ]
-        model = _Model(answer=answer)
+        model = ScriptedModel(answer=answer)
         build = _graph if at == "langgraph_node" else _agent
         agent = build(model, kit, conversation.get("instructions"), hook, at)
         messages: list[Any] = []
@@ -197,7 +112,7 @@ class _Adapter:
         for number, turn in enumerate(conversation["turns"]):
             recorder.begin_turn(number)
             script[:] = turn["answers"]
-            messages = [*messages, *_messages(turn["messages"])]
+            messages = [*messages, *messages_of(turn["messages"])]
             passed.append(messages)
             result = _called(agent, {"messages": messages}, path, is_async=hook is not None and hook.is_async)
             messages = result["messages"]

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from pydantic_ai import Agent, ModelRetry, RunContext, Tool
+from pydantic_ai import Agent
 from pydantic_ai import messages as m
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from agentcore.live.adapter import Attached, Boundary, Entry, Given, Recorder
-from agentcore.live.conversations import Conversation, fresh, tools
+from agentcore.live.adapters.pydantic_ai_messages import (
+    entries_of,
+    history_of,
+    response,
+    tools_of,
+    user_content,
+)
+from agentcore.live.conversations import Conversation
 
 __all__ = ["ADAPTER"]
 
@@ -48,61 +54,6 @@ def _boundary(*parameters: str, passive: Callable[[Given], Any], **more: Any) ->
 
 def _messages_in(given: Given) -> Any:
     return given["request_context"].messages
-
-
-def _user(message: Mapping[str, Any]) -> list[Any]:
-    return [
-        part["text"]
-        if part["type"] == "text"
-        else m.BinaryContent(data=base64.b64decode(part["data"]), media_type=part["mediaType"])
-        for part in message["parts"]
-    ]
-
-
-def _response(answer: Mapping[str, Any]) -> m.ModelResponse:
-    made: list[Any] = []
-    for part in answer["parts"]:
-        if part["type"] == "text":
-            made.append(m.TextPart(part["text"]))
-        elif part["type"] == "reasoning":
-            made.append(m.ThinkingPart(part["text"]))
-        else:
-            made.append(m.ToolCallPart(part["tool"], dict(part["input"]), part["id"]))
-    return m.ModelResponse(parts=made)
-
-
-def _returned(call: Mapping[str, Any]) -> Any:
-    refused = call.get("error", call.get("denied"))
-    if refused is not None:
-        return m.RetryPromptPart(content=refused, tool_name=call["tool"], tool_call_id=call["id"])
-    return m.ToolReturnPart(tool_name=call["tool"], content=call["output"], tool_call_id=call["id"])
-
-
-def _history(messages: Sequence[Mapping[str, Any]]) -> list[m.ModelMessage]:
-    made: list[m.ModelMessage] = []
-    for message in messages:
-        if message["role"] == "user":
-            made.append(m.ModelRequest(parts=[m.UserPromptPart(_user(message))]))
-            continue
-        made.append(_response(message))
-        results = [_returned(part) for part in message["parts"] if part["type"] == "call"]
-        if results:
-            made.append(m.ModelRequest(parts=results))
-    return made
-
-
-def _entry(message: Any) -> list[Entry]:
-    made = []
-    for part in message.parts:
-        kind, text = part.part_kind, str(getattr(part, "content", None) or "")
-        if kind == "tool-call":
-            made.append(Entry("assistant", part.args_as_json_str(), calls=(part.tool_call_id,)))
-        elif kind == "tool-return" or (kind == "retry-prompt" and part.tool_name):
-            made.append(Entry("tool", text, results=(part.tool_call_id,)))
-        else:
-            role = {"user-prompt": "user", "system-prompt": "system"}.get(kind)
-            made.append(Entry(role or ("user" if message.kind == "request" else "assistant"), text))
-    return made
 
 
 class _Adapter:
@@ -148,7 +99,7 @@ class _Adapter:
     }
 
     def entries(self, messages: Any) -> Sequence[Entry]:
-        return [each for message in messages for each in _entry(message)]
+        return [each for message in messages for each in entries_of(message)]
 
     def bases(self) -> Sequence[type]:
         from pydantic_ai.capabilities import AbstractCapability  # noqa: PLC0415 - early releases have none
@@ -191,7 +142,7 @@ class _Adapter:
         agent = Agent(
             FunctionModel(answer, stream_function=stream),
             instructions=of.get("instructions"),
-            tools=_tools(of),
+            tools=tools_of(of),
             retries=50,
             **_attached(hook, at),
         )
@@ -200,9 +151,9 @@ class _Adapter:
         recorder.holder("caller", passed)
         for number, turn in enumerate(of["turns"]):
             recorder.begin_turn(number)
-            script[:] = [_response(each) for each in turn["answers"]]
-            history = [*history, *_history(turn["messages"][:-1])]
-            request = _user(turn["messages"][-1])
+            script[:] = [response(each) for each in turn["answers"]]
+            history = [*history, *history_of(turn["messages"][:-1])]
+            request = user_content(turn["messages"][-1])
             passed.append([history, request])
             # With a handler of events the same run asks the model for streams.
             events: dict[str, Any] = {"event_stream_handler": _drained} if path == "stream" else {}
@@ -234,21 +185,6 @@ def _attached(hook: Attached | None, at: str) -> dict[str, Any]:
         return await returned if inspect.isawaitable(returned) else returned
 
     return {"capabilities": [type("Checked", (AbstractCapability,), {at: method})()]}
-
-
-def _tools(of: Conversation) -> list[Tool[Any]]:
-    calls = tools(of)
-
-    def execute(ctx: RunContext[Any], **_: Any) -> Any:
-        call = calls[ctx.tool_call_id or ""]
-        refused = call.get("error", call.get("denied"))
-        if refused is not None:
-            raise ModelRetry(refused)
-        return fresh(call["output"])
-
-    schema = {"type": "object", "properties": {}, "additionalProperties": True}
-    names = sorted({call["tool"] for call in calls.values()})
-    return [Tool.from_schema(execute, name, f"The tool {name}.", schema, takes_ctx=True) for name in names]
 
 
 ADAPTER: Final = _Adapter()
