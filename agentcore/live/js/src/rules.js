@@ -114,23 +114,32 @@ export function additions(calls) {
 export function accumulation(real, added, plain) {
   let pieces = [];
   let surplus = 0;
+  let extra = 0;
   for (let index = 0; index < Math.min(real.length, plain.length); index++) {
     const known = pieces;
     pieces = distinct([...pieces, ...added[index], ...piecesAdded(plain[index].given, plain[index].made)]);
     if (pieces.length === 0) continue;
-    const text = Object.fromEntries(
-      ['given', 'made'].map((name) => [
-        name,
-        [real, plain].map((calls) => JSON.stringify(calls[index][name])),
-      ]),
+    const [given, made] = ['given', 'made'].map((name) =>
+      [real, plain].map((calls) => JSON.stringify(calls[index][name])),
     );
-    const now = holds(text.made[0], pieces) - holds(text.made[1], pieces);
-    const kept = known.length > 0 && holds(text.given[0], known) > holds(text.given[1], known);
-    if (kept && added[index].length > 0 && now > surplus)
+    const now = holds(made[0], pieces) - holds(made[1], pieces);
+    const more = leavesOf(real[index].made).length - leavesOf(plain[index].made).length;
+    const kept = known.length > 0 && holds(given[0], known) > holds(given[1], known);
+    if (kept && added[index].length > 0 && now > surplus && (more > extra || repeats(made, known)))
       return { index, piece: added[index][0], surplus: now };
     surplus = Math.max(surplus, now);
+    extra = Math.max(extra, more);
   }
   return undefined;
+}
+
+// Whether a text that the hook added earlier is there more often, and the whole longer by it: what takes the place of an older one is no more than that.
+function repeats([real, plain], pieces) {
+  return pieces.some(([label, value]) => {
+    if (typeof value !== 'string' || value.length <= 3 || real.length - plain.length < value.length)
+      return false;
+    return holds(real, [[label, value]]) > holds(plain, [[label, value]]);
+  });
 }
 
 /** Characters of prompts, and those that a cache of prefixes cannot reuse at the next step (live.prefix). */
