@@ -1,0 +1,57 @@
+"""What README shows of live checks is what they print, on the pinned releases."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from live.packages import RELEASES
+from live.test_js import root
+
+__all__ = ["root"]
+
+README: Final = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+RELEASE: Final = re.compile(r"\d+\.\d+\.\d+")
+
+
+def block(language: str, index: int = 0) -> str:
+    return str(re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)[index])
+
+
+def printed(folder: Path, *argv: str) -> list[str]:
+    command = [sys.executable, "-m", "agentcore", "check-hook", *argv]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    if "could not be installed" in done.stdout and "CI" not in os.environ:
+        pytest.skip(done.stdout)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return [RELEASE.sub("X", line.rstrip()) for line in done.stdout.splitlines()]
+
+
+def assert_shown(shown: str, lines: list[str]) -> None:
+    """Each line of the block, but for those left out, is printed after the one before."""
+    rest = iter(lines)
+    for line in shown.splitlines():
+        assert line == "..." or RELEASE.sub("X", line) in rest, "\n".join((line, *lines))
+
+
+def test_the_hook_in_typescript_is_judged_as_the_readme_says(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "prepareStep.ts"
+    file.write_text(block("ts"), encoding="utf-8")
+    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / "ai-6"))
+    assert_shown(block("txt"), printed(tmp_path, f"{file.name}#prepareStep", *where))
+
+
+def test_the_hook_in_python_is_judged_as_the_readme_says(tmp_path: Path) -> None:
+    file = tmp_path / "agent.py"
+    file.write_text(block("py"), encoding="utf-8")
+    release = f"pydantic-ai@{RELEASES['pydantic-ai']}"
+    assert_shown(
+        block("txt", 1),
+        printed(tmp_path, f"{file.name}#shorten", "--in", release, "--at", "history_processor"),
+    )
