@@ -26,6 +26,7 @@ __all__ = [
     "MissingToolResultsError",
     "NoSuchToolError",
     "ProcessorFailedError",
+    "RefusedPromptError",
     "RunCancelledError",
     "SavedError",
     "SavedRunError",
@@ -152,8 +153,62 @@ class InvalidMessageRoleError(AgentCoreError):
         return f"{where}unknown role {self.role!r}; use one of system, user, assistant, tool"
 
 
-class MissingToolResultsError(AgentCoreError):
-    """Tool calls went into a prompt without their results."""
+class _PromptFaultError(AgentCoreError):
+    """What is raised of a prompt before a model is asked.
+
+    `returned_by` is the hook, processor or middleware that returned the messages, at step `step_number`, or
+    before the steps if that is None. Without `returned_by` the messages are those that the call was given,
+    and what the run made of its steps.
+    """
+
+    returned_by: str | None = None
+    step_number: int | None = None
+    # Whether that is the step whose number the text of an AgentError begins with.
+    is_of_the_step: bool = False
+
+    def by(self, returned_by: str, step_number: int | None, *, is_of_the_step: bool = False) -> Self:
+        """The same error, with who returned the messages.
+
+        With `is_of_the_step` the text has no number: that of an AgentError begins with it.
+        """
+        named = type(self)(*self.args)
+        named.returned_by, named.step_number = returned_by, step_number
+        named.is_of_the_step = is_of_the_step
+        return named
+
+    def _told(self, text: str) -> str:
+        where = "" if self.path is None else f"{self.path}: "
+        return f"{where}{text}{self._whose()}"
+
+    def _whose(self) -> str:
+        if self.returned_by is None:
+            return ""
+        at = "before the steps" if self.step_number is None else f"at step {self.step_number}"
+        return f" (returned by {self.returned_by}{'' if self.is_of_the_step else f' {at}'})"
+
+
+class RefusedPromptError(_PromptFaultError, InvalidPromptError):
+    """A prompt that providers refuse; no model was asked (difference.prompts-validated).
+
+    `path` is the place of the fault, `reason` what is wrong and how to mend it, `rule` the name of the rule
+    that is broken, and `tool_call_id` the call that it is about, if it is about one. `repair` mends
+    histories; an agent with `validate_prompt=False` asks the model all the same.
+    """
+
+    def __init__(
+        self, reason: str, path: str | None = None, rule: str = "", tool_call_id: str | None = None
+    ) -> None:
+        super().__init__(reason, path)
+        self.args = (reason, path, rule, tool_call_id)
+        self.rule = rule
+        self.tool_call_id = tool_call_id
+
+    def __str__(self) -> str:
+        return self._told(self.reason)
+
+
+class MissingToolResultsError(_PromptFaultError):
+    """Tool calls went into a prompt without their results; `path` is the place of the first of them."""
 
     wire_name = "AI_MissingToolResultsError"
 
@@ -164,7 +219,7 @@ class MissingToolResultsError(AgentCoreError):
 
     def __str__(self) -> str:
         calls = ", ".join(self.tool_call_ids)
-        return (
+        return self._told(
             f"no result for tool calls: {calls}; keep or drop an assistant message and its results together"
         )
 

@@ -23,6 +23,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
+from agentcore.rules import Rule
 from agentcore.run import give, start
 from agentcore.values import FrozenDict, FrozenList, FrozenSet, Vector, frozen, vector
 from agentcore.wire import message_from_wire, message_to_wire
@@ -65,6 +66,7 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "MessageList": lambda: MessageList(vector(), vector, vector(), ("p", 0)),
     "MutationKind": lambda: "add",
     "PendingKind": lambda: "call",
+    "Rule": lambda: Rule.PROMPT_NOT_EMPTY,
     "ProcessInput": lambda: print,
     "ProcessInputStep": lambda: print,
 }

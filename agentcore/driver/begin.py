@@ -16,6 +16,7 @@ from agentcore.driver.parts import Checkpoint, Parts, awaited
 from agentcore.effects import Settings
 from agentcore.errors import InvalidOverrideError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentcore.models.base import holds_history
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.processors import with_prepare_step
 from agentcore.readonly import handing
@@ -158,6 +159,8 @@ def _run_settings(agent: Agent[Any]) -> Settings:
         experimental_context=agent.experimental_context,
         max_steps=_NO_LIMIT,
         process_input=any(each.process_input is not None for each in agent.input_processors),
+        validate_prompt=agent.validate_prompt,
+        holds_history=holds_history(agent.model),
     )
 
 
