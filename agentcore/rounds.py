@@ -128,7 +128,7 @@ class Rounds:
         """The first calls without results (rule prompt.missing-results)."""
         if not self.open_calls and not self.left_open:
             return None
-        approved = self._approved()
+        approved = self.approved()
         for calls in (*self.left_open, self.open_calls):
             missing = [call for call in calls if call.call_id not in approved]
             if missing:
@@ -145,11 +145,12 @@ class Rounds:
         """The first fault. A model that holds the history on its side may hold the calls of these results."""
         if not self.faults:
             return self.missing()
-        approved = self._approved()
+        approved = self.approved()
         found = [self.missing(), *(each for each in self.faults if _counts(each, approved, holds_history))]
         return min((each for each in found if each is not None), key=lambda each: each.place, default=None)
 
-    def _approved(self) -> set[str]:
+    def approved(self) -> set[str]:
+        """The ids of the calls whose requests for approval have an answer."""
         # Whether the answer was yes does not matter here: who refuses a call also gives it its result.
         asked = dict(self.asked)
         return {asked[approval] for approval in self.responded if approval in asked}
@@ -178,6 +179,9 @@ class RoundsFold:
     def __init__(self, rounds: Rounds, answered: Iterable[str] = ()) -> None:
         self._before = rounds
         self._open = {call.call_id: call for call in rounds.open_calls}
+        # Those that nothing but tool messages has followed, and those that no user or system message has.
+        self._uncut = [call.call_id for call in rounds.open_calls if not call.is_cut]
+        self._unleft = {call.call_id: None for call in rounds.open_calls if not call.is_left}
         self._answered = set(answered)
         self._provided = rounds.provided
         self._left: list[tuple[OpenCall, ...]] = []
@@ -194,17 +198,18 @@ class RoundsFold:
         self, index: int, opens: Iterable[Placed], provided: Iterable[Placed], asks: Iterable[tuple[str, str]]
     ) -> None:
         """Read an assistant message: calls for us and for the provider, and requests for approval."""
-        self._new_round(is_left=False)
+        self._new_round()
         self._asked += asks
         if not opens and not provided:
             return
         here: set[str] = set()
         for call_id, part in opens:
-            before = self._open.get(call_id)
-            if call_id in here or (before is not None and not before.is_left):  # prompt.call-ids-differ
+            if call_id in here or call_id in self._unleft:  # prompt.call-ids-differ
                 self._fault_of(Rule.PROMPT_CALL_IDS_DIFFER, call_id, index, part)
             else:
                 self._open[call_id] = OpenCall(call_id=call_id, message=index, part=part)
+                self._uncut.append(call_id)
+                self._unleft[call_id] = None
             here.add(call_id)
         for call_id, part in provided:
             if call_id in here:
@@ -217,6 +222,7 @@ class RoundsFold:
         self._responded += responds
         for call_id, part in answers:
             call = self._open.pop(call_id, None)
+            self._unleft.pop(call_id, None)
             if call is None and call_id in self._answered:  # prompt.one-result
                 self._fault_of(Rule.PROMPT_ONE_RESULT, call_id, index, part)
             elif call is None and call_id not in self._provided:  # prompt.result-has-call
@@ -227,10 +233,11 @@ class RoundsFold:
 
     def other(self) -> None:
         """Read a user or system message, which no round goes on after."""
-        left = tuple(call for call in self._open.values() if not call.is_left)
-        if left:
-            self._left.append(left)
-        self._new_round(is_left=True)
+        self._new_round()
+        if self._unleft:
+            self._open |= {name: attrs.evolve(self._open[name], is_left=True) for name in self._unleft}
+            self._left.append(tuple(self._open[name] for name in self._unleft))
+            self._unleft.clear()
 
     def rounds(self) -> Rounds:
         """What is known after these messages."""
@@ -247,12 +254,13 @@ class RoundsFold:
             faults=_more(before.faults, self._faults),
         )
 
-    def _new_round(self, *, is_left: bool) -> None:
+    def _new_round(self) -> None:
         self._answered.clear()
         self._provided = _NONE
-        for call_id, call in self._open.items():
-            if not call.is_cut or (is_left and not call.is_left):
-                self._open[call_id] = attrs.evolve(call, is_cut=True, is_left=is_left or call.is_left)
+        for call_id in self._uncut:
+            if call_id in self._open:
+                self._open[call_id] = attrs.evolve(self._open[call_id], is_cut=True)
+        self._uncut.clear()
 
     def _fault(self, fault: Fault) -> None:
         if fault.rule not in self._broken or fault.rule is Rule.PROMPT_RESULTS_FOLLOW:

@@ -34,6 +34,8 @@ CORE: Final = (
     "rounds",
     "prompt",
     "forms",
+    "message_trim",
+    "message_repair",
     "identity",
     "chains",
     "hooks",

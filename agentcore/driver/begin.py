@@ -99,6 +99,7 @@ async def begun(
         output=agent.output,
         invocation_state=state,
         on_start=_told_of_runs(agent.on_start, state),
+        given_by=None if given is messages else "prepare_call",
     )
 
 
