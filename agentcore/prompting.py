@@ -6,7 +6,7 @@ Also who is to blame: the hook or processor that returned the messages, and when
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from agentcore.chains import Chains
 from agentcore.effects import Answered, Asked, Processed, Settings
@@ -14,11 +14,12 @@ from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.hooks import ProcessorEdit
 from agentcore.messages import Message
 from agentcore.rounds import Fault
+from agentcore.rules import Rule
 from agentcore.state import Run
 from agentcore.step import prompt_state
 from agentcore.values import Vector
 
-__all__ = ["step_holds_history", "validated_prompt"]
+__all__ = ["empty_input", "step_holds_history", "validated_prompt"]
 
 
 def validated_prompt(run: Run, chains: Chains, edits: tuple[ProcessorEdit, ...]) -> Vector[Message]:
@@ -50,6 +51,12 @@ def step_holds_history(settings: Settings, edits: Iterable[ProcessorEdit]) -> bo
 
 
 # ---------------------------------------------------------------- who returned the messages
+
+
+def empty_input(edits: Iterable[ProcessorEdit]) -> RefusedPromptError:
+    """What fails a run whose processors have left none of its messages."""
+    by = [edit.processor_id for edit in edits if edit.override.messages is not None][-1]
+    return cast("RefusedPromptError", Fault(rule=Rule.PROMPT_NOT_EMPTY).error()).by(by, None)
 
 
 class _Origin(NamedTuple):

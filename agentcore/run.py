@@ -91,7 +91,7 @@ from agentcore.needs import need_prepare_step, need_process_input
 from agentcore.pending import left_after, taken
 from agentcore.preparing import CallPreparation, is_identified
 from agentcore.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
-from agentcore.prompting import validated_prompt
+from agentcore.prompting import empty_input, validated_prompt
 from agentcore.state import Draft, Failed, Interrupted, Run
 from agentcore.step import finish, prepare
 from agentcore.values import JsonObject, JsonValue, Vector, grown, vector
@@ -332,6 +332,8 @@ def _after_process_input(run: Run, call: CallPreparation, edits: tuple[Processor
         return _begun(run)
     settings = attrs.evolve(run.settings, system=_first(call.override.system, call.system))
     messages, ids = call.identified
+    if not messages:
+        raise empty_input(edits)
     chains = Chains.start(messages, settings.system, ids)
     return _begun(attrs.evolve(run, settings=settings, chains=chains))._replace(settings=settings)
 

@@ -16,6 +16,7 @@ TESTS = (
     "test_content",
     "test_media",
     "test_prompt",
+    "test_rounds",
     "test_chains",
     "test_hooks",
     "test_step",
@@ -39,6 +40,7 @@ TESTS = (
     "agent.test_agent_interrupts",
     "agent.test_agent_pending",
     "agent.test_agent_retries",
+    "agent.test_agent_validation",
     "oracle.ai_sdk.test_immutable",
 )
 PACKAGE = Path(agentcore.__file__).parent
