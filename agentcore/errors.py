@@ -161,30 +161,30 @@ class _PromptFaultError(AgentCoreError):
     and what the run made of its steps.
     """
 
+    reason: str
     returned_by: str | None = None
     step_number: int | None = None
-    # Whether that is the step whose number the text of an AgentError begins with.
+    # Whether that is the step that failed: a line that has named it does not name it again.
     is_of_the_step: bool = False
 
     def by(self, returned_by: str, step_number: int | None, *, is_of_the_step: bool = False) -> Self:
-        """The same error, with who returned the messages.
-
-        With `is_of_the_step` the text has no number: that of an AgentError begins with it.
-        """
+        """Return the same error with who returned the messages; `is_of_the_step`: at the step that failed."""
         named = type(self)(*self.args)
         named.returned_by, named.step_number = returned_by, step_number
         named.is_of_the_step = is_of_the_step
         return named
 
-    def _told(self, text: str) -> str:
-        where = "" if self.path is None else f"{self.path}: "
-        return f"{where}{text}{self._whose()}"
+    def __str__(self) -> str:
+        return self._text("before the steps" if self.step_number is None else f"at step {self.step_number}")
 
-    def _whose(self) -> str:
-        if self.returned_by is None:
-            return ""
-        at = "before the steps" if self.step_number is None else f"at step {self.step_number}"
-        return f" (returned by {self.returned_by}{'' if self.is_of_the_step else f' {at}'})"
+    def text_at_step(self) -> str:
+        """Return name and text, without the step if it is the one that failed."""
+        return _named(self, self._text("")) if self.is_of_the_step else super().text_at_step()
+
+    def _text(self, when: str) -> str:
+        where = "" if self.path is None else f"{self.path}: "
+        whose = "" if self.returned_by is None else f" (returned by {f'{self.returned_by} {when}'.strip()})"
+        return f"{where}{self.reason}{whose}"
 
 
 class RefusedPromptError(_PromptFaultError, InvalidPromptError):
@@ -203,9 +203,6 @@ class RefusedPromptError(_PromptFaultError, InvalidPromptError):
         self.rule = rule
         self.tool_call_id = tool_call_id
 
-    def __str__(self) -> str:
-        return self._told(self.reason)
-
 
 class MissingToolResultsError(_PromptFaultError):
     """Tool calls went into a prompt without their results; `path` is the place of the first of them."""
@@ -215,13 +212,11 @@ class MissingToolResultsError(_PromptFaultError):
     def __init__(self, tool_call_ids: tuple[str, ...], path: str | None = None) -> None:
         super().__init__(tool_call_ids, path)
         self.tool_call_ids = tool_call_ids
-        self.path = path
-
-    def __str__(self) -> str:
-        calls = ", ".join(self.tool_call_ids)
-        return self._told(
+        calls = ", ".join(tool_call_ids)
+        self.reason = (
             f"no result for tool calls: {calls}; keep or drop an assistant message and its results together"
         )
+        self.path = path
 
 
 class ToolCallNotFoundForApprovalError(AgentCoreError):

@@ -1,7 +1,7 @@
 """Histories from elsewhere, mended so that providers take them, and what was changed in them.
 
-What is wrong with a list of messages is what `agentcore.prompt` refuses, and what fails a run before its first
-step: data that nobody can read, and answers to requests for approval that are not there.
+What is wrong with a list of messages is what `agentcore.prompt` refuses, and what fails a run before its
+first step: data that nobody can read, and answers to requests for approval that are not there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 import attrs
+from attrs import field
 
 from agentcore.errors import InvalidDataContentError
 from agentcore.forms import MessageForm, message_forms
@@ -26,7 +27,7 @@ from agentcore.messages import (
 )
 from agentcore.prompt import PromptState, fold, prompt_form
 from agentcore.rules import Rule
-from agentcore.values import Vector, json_path, sealed, vector
+from agentcore.values import NO_ITEMS, Vector, frozen_list, json_path, sealed, vector
 
 __all__ = ["Repair", "RepairChange", "repair"]
 
@@ -55,7 +56,7 @@ class Repair:
     """Mended messages, those that were right being the ones that were given, and what was changed in turn."""
 
     messages: Vector[Message]
-    changes: tuple[RepairChange, ...] = ()
+    changes: tuple[RepairChange, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
 
 def repair(messages: Iterable[MessageForm]) -> Repair:
@@ -80,7 +81,7 @@ def repair(messages: Iterable[MessageForm]) -> Repair:
         pass
     if not history.changes:
         return Repair(messages=given)
-    return Repair(messages=vector(history.messages()), changes=tuple(history.changes))
+    return Repair(messages=vector(history.messages()), changes=history.changes)
 
 
 # ---------------------------------------------------------------- messages that change

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
+from agentcore.tokens import estimate_tokens
 from agentcore.values import Vector, vector
 
 __all__ = ["trim"]
@@ -33,7 +33,7 @@ def trim(
     keep_last: int | None = None,
     keep_system: bool = True,
     max_tokens: int | None = None,
-    count: _Count | None = None,
+    count: _Count = estimate_tokens,
 ) -> Vector[Message]:
     """Leave out the oldest messages; what belongs together stays together.
 
@@ -48,17 +48,20 @@ def trim(
         keep_system: Keeps every system message. If False, they are left out by age, as others are.
         max_tokens: Leaves out more messages, the oldest first, until those that are left have no more tokens
             than this together; the system messages and the latest user message are kept all the same.
-        count: Returns the tokens of one message; it is given with `max_tokens`. There is no default, because
-            each model counts differently: an estimate would promise a limit that does not hold.
+        count: Returns the tokens of one message. The estimate that it is by default knows no model: leave
+            room for its error, or give the count of the provider's tokenizer. `TokenCounter(...).of` asks
+            once for each message value.
 
     Returns:
         The messages that are kept, in their order; each is the one that was given.
 
     Raises:
-        ValueError: if a limit is negative, or one of `max_tokens` and `count` is given without the other.
+        ValueError: if a limit is negative.
         InvalidPromptError: for something that is no message, with its path.
     """
-    _check_limits(keep_last, max_tokens, count)
+    for name, limit in (("keep_last", keep_last), ("max_tokens", max_tokens)):
+        if limit is not None and limit < 0:
+            raise ValueError(f"{name} is 0 or more, not {limit}")
     given = message_forms(messages, "$.messages")
     always = [
         index for index, message in enumerate(given) if keep_system and isinstance(message, SystemMessage)
@@ -66,11 +69,12 @@ def trim(
     units = _units(given, {*always})
     latest = _latest(given, units)
     kept = {*always, *units[latest]} if units else {*always}
-    left = math.inf if max_tokens is None else max_tokens - _tokens(given, kept, count)
+    tokens = _no_tokens if max_tokens is None else count
+    left = (max_tokens or 0) - _sum(given, kept, tokens)
     wanted = len(given) if keep_last is None else keep_last
     size = 0
     for place in reversed(range(len(units))):
-        left -= 0 if place == latest else _tokens(given, units[place], count)
+        left -= 0 if place == latest else _sum(given, units[place], tokens)
         if size >= wanted or left < 0:
             break
         size += len(units[place])
@@ -78,16 +82,12 @@ def trim(
     return vector(given[index] for index in sorted(kept))
 
 
-def _check_limits(keep_last: int | None, max_tokens: int | None, count: _Count | None) -> None:
-    for name, limit in (("keep_last", keep_last), ("max_tokens", max_tokens)):
-        if limit is not None and limit < 0:
-            raise ValueError(f"{name} is 0 or more, not {limit}")
-    if (max_tokens is None) != (count is None):
-        raise ValueError("give max_tokens and count together; count returns the tokens of one message")
+def _no_tokens(_: Message) -> int:
+    return 0
 
 
-def _tokens(messages: Vector[Message], indices: Iterable[int], count: _Count | None) -> int:
-    return 0 if count is None else sum(count(messages[index]) for index in indices)
+def _sum(messages: Vector[Message], indices: Iterable[int], count: _Count) -> int:
+    return sum(count(messages[index]) for index in indices)
 
 
 # ---------------------------------------------------------------- what stays together

@@ -156,13 +156,13 @@ def _assistant_form(message: AssistantMessage) -> PromptForm:
     return PromptForm(
         changed=None if parts is None else AssistantMessage(parts, message.provider_options),
         is_empty=not (content if parts is None else parts),
-        opens=tuple((call.tool_call_id, index) for call, index in calls if not call.provider_executed),
-        provided=tuple((call.tool_call_id, index) for call, index in calls if call.provider_executed),
-        asks=tuple(
-            (part.approval_id, part.tool_call_id)
+        opens=[_placed(call, index) for call, index in calls if not call.provider_executed],
+        provided=[_placed(call, index) for call, index in calls if call.provider_executed],
+        asks=[
+            FrozenList((part.approval_id, part.tool_call_id))
             for part in content
             if isinstance(part, ToolApprovalRequestPart)
-        ),
+        ],
     )
 
 
@@ -170,15 +170,17 @@ def _tool_form(message: ToolMessage) -> PromptForm:
     parts = _converted(message.content, _tool_part)
     return PromptForm(
         changed=None if parts is None else ToolMessage(parts, message.provider_options),
-        answers=tuple(
-            (part.tool_call_id, index)
+        answers=[
+            _placed(part, index)
             for index, part in enumerate(message.content)
             if isinstance(part, ToolResultPart)
-        ),
-        responds=tuple(
-            part.approval_id for part in message.content if isinstance(part, ToolApprovalResponsePart)
-        ),
+        ],
+        responds=[part.approval_id for part in message.content if isinstance(part, ToolApprovalResponsePart)],
     )
+
+
+def _placed(part: ToolCallPart | ToolResultPart, index: int) -> Placed:
+    return cast("Placed", FrozenList((part.tool_call_id, index)))
 
 
 def _one_text(text: str) -> Vector[TextPart]:

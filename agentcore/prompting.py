@@ -56,7 +56,9 @@ def step_holds_history(settings: Settings, edits: Iterable[ProcessorEdit]) -> bo
 def empty_input(edits: Iterable[ProcessorEdit]) -> RefusedPromptError:
     """What fails a run whose processors have left none of its messages."""
     by = [edit.processor_id for edit in edits if edit.override.messages is not None][-1]
-    return cast("RefusedPromptError", Fault(rule=Rule.PROMPT_NOT_EMPTY).error()).by(by, None)
+    return cast("RefusedPromptError", Fault(rule=Rule.PROMPT_NOT_EMPTY).error()).by(
+        by, None, is_of_the_step=True
+    )
 
 
 class _Origin(NamedTuple):

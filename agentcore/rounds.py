@@ -19,15 +19,30 @@ from attrs import field
 
 from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.rules import Rule
-from agentcore.values import Vector, grown, json_path, sealed, vector
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenList,
+    FrozenSet,
+    Vector,
+    frozen_list,
+    grown,
+    json_path,
+    sealed,
+    vector,
+)
 
 __all__ = ["EMPTY_ROUNDS", "Fault", "OpenCall", "Placed", "Rounds", "RoundsFold"]
 
 _T = TypeVar("_T")
-_NONE: Final[frozenset[str]] = frozenset()
+_NONE: Final[FrozenSet[str]] = FrozenSet()
 
 Placed: TypeAlias = tuple[str, int]
 """The id of a tool call, and the index in its message's content of the part that has it."""
+
+
+def _frozen_set(items: frozenset[str]) -> FrozenSet[str]:
+    return items if type(items) is FrozenSet else FrozenSet(items)
+
 
 _REASONS: Final = {
     Rule.PROMPT_RESULT_HAS_CALL: (
@@ -62,7 +77,7 @@ class Fault:
     rule: Rule
     message: int | None = None
     part: int | None = None
-    calls: tuple[str, ...] = ()
+    calls: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
     @property
     def place(self) -> tuple[int, int]:
@@ -114,9 +129,9 @@ class Rounds:
     is kept as data, and judged by `fault`.
     """
 
-    open_calls: tuple[OpenCall, ...] = ()
+    open_calls: tuple[OpenCall, ...] = field(default=NO_ITEMS, converter=frozen_list)
     # The ids of the calls that the provider executes, in the round that is going on.
-    provided: frozenset[str] = _NONE
+    provided: frozenset[str] = field(default=_NONE, converter=_frozen_set)
     # The open calls at each user or system message that were not among those of an earlier one.
     left_open: Vector[tuple[OpenCall, ...]] = field(factory=vector)
     asked: Vector[tuple[str, str]] = field(factory=vector)
@@ -215,7 +230,7 @@ class RoundsFold:
             if call_id in here:
                 self._fault_of(Rule.PROMPT_CALL_IDS_DIFFER, call_id, index, part)
             here.add(call_id)
-        self._provided = frozenset(call_id for call_id, _ in provided)
+        self._provided = FrozenSet(call_id for call_id, _ in provided)
 
     def tool(self, index: int, answers: Iterable[Placed], responds: Iterable[str]) -> None:
         """Read a tool message: results, and answers to requests for approval."""
@@ -236,7 +251,7 @@ class RoundsFold:
         self._new_round()
         if self._unleft:
             self._open |= {name: attrs.evolve(self._open[name], is_left=True) for name in self._unleft}
-            self._left.append(tuple(self._open[name] for name in self._unleft))
+            self._left.append(FrozenList(self._open[name] for name in self._unleft))
             self._unleft.clear()
 
     def rounds(self) -> Rounds:

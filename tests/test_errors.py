@@ -84,7 +84,7 @@ EXAMPLES: Final[list[tuple[AgentCoreError, str, str | None, str]]] = [
         MissingToolResultsError(("a",), "$[1]").by("p", 2),
         "AI_MissingToolResultsError",
         "$[1]",
-        "together (returned by p at step 2)",
+        "results together (returned by p at step 2)",
     ),
     (RefusedPromptError("r"), "AI_InvalidPromptError", None, "r"),
     (RefusedPromptError("r", "$[1]", "prompt.one-result", "c"), "AI_InvalidPromptError", "$[1]", "$[1]: r"),

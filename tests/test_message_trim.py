@@ -19,6 +19,7 @@ from agentcore.messages import (
     UserMessage,
 )
 from agentcore.prompt import PromptState, fold
+from agentcore.tokens import estimate_tokens
 from agentcore.values import vector
 from agentcore.wire import message_to_wire
 from conversations import conversations
@@ -108,6 +109,13 @@ def test_messages_are_counted_as_they_are_asked_for_and_none_twice() -> None:
 
     assert kept(CONVERSATION, max_tokens=9, count=by_length) == [0, 5, 9]
     assert [*map(id, counted)] == [*map(id, [SYSTEM, LATEST, CONVERSATION[9], *CONVERSATION[6:9]])]
+
+
+def test_without_a_count_tokens_are_estimated() -> None:
+    limit = sum(map(estimate_tokens, (SYSTEM, LATEST, CONVERSATION[9])))
+    assert kept(CONVERSATION, max_tokens=limit) == [0, 5, 9]
+    assert kept(CONVERSATION, max_tokens=limit - 1) == [0, 5]
+    assert kept(CONVERSATION, keep_last=1, count=one) == [0, 5, 9]
 
 
 @pytest.mark.parametrize(
@@ -202,8 +210,6 @@ def test_messages_may_be_json() -> None:
     [
         ({"keep_last": -1}, "keep_last is 0 or more, not -1"),
         ({"max_tokens": -2, "count": one}, "max_tokens is 0 or more, not -2"),
-        ({"max_tokens": 5}, "give max_tokens and count together"),
-        ({"count": one}, "give max_tokens and count together"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(limits: dict[str, object], said: str) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from agentcore.errors import MissingToolResultsError, RefusedPromptError
+from agentcore.errors import MissingToolResultsError, RefusedPromptError, text_at_step
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.prompt import PromptState, fold
 from agentcore.rounds import Fault, RoundsFold
@@ -122,7 +122,10 @@ def test_an_error_has_the_path_of_the_list_that_it_is_about() -> None:
     assert (named.returned_by, named.step_number, error.returned_by) == ("prepare_step", 2, None)
     assert str(named) == f"{error} (returned by prepare_step at step 2)"
     assert str(error.by("p", None)) == f"{error} (returned by p before the steps)"
-    assert str(error.by("p", 2, is_of_the_step=True)) == f"{error} (returned by p)"
+    here = error.by("p", 2, is_of_the_step=True)
+    assert str(here) == f"{error} (returned by p at step 2)"
+    assert text_at_step(here) == f"RefusedPromptError: {error} (returned by p)"
+    assert text_at_step(named) == f"RefusedPromptError: {named}"
 
 
 # ---------------------------------------------------------------- cost

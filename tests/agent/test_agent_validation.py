@@ -181,8 +181,11 @@ async def test_what_providers_refuse_is_refused_wherever_the_messages_come_from(
             assert (rule, error.tool_call_ids) == (Rule.PROMPT_MISSING_RESULTS, (call_id,)), name
         assert len(model.calls) == len(failed.value.run.steps) == asked_before, name
         said = str(failed.value)
-        assert said.startswith(f"step {asked_before}: {type(error).__name__}: {error.path}: "), name
-        assert said.count("step ") == 1, name
+        is_before = failed.value.step_number is None
+        assert is_before == (source == "process_input" and {*map(type, messages)} == {type(SYSTEM)}), name
+        begins = "before the steps" if is_before else f"step {asked_before}"
+        assert said.startswith(f"{begins}: {type(error).__name__}: {error.path}: "), name
+        assert said.count("step ") + said.count("before the steps:") == 1, name
         assert said.count(f"(returned by {returned_by}") == (returned_by is not None), name
 
 
