@@ -16,7 +16,7 @@ from agentcore.rules import Rule
 from refusals import REFUSED, TAKEN, USER, answers, asks, calls, results
 from rulebook import states
 
-RULES = {each.rule for each in REFUSED.values()}
+RULES = [*dict.fromkeys(each.rule for each in REFUSED.values())]
 
 
 def fault(messages: list[Message], *, holds_history: bool = False) -> Fault | None:

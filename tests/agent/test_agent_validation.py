@@ -11,7 +11,7 @@ import pytest
 
 from agent.kit import add, call, run_by, scripted, text
 from agentcore import prompt
-from agentcore.agent import Agent, AgentError, CallArguments
+from agentcore.agent import Agent, AgentError, AgentResult, CallArguments
 from agentcore.differences import Difference
 from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.history import fork
@@ -19,6 +19,7 @@ from agentcore.messages import Message, UserMessage
 from agentcore.middleware import (
     AgentStreamContext,
     AgentStreamStage,
+    CallAgent,
     CallModel,
     InvokeModelContext,
     InvokeModelStage,
@@ -354,6 +355,20 @@ async def test_middleware_may_add_results_to_a_round_and_calls_that_waited_stay_
         agent = Agent(model, middleware=[InvokeModelStage.input(handler)])
         await agent.generate(TAKEN["a denied call"])
         assert len(model.calls) == 1
+
+
+@BOTH
+async def test_a_handler_may_answer_itself_what_no_model_could_be_asked(path: str) -> None:
+    async def says_so(context: AgentStreamContext, call_next: CallAgent) -> AgentResult[Any]:
+        if context.messages[-1].content == "":
+            return context.answered("Say something.")
+        return await call_next(context)
+
+    agent = Agent(scripted(text()), middleware=[AgentStreamStage.wrap(says_so)])
+    empty = await run_by(path, agent, "")
+    assert (empty.text, empty.run.settings.validate_prompt) == ("Say something.", False)
+    said = await run_by(path, agent, "hi")
+    assert (said.text, said.run.settings.validate_prompt) == ("done", True)
 
 
 async def test_a_model_that_takes_the_place_of_one_that_holds_the_history_is_sent_no_orphan() -> None:
