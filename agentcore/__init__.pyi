@@ -16,6 +16,7 @@ from .errors import (
     ImmutableWriteError as ImmutableWriteError,
     InvalidJsonError as InvalidJsonError,
     InvalidMessageError as InvalidMessageError,
+    RefusedPromptError as RefusedPromptError,
     WireError as WireError,
 )
 from .hooks import (
@@ -24,6 +25,12 @@ from .hooks import (
 )
 from .interrupts import Interrupt as Interrupt
 from .message_list import MessageList as MessageList
+from .message_repair import (
+    Repair as Repair,
+    RepairChange as RepairChange,
+    repair as repair,
+)
+from .message_trim import trim as trim
 from .messages import (
     AssistantMessage as AssistantMessage,
     ContentOutput as ContentOutput,

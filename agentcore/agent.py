@@ -144,6 +144,7 @@ class CallOverrides(ResumeOverrides, total=False):
     active_tools: Iterable[str] | None
     provider_options: Mapping[str, object] | None
     experimental_context: object
+    validate_prompt: bool
 
 
 @sealed
@@ -167,6 +168,10 @@ class Agent(Generic[_T, State]):
     is read as. `tracer` is an OpenTelemetry tracer, whose spans of middleware and processors have content of
     messages and instructions only with `trace_content`. `settings` are the model's (`temperature`,
     `max_output_tokens`, ...); they are in no saved run.
+
+    With `validate_prompt`, a prompt that providers refuse fails the run by a RefusedPromptError before the
+    model is asked: a result without its call, two calls of one id, a message that says nothing
+    (Difference.PROMPTS_VALIDATED). It is a setting of the run, so one that goes on or is loaded keeps it.
 
     Raises:
         InvalidAgentError: for a model, a hook, a handler, a condition or options of a wrong type.
@@ -206,6 +211,7 @@ class Agent(Generic[_T, State]):
         default=None, converter=context_of, kw_only=True, eq=strict_key, repr=False
     )
     output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
+    validate_prompt: bool = field(default=True, validator=attrs.validators.instance_of(bool), kw_only=True)
     max_retries: int = field(default=2, validator=at_least(0), kw_only=True)
     tool_concurrency: int = field(default=8, validator=at_least(1), kw_only=True)
     slow_hook_seconds: float = field(default=0.2, validator=at_least(0), kw_only=True)

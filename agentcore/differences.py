@@ -281,3 +281,15 @@ class Difference(Requirement):
         ),
         "A reminder that is added once is there once.",
     )
+    PROMPTS_VALIDATED = (
+        "difference.prompts-validated",
+        (
+            "A prompt that providers refuse fails the run before the model is asked: a result without its "
+            "call or beside another one, calls of one answer that share an id, a message without content, a "
+            "prompt without messages; the packages send all of these (X16)."
+        ),
+        (
+            "The provider's error names neither the message nor the hook that made it, and whoever runs "
+            "without that provider never sees it."
+        ),
+    )

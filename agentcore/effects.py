@@ -136,7 +136,9 @@ def _tools(value: Iterable[ToolSpec] | None) -> Vector[ToolSpec] | None:
 class Settings:
     """What holds for the whole run; as in the package, no tools (None) and an empty list of them differ.
 
-    With `process_input` the run begins with NeedProcessInput.
+    With `process_input` the run begins with NeedProcessInput. With `validate_prompt` a prompt that providers
+    refuse fails the run before a model is asked; `holds_history` is whether the model holds the history on
+    its side, so that a prompt makes sense together with that only (rule prompt.history-elsewhere).
     """
 
     model: str
@@ -148,6 +150,8 @@ class Settings:
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     max_steps: int = field(default=DEFAULT_MAX_STEPS)
     process_input: bool = False
+    validate_prompt: bool = True
+    holds_history: bool = False
     _by_name: Mapping[str, ToolSpec] = field(init=False, eq=False, repr=False)
 
     @_by_name.default

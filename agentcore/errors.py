@@ -26,6 +26,7 @@ __all__ = [
     "MissingToolResultsError",
     "NoSuchToolError",
     "ProcessorFailedError",
+    "RefusedPromptError",
     "RunCancelledError",
     "SavedError",
     "SavedRunError",
@@ -152,21 +153,70 @@ class InvalidMessageRoleError(AgentCoreError):
         return f"{where}unknown role {self.role!r}; use one of system, user, assistant, tool"
 
 
-class MissingToolResultsError(AgentCoreError):
-    """Tool calls went into a prompt without their results."""
+class _PromptFaultError(AgentCoreError):
+    """What is raised of a prompt before a model is asked.
+
+    `returned_by` is the hook, processor or middleware that returned the messages, at step `step_number`, or
+    before the steps if that is None. Without `returned_by` the messages are those that the call was given,
+    and what the run made of its steps.
+    """
+
+    reason: str
+    returned_by: str | None = None
+    step_number: int | None = None
+    # Whether that is the step that failed: a line that has named it does not name it again.
+    is_of_the_step: bool = False
+
+    def by(self, returned_by: str, step_number: int | None, *, is_of_the_step: bool = False) -> Self:
+        """Return the same error with who returned the messages; `is_of_the_step`: at the step that failed."""
+        named = type(self)(*self.args)
+        named.returned_by, named.step_number = returned_by, step_number
+        named.is_of_the_step = is_of_the_step
+        return named
+
+    def __str__(self) -> str:
+        return self._text("before the steps" if self.step_number is None else f"at step {self.step_number}")
+
+    def text_at_step(self) -> str:
+        """Return name and text, without the step if it is the one that failed."""
+        return _named(self, self._text("")) if self.is_of_the_step else super().text_at_step()
+
+    def _text(self, when: str) -> str:
+        where = "" if self.path is None else f"{self.path}: "
+        whose = "" if self.returned_by is None else f" (returned by {f'{self.returned_by} {when}'.strip()})"
+        return f"{where}{self.reason}{whose}"
+
+
+class RefusedPromptError(_PromptFaultError, InvalidPromptError):
+    """A prompt that providers refuse; no model was asked (difference.prompts-validated).
+
+    `path` is the place of the fault, `reason` what is wrong and how to mend it, `rule` the name of the rule
+    that is broken, and `tool_call_id` the call that it is about, if it is about one. `repair` mends
+    histories; an agent with `validate_prompt=False` asks the model all the same.
+    """
+
+    def __init__(
+        self, reason: str, path: str | None = None, rule: str = "", tool_call_id: str | None = None
+    ) -> None:
+        super().__init__(reason, path)
+        self.args = (reason, path, rule, tool_call_id)
+        self.rule = rule
+        self.tool_call_id = tool_call_id
+
+
+class MissingToolResultsError(_PromptFaultError):
+    """Tool calls went into a prompt without their results; `path` is the place of the first of them."""
 
     wire_name = "AI_MissingToolResultsError"
 
     def __init__(self, tool_call_ids: tuple[str, ...], path: str | None = None) -> None:
         super().__init__(tool_call_ids, path)
         self.tool_call_ids = tool_call_ids
-        self.path = path
-
-    def __str__(self) -> str:
-        calls = ", ".join(self.tool_call_ids)
-        return (
+        calls = ", ".join(tool_call_ids)
+        self.reason = (
             f"no result for tool calls: {calls}; keep or drop an assistant message and its results together"
         )
+        self.path = path
 
 
 class ToolCallNotFoundForApprovalError(AgentCoreError):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import attrs
+
 from agentcore.chains import Chains
 from agentcore.content import ContentPart
 from agentcore.effects import (
@@ -25,9 +27,10 @@ from agentcore.effects import (
     NeedStepFinish,
     Settings,
 )
-from agentcore.errors import UnknownStepError
+from agentcore.errors import RefusedPromptError, UnknownStepError
 from agentcore.messages import Message
 from agentcore.run import Failed, Interrupted, Run, forked, give, start
+from agentcore.values import Vector, vector
 
 __all__ = ["after", "before", "fork", "has_begun", "one_step", "replay", "replayed"]
 
@@ -159,8 +162,18 @@ def has_begun(run: Run) -> bool:
 def one_step(settings: Settings, messages: Iterable[Message], content: Iterable[ContentPart]) -> Run:
     """A run of one step that has this content, at its end, as if a model had answered with it.
 
+    Where a model would have refused the prompt, the run does not validate prompts: no model is asked.
+
     Raises UnexpectedOutcomeError if tools would have to run, and what `start` does.
     """
+    given, parts = vector(messages), vector(content)
+    run = _one_step(settings, given, parts)
+    if isinstance(run.pending, Failed) and isinstance(run.pending.error, RefusedPromptError):
+        return _one_step(attrs.evolve(settings, validate_prompt=False), given, parts)
+    return run
+
+
+def _one_step(settings: Settings, messages: Vector[Message], content: Vector[ContentPart]) -> Run:
     run = start(settings, messages)
     while not isinstance(run.pending, Done | Failed):
         answers = isinstance(run.pending, NeedModel)

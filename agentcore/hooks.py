@@ -354,13 +354,15 @@ class ProcessorEdit:
     """What one processor made of a step, or of a run's input, as the run takes it.
 
     Its system messages are all that there are after it. `ids` are those of its messages, or None where they
-    follow from the messages themselves; `lasting_ids` are those of its lasting ones.
+    follow from the messages themselves; `lasting_ids` are those of its lasting ones. `holds_history` is
+    whether the model that it names holds the history on its side; None if it names none, or nobody knows.
     """
 
     processor_id: str
     override: StepOverride
     ids: Vector[str] | None = None
     lasting_ids: Vector[str] | None = None
+    holds_history: bool | None = None
 
 
 def _edits_of(value: object) -> tuple[ProcessorEdit, ...]:

@@ -317,7 +317,15 @@ class _Result:
             override=override,
             ids=self._ids,
             lasting_ids=self._lasting_ids,
+            holds_history=self._holds_history(override),
         )
+
+    def _holds_history(self, override: StepOverride) -> bool | None:
+        """Whether the model that was returned says that it holds the history; an id says nothing of it."""
+        model = self._result.get("model") if isinstance(self._result, Mapping) else None
+        if override.model is None or model is None or isinstance(model, str):
+            return None
+        return getattr(model, "holds_history", False) is True
 
     # ------------------------------------------------------------ its form
 

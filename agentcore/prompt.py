@@ -2,6 +2,9 @@
 
 The work is done per message value, once (`prompt_form`), and a prompt is a fold of such forms
 (`PromptState`), so a state that is kept takes in only what is new. `to_prompt` is that fold from the start.
+
+The same fold notes what providers refuse (`PromptState.fault`): the calls and results that `agentcore.rounds`
+pairs, messages of which nothing is left, and a prompt that has no message but instructions.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import TypeAlias, TypeVar, cast
 import attrs
 from attrs import field
 
-from agentcore.errors import InvalidDataContentError, InvalidPromptError, MissingToolResultsError
+from agentcore.errors import InvalidDataContentError, InvalidPromptError
 from agentcore.media import detect_image_media_type, read_data
 from agentcore.messages import (
     AssistantMessage,
@@ -33,6 +36,8 @@ from agentcore.messages import (
     UserMessage,
     UserPart,
 )
+from agentcore.rounds import EMPTY_ROUNDS, Fault, Placed, Rounds, RoundsFold
+from agentcore.rules import Rule
 from agentcore.values import (
     NO_ITEMS,
     FrozenDict,
@@ -91,13 +96,18 @@ class PromptForm:
 
     # None stands for the message itself: a form that held its own message would be a reference cycle.
     changed: Message | None = None
-    opens: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
-    answers: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    # Calls for us, calls that the provider executes, and results, each with its place in the content.
+    opens: tuple[Placed, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    provided: tuple[Placed, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    answers: tuple[Placed, ...] = field(default=NO_ITEMS, converter=frozen_list)
     asks: tuple[tuple[str, str], ...] = field(default=NO_ITEMS, converter=frozen_list)
     responds: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    # Whether nothing is left that says anything; a tool message without parts is dropped instead.
+    is_empty: bool = False
 
 
 _AS_IT_IS = PromptForm()
+_NOTHING = PromptForm(is_empty=True)
 
 
 def prompt_form(message: Message) -> PromptForm:
@@ -126,29 +136,33 @@ def _form(message: Message) -> PromptForm:
 
 
 def _user_form(message: UserMessage) -> PromptForm:
-    if isinstance(message.content, str):
-        return PromptForm(changed=UserMessage(_one_text(message.content), message.provider_options))
-    parts = _converted(message.content, _user_part)
-    return _AS_IT_IS if parts is None else PromptForm(changed=UserMessage(parts, message.provider_options))
+    content = message.content
+    if isinstance(content, str):
+        shown = UserMessage(_one_text(content), message.provider_options)
+        return PromptForm(changed=shown, is_empty=not content)
+    parts = _converted(content, _user_part)
+    if parts is None:
+        return _NOTHING if not content else _AS_IT_IS
+    return PromptForm(changed=UserMessage(parts, message.provider_options), is_empty=not parts)
 
 
 def _assistant_form(message: AssistantMessage) -> PromptForm:
     content = message.content
     if isinstance(content, str):
-        return PromptForm(changed=AssistantMessage(_one_text(content), message.provider_options))
+        shown = AssistantMessage(_one_text(content), message.provider_options)
+        return PromptForm(changed=shown, is_empty=not content)
     parts = _converted(content, _assistant_part)
+    calls = [(part, index) for index, part in enumerate(content) if isinstance(part, ToolCallPart)]
     return PromptForm(
         changed=None if parts is None else AssistantMessage(parts, message.provider_options),
-        opens=tuple(
-            part.tool_call_id
-            for part in content
-            if isinstance(part, ToolCallPart) and not part.provider_executed
-        ),
-        asks=tuple(
-            (part.approval_id, part.tool_call_id)
+        is_empty=not (content if parts is None else parts),
+        opens=[_placed(call, index) for call, index in calls if not call.provider_executed],
+        provided=[_placed(call, index) for call, index in calls if call.provider_executed],
+        asks=[
+            FrozenList((part.approval_id, part.tool_call_id))
             for part in content
             if isinstance(part, ToolApprovalRequestPart)
-        ),
+        ],
     )
 
 
@@ -156,11 +170,17 @@ def _tool_form(message: ToolMessage) -> PromptForm:
     parts = _converted(message.content, _tool_part)
     return PromptForm(
         changed=None if parts is None else ToolMessage(parts, message.provider_options),
-        answers=tuple(part.tool_call_id for part in message.content if isinstance(part, ToolResultPart)),
-        responds=tuple(
-            part.approval_id for part in message.content if isinstance(part, ToolApprovalResponsePart)
-        ),
+        answers=[
+            _placed(part, index)
+            for index, part in enumerate(message.content)
+            if isinstance(part, ToolResultPart)
+        ],
+        responds=[part.approval_id for part in message.content if isinstance(part, ToolApprovalResponsePart)],
     )
+
+
+def _placed(part: ToolCallPart | ToolResultPart, index: int) -> Placed:
+    return cast("Placed", FrozenList((part.tool_call_id, index)))
 
 
 def _one_text(text: str) -> Vector[TextPart]:
@@ -262,12 +282,9 @@ class PromptState:
     closed: Vector[Message] = field(factory=vector)
     # The tool message at the end, which the next tool message is merged into.
     tail: ToolMessage | None = None
-    open_calls: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
-    # The open calls at each user or system message, where there were any: only the approvals known at the end
-    # tell whether they may be open.
-    left_open: Vector[tuple[str, ...]] = field(factory=vector)
-    asked: Vector[tuple[str, str]] = field(factory=vector)
-    responded: Vector[str] = field(factory=vector)
+    rounds: Rounds = EMPTY_ROUNDS
+    # Whether one of the messages is neither a system message nor a tool message that is dropped.
+    is_spoken: bool = False
     system_count: int = 0
     count: int = 0
     # The first message that has no form, with its index.
@@ -295,27 +312,31 @@ class PromptState:
             closed = replace_item(closed, index, message)
         return attrs.evolve(self, closed=closed)
 
+    def fault(self, *, holds_history: bool = False) -> Fault | None:
+        """The first reason why providers refuse the prompt, if there is one.
+
+        A model that holds the history on its side takes results of calls that are there, and a prompt without
+        messages: then only what is in the prompt is judged.
+        """
+        fault = self.rounds.fault(holds_history=holds_history)
+        if fault is None and not holds_history and not self._is_spoken:  # prompt.not-empty
+            return Fault(rule=Rule.PROMPT_NOT_EMPTY)
+        return fault
+
+    @property
+    def _is_spoken(self) -> bool:
+        return self.is_spoken or (self.tail is not None and bool(self.tail.content))
+
     def prompt(self) -> Vector[Message]:
         """The prompt of the messages folded so far. Raises as `to_prompt` does."""
         if self.broken is not None:
             _raise_broken(*self.broken)
-        if self.open_calls or self.left_open:
-            self._require_results()
+        missing = self.rounds.missing()
+        if missing is not None:  # prompt.missing-results
+            raise missing.error()
         if self.tail is None or not self.tail.content:  # prompt.empty-tool-message-dropped
             return self.closed
         return grown(self.closed, (self.tail,))
-
-    def _require_results(self) -> None:
-        approved = self._approved()
-        for calls in (*self.left_open, self.open_calls):
-            missing = tuple(call for call in calls if call not in approved)
-            if missing:  # prompt.missing-results
-                raise MissingToolResultsError(missing, "$.messages")
-
-    def _approved(self) -> set[str]:
-        # Whether the answer was yes does not matter here: who refuses a call also gives it its result.
-        asked = dict(self.asked)
-        return {asked[approval] for approval in self.responded if approval in asked}
 
 
 def _raise_broken(index: int, message: Message) -> None:
@@ -329,45 +350,45 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
     """The state with more messages; costs what these cost, whatever went before."""
     new: list[Message] = []
     tail = [] if state.tail is None else [state.tail]
-    open_calls = dict.fromkeys(state.open_calls)
-    left_open: list[tuple[str, ...]] = []
-    asked: list[tuple[str, str]] = []
-    responded: list[str] = []
-    count = state.count
-    broken = state.broken
+    rounds = RoundsFold(state.rounds, _answered(state.tail))
+    count, is_spoken, broken = state.count, state.is_spoken, state.broken
     for message in messages:
         try:
             form = prompt_form(message)
         except InvalidDataContentError:
             form = _AS_IT_IS
             broken = broken or (count, message)
-        count += 1
         shown = message if form.changed is None else form.changed
+        if form.is_empty:
+            rounds.empty(count)
         if isinstance(shown, ToolMessage):
             tail.append(shown)
-            responded += form.responds
-            for call in form.answers:
-                open_calls.pop(call, None)
-            continue
-        new += _closing(tail)
-        new.append(shown)
-        tail = []
-        if isinstance(shown, AssistantMessage):
-            open_calls.update(dict.fromkeys(form.opens))
-            asked += form.asks
-        elif open_calls:
-            left_open.append(FrozenList(open_calls))
+            rounds.tool(count, form.answers, form.responds)
+        else:
+            closing = _closing(tail)
+            new += (*closing, shown)
+            tail = []
+            is_spoken = is_spoken or bool(closing) or not isinstance(shown, SystemMessage)
+            if isinstance(shown, AssistantMessage):
+                rounds.assistant(count, form.opens, form.provided, form.asks)
+            else:
+                rounds.other()
+        count += 1
     return PromptState(
         closed=grown(state.closed, new),
         tail=_merged(tail),
-        open_calls=tuple(open_calls),
-        left_open=grown(state.left_open, left_open),
-        asked=grown(state.asked, asked),
-        responded=grown(state.responded, responded),
+        rounds=rounds.rounds(),
+        is_spoken=is_spoken,
         system_count=state.system_count,
         count=count,
         broken=broken,
     )
+
+
+def _answered(tail: ToolMessage | None) -> Iterable[str]:
+    if tail is None:
+        return ()
+    return [part.tool_call_id for part in tail.content if isinstance(part, ToolResultPart)]
 
 
 def _closing(tail: list[ToolMessage]) -> tuple[ToolMessage, ...]:

@@ -218,6 +218,43 @@ class Rule(SourcedRequirement):
         ),
         "C29, X16",
     )
+    PROMPT_RESULT_HAS_CALL = (
+        "prompt.result-has-call",
+        "A tool result answers a call of the assistant message right before the tool messages that it is in.",
+        "core",
+    )
+    PROMPT_ONE_RESULT = ("prompt.one-result", "A call has one result.", "core")
+    PROMPT_CALL_IDS_DIFFER = (
+        "prompt.call-ids-differ",
+        "Calls of one answer have different ids; a later answer may use them again.",
+        "core",
+    )
+    PROMPT_RESULTS_FOLLOW = (
+        "prompt.results-follow",
+        "Only tool messages stand between a call and its result, unless the call waited for approval.",
+        "core",
+    )
+    PROMPT_CONTENT_NOT_EMPTY = (
+        "prompt.content-not-empty",
+        (
+            "Of each user and assistant message a part is left that is more than a text of length zero, or "
+            "carries provider options."
+        ),
+        "core",
+    )
+    PROMPT_NOT_EMPTY = (
+        "prompt.not-empty",
+        "A prompt has a message besides instructions.",
+        "core",
+    )
+    PROMPT_HISTORY_ELSEWHERE = (
+        "prompt.history-elsewhere",
+        (
+            "A model that holds the history on its side may be asked with results of calls that are not in "
+            "the prompt, and with an empty one."
+        ),
+        "core",
+    )
     STEP_INPUT = (
         "step.input",
         (

@@ -91,8 +91,9 @@ from agentcore.needs import need_prepare_step, need_process_input
 from agentcore.pending import left_after, taken
 from agentcore.preparing import CallPreparation, is_identified
 from agentcore.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
+from agentcore.prompting import empty_input, validated_prompt
 from agentcore.state import Draft, Failed, Interrupted, Run
-from agentcore.step import finish, prepare, prompt_of
+from agentcore.step import finish, prepare
 from agentcore.values import JsonObject, JsonValue, Vector, grown, vector
 
 __all__ = ["Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
@@ -331,6 +332,8 @@ def _after_process_input(run: Run, call: CallPreparation, edits: tuple[Processor
         return _begun(run)
     settings = attrs.evolve(run.settings, system=_first(call.override.system, call.system))
     messages, ids = call.identified
+    if not messages:
+        raise empty_input(edits)
     chains = Chains.start(messages, settings.system, ids)
     return _begun(attrs.evolve(run, settings=settings, chains=chains))._replace(settings=settings)
 
@@ -370,7 +373,7 @@ def _after_prepare_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> _Next:
     active = _first(override.active_tools, settings.active_tools)
     request = NeedModel(
         model=settings.model if override.model is None else override.model,
-        prompt=prompt_of(chains),
+        prompt=validated_prompt(run, chains, edits),
         tools=_offered(settings, active),
         tool_choice=_choice(settings, override),
         provider_options=merge_provider_options(settings.provider_options, override.provider_options),

@@ -115,7 +115,7 @@ _NAMES: Final = frozenset({"version", "settings", "initial", "others", "outcomes
 
 
 def _start(fields: Mapping[str, Any]) -> Run:
-    settings: Settings = _located("$.settings", lambda: _reads(Settings)(fields["settings"], None))
+    settings: Settings = _located("$.settings", lambda: _read_settings(fields["settings"], None))
     messages = _located("$.initial", lambda: messages_from_wire(fields["initial"]))
     return _located("$.initial", lambda: start(settings, messages))
 
@@ -388,6 +388,13 @@ def _reads(cls: type) -> Read:
     return lambda value, _: _READERS[cls](read_object(value), cls)
 
 
+def _read_settings(value: object, _: object) -> Settings:
+    # A run that was saved before there was this setting sent its prompts as they were, and goes on doing so:
+    # judged afterwards, its outcomes might not follow from its messages.
+    fields = {"validatePrompt": False, **read_object(value)}
+    return cast("Settings", _READERS[Settings](fields, Settings))
+
+
 def _texts(values: Iterable[str]) -> JsonValue:
     return tuple(values)
 
@@ -420,7 +427,7 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "ToolOutput": (read_output, write_output),
     "tuple[Interrupt, ...]": (reads_each(_reads(Interrupt)), _write_each),
     "Usage": (_reads(Usage), _write),
-    "Settings": (_reads(Settings), _write),
+    "Settings": (_read_settings, _write),
     "StepOverride": (_reads(StepOverride), _write),
     "tuple[ProcessorEdit, ...]": (reads_each(_reads(ProcessorEdit)), _write_each),
     "Tripwire": (_reads(Tripwire), _write),

@@ -13,9 +13,10 @@ from agentcore.chains import Chains
 from agentcore.content import ContentPart, to_response_messages
 from agentcore.hooks import ProcessorEdit, StepRecord, StepResults, merged
 from agentcore.messages import Message
+from agentcore.prompt import PromptState
 from agentcore.values import Vector
 
-__all__ = ["StepRecord", "StepResults", "finish", "prepare", "prompt_of", "step"]
+__all__ = ["StepRecord", "StepResults", "finish", "prepare", "prompt_of", "prompt_state", "step"]
 
 
 def step(chains: Chains, results: StepResults) -> Chains:
@@ -66,10 +67,18 @@ def prompt_of(chains: Chains, results: StepResults | None = None) -> Vector[Mess
     """
     if results is not None:
         chains = prepare(_replied(chains, results), results.edits)
+    return prompt_state(chains).prompt()
+
+
+def prompt_state(chains: Chains) -> PromptState:
+    """Returns what the prompt of a step is made of, folded: its override, or else the step input.
+
+    Costs what is new, as `prompt_of` does. `chains` are those that were prepared.
+    """
     if chains.override is not None:
-        return chains.folded_of(chains.override, chains.override_system).prompt()
-    folded = chains.folded
-    return (folded if chains.override_system is None else folded.with_system(chains.override_system)).prompt()
+        return chains.folded_of(chains.override, chains.override_system)
+    system = chains.override_system
+    return chains.folded if system is None else chains.folded.with_system(system)
 
 
 def _replied(chains: Chains, results: StepResults) -> Chains:

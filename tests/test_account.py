@@ -79,7 +79,9 @@ def test_results_of_approved_calls_are_responses_of_no_step_and_merged_messages_
     responses = [
         ToolMessage([*result.content]) for result in run.chains.response if isinstance(result, ToolMessage)
     ]
-    both = of(lambda shown: {"messages": [*shown, responses[0], responses[0]]}, messages=[USER])[0]
+    settings = Settings(model="m", tools=[TOOL], validate_prompt=False)
+    twice = [responses[0]] * 2
+    both = of(lambda shown: {"messages": [*shown, *twice]}, messages=[USER], settings=settings)[0]
     injected = Injected(hook="prepare_step", step_number=0, index=1)
     assert both.origins[1:] == ((injected, Injected(hook="prepare_step", step_number=0, index=2)),)
 

@@ -23,6 +23,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
+from agentcore.rules import Rule
 from agentcore.run import give, start
 from agentcore.values import FrozenDict, FrozenList, FrozenSet, Vector, frozen, vector
 from agentcore.wire import message_from_wire, message_to_wire
@@ -65,6 +66,7 @@ FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "MessageList": lambda: MessageList(vector(), vector, vector(), ("p", 0)),
     "MutationKind": lambda: "add",
     "PendingKind": lambda: "call",
+    "Rule": lambda: Rule.PROMPT_NOT_EMPTY,
     "ProcessInput[Any]": lambda: print,
     "ProcessInputStep[Any]": lambda: print,
 }
@@ -151,7 +153,8 @@ def test_a_public_value_is_hashable_and_deeply_immutable(name: str) -> None:
     if isinstance(value, get_args(Message)):
         message_to_wire(value)
     # Prompts that are folded so far are handed to nobody, and have tuples.
-    assert list(mutable_parts(value, "$.Prompt" if name in ("PromptForm", "PromptState") else "$")) == []
+    is_prompt = name in ("PromptForm", "PromptState", "Rounds")
+    assert list(mutable_parts(value, "$.Prompt" if is_prompt else "$")) == []
     assert hash(value) == hash(value)
     assert value == attrs.evolve(value)
 

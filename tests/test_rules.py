@@ -16,6 +16,7 @@ TESTS = (
     "test_content",
     "test_media",
     "test_prompt",
+    "test_rounds",
     "test_chains",
     "test_hooks",
     "test_step",
@@ -45,6 +46,7 @@ TESTS = (
     "agent.test_agent_cancelling",
     "agent.test_agent_streams",
     "agent.test_agent_threads",
+    "agent.test_agent_validation",
     "oracle.ai_sdk.test_immutable",
 )
 PACKAGE = Path(agentcore.__file__).parent

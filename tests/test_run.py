@@ -177,7 +177,8 @@ def test_a_step_without_client_calls_or_with_open_ones_is_the_last(
     ],
 )
 def test_another_step_follows_if_each_client_call_has_an_answer(content: list[ContentPart]) -> None:
-    run, _ = drive([content, [GeneratedText("b")]])
+    settings = Settings(model="m", tools=[TOOL], validate_prompt=False)
+    run, _ = drive([content, [GeneratedText("b")]], settings=settings)
     assert len(run.steps) == 2
 
 

@@ -17,6 +17,7 @@ from agentcore.driver.parts import Checkpoint, Parts, awaited
 from agentcore.effects import Settings
 from agentcore.errors import AgentCoreError, InvalidOverrideError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agentcore.models.base import holds_history
 from agentcore.observe import NO_SPANS, Observer, Spans, Timings
 from agentcore.processors import with_prepare_step
 from agentcore.readonly import handing
@@ -101,6 +102,7 @@ async def begun(
         output=agent.output,
         invocation_state=state,
         on_start=_told_of_runs(agent.on_start, state),
+        given_by=None if given is messages else "prepare_call",
     )
 
 
@@ -184,6 +186,8 @@ def _run_settings(agent: Agent[Any]) -> Settings:
         experimental_context=agent.experimental_context,
         max_steps=_NO_LIMIT,
         process_input=any(each.process_input is not None for each in agent.input_processors),
+        validate_prompt=agent.validate_prompt,
+        holds_history=holds_history(agent.model),
     )
 
 

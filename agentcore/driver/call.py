@@ -17,6 +17,7 @@ from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
 from agentcore.driver.stages import Chain
 from agentcore.effects import Asked, Done
+from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.history import has_begun, one_step, replay
 from agentcore.interrupts import InterruptSignal
 from agentcore.middleware import AgentStreamContext, AgentStreamStage, Handlers, handlers_of
@@ -45,6 +46,7 @@ class Call(Generic[_T]):
         output: Output[_T] | None,
         invocation_state: Any,
         on_start: Callable[[Run], object] | None = None,
+        given_by: str | None = None,
     ) -> None:
         self._begins = run
         self._parts = parts
@@ -53,6 +55,8 @@ class Call(Generic[_T]):
         self._output = output
         self._invocation_state = invocation_state
         self._on_start = on_start
+        # The hook that returned the messages that the run begins with.
+        self._given_by = given_by
         self._handlers = handlers_of(AgentStreamStage, parts.middleware)
         self._cancellation = Cancellation()
         # Those of this call; a handler may let one of another agent's call through.
@@ -123,7 +127,7 @@ class Call(Generic[_T]):
 
     def _result_of(self, run: Run) -> AgentResult[_T, Any]:
         if isinstance(run.pending, Failed):
-            raise self._failed(run, run.pending.error)
+            raise self._failed(run, self._named(run, run.pending.error))
         objects = self._objects(run)
         return AgentResult(
             run=run, timings=self.timings, invocation_state=self._invocation_state, objects=objects
@@ -132,6 +136,13 @@ class Call(Generic[_T]):
     def _failed(self, run: Run, error: Exception) -> AgentError:
         self._errors.append(AgentError(run, error))
         return self._errors[-1]
+
+    def _named(self, run: Run, error: Exception) -> Exception:
+        """The error, with the hook that returned the messages of the run, if they are at fault."""
+        if self._given_by is None or not isinstance(error, (RefusedPromptError, MissingToolResultsError)):
+            return error
+        as_given = run.given is self._begins.given and not run.steps
+        return error.by(self._given_by, None) if as_given and error.returned_by is None else error
 
     def _objects(self, run: Run) -> tuple[_T, ...]:
         if isinstance(run.pending, Interrupted):

@@ -13,6 +13,7 @@ from agentcore.driver.errors import ChunkHookError, InvalidAnswerError, UnknownM
 from agentcore.driver.models import ModelCall
 from agentcore.driver.parts import Emit, Parts, awaited
 from agentcore.driver.processors import Processors
+from agentcore.driver.rewritten import check_passed_on
 from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.tools import ToolCalls, context_of
 from agentcore.effects import (
@@ -218,6 +219,8 @@ class Driver:
         self, handlers: Handlers, model: LanguageModel, request: ModelRequest
     ) -> ModelResponse:
         async def inner(context: InvokeModelContext, tell: Tell[ModelDelta]) -> ModelResponse:
+            if self.run.settings.validate_prompt:
+                check_passed_on(self.run, context, handlers)
             response = await self._asked(context.model, context.request, tell)
             return attrs.evolve(response, requested_model=context.model.model_id)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
+import attrs
+
 from agentcore.driver.cancelling import Cancellation, cancellations
 from agentcore.driver.parts import Parts, awaited
 from agentcore.effects import (
@@ -17,7 +19,7 @@ from agentcore.effects import (
     Tripped,
 )
 from agentcore.hooks import ProcessorEdit
-from agentcore.models.base import LanguageModel
+from agentcore.models.base import LanguageModel, holds_history
 from agentcore.observe import Observer
 from agentcore.processors import Tripwire, ended
 from agentcore.readonly import handing
@@ -95,10 +97,19 @@ class Processors:
         ):
             with handing(arguments.processor_id, "processor", arguments.step_number, arguments):
                 result = await awaited(call(arguments))
-            edit = so_far.edit(arguments, result)
+            edit = self._with_model(so_far.edit(arguments, result))
             span.returned(result, edit, arguments.message_list.close().mutations)
             self._note_model(result)
             return edit
+
+    def _with_model(self, edit: ProcessorEdit | None) -> ProcessorEdit | None:
+        """The edit, with what is known of a model that it names by its id."""
+        if edit is None or edit.override.model is None or edit.holds_history is not None:
+            return edit
+        for model in (*self.models.values(), self._parts.model, *self._parts.models):
+            if model.model_id == edit.override.model:
+                return attrs.evolve(edit, holds_history=holds_history(model))
+        return edit
 
     def _note_model(self, result: object) -> None:
         """Keep a model that was returned itself; the run knows it by its id."""

@@ -42,6 +42,7 @@ __all__ = [
     "Usage",
     "check_event",
     "check_response",
+    "holds_history",
 ]
 
 _BODY_CHARACTERS: Final = 500
@@ -318,6 +319,10 @@ class LanguageModel(Protocol):
 
     Failures are raised as ModelError (a scripted model raises whatever its script says). A call can be
     cancelled at any time, and retries nothing on its own: that is for the agent to do.
+
+    A model whose provider keeps the history on its side, so that a request may have results of calls that are
+    kept there, says so by an attribute `holds_history` that is True (`holds_history` reads it). The attribute
+    is no member of the protocol, because a model without it is a model too, and holds nothing.
     """
 
     @property
@@ -336,6 +341,11 @@ class LanguageModel(Protocol):
 
         The call begins on entering. Entering and iterating raise ModelError; leaving early ends the call.
         """
+
+
+def holds_history(model: LanguageModel) -> bool:
+    """Whether the model says that it holds the history on its side (rule prompt.history-elsewhere)."""
+    return getattr(model, "holds_history", False) is True
 
 
 # ---------------------------------------------------------------- what goes wrong

@@ -54,16 +54,22 @@ class PydanticAIModel:
     `require_finish_reason` says that a stream that ends without the provider's word why is broken; turn it
     off for servers that never say so.
 
+    `holds_history` says that the provider keeps the history on its side (a conversation that is continued by
+    its id, say): then agents send results whose calls are kept there.
+
     Raises ModelError for a name that no model has, and for a key that is missing.
     """
 
-    def __init__(self, model: str | Model, *, require_finish_reason: bool = True) -> None:
+    def __init__(
+        self, model: str | Model, *, require_finish_reason: bool = True, holds_history: bool = False
+    ) -> None:
         if isinstance(model, str):
             provider, _, name = model.partition(":")
             wanted = model
             model = Reporter(None, provider, name).attempt(lambda: infer_model(wanted))
         self._model = model
         self._require_finish_reason = require_finish_reason
+        self._holds_history = holds_history
 
     def __repr__(self) -> str:
         return f"PydanticAIModel({f'{self.provider}:{self.model_id}'!r})"
@@ -77,6 +83,11 @@ class PydanticAIModel:
     def model_id(self) -> str:
         """The model's name at its provider."""
         return self._model.model_name
+
+    @property
+    def holds_history(self) -> bool:
+        """Whether the provider holds the history on its side, as was said when the model was made."""
+        return self._holds_history
 
     async def __aenter__(self) -> Self:
         await self._model.__aenter__()

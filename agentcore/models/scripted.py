@@ -70,13 +70,20 @@ class ScriptedModel:
 
     Each answer begins after `delay` seconds, and `stream` gives texts and inputs in pieces of `chunk`
     characters, whole if that is None. All is values but the record of the requests, `calls`, which grows.
+    `holds_history` makes it a model that holds the history on its side.
 
     Raises WireError, with the path in the script, for what is no answer and for a wrong part or response: for
     a list at once, for a function when it is called.
     """
 
     def __init__(
-        self, script: Script, *, model_id: str = "scripted", delay: float = 0.0, chunk: int | None = None
+        self,
+        script: Script,
+        *,
+        model_id: str = "scripted",
+        delay: float = 0.0,
+        chunk: int | None = None,
+        holds_history: bool = False,
     ) -> None:
         if chunk is not None and chunk < 1:
             raise ValueError("chunk is 1 or more characters, or None for whole texts")
@@ -85,6 +92,7 @@ class ScriptedModel:
         self._model_id = model_id
         self._delay = delay
         self._chunk = chunk
+        self._holds_history = holds_history
         self._calls: list[ModelRequest] = []
 
     def __repr__(self) -> str:
@@ -99,6 +107,11 @@ class ScriptedModel:
     def model_id(self) -> str:
         """The name given."""
         return self._model_id
+
+    @property
+    def holds_history(self) -> bool:
+        """Whether it holds the history on its side, as it was made to."""
+        return self._holds_history
 
     @property
     def calls(self) -> tuple[ModelRequest, ...]:

@@ -164,7 +164,7 @@ async def test_the_same_question_at_a_later_step_is_another_one(path: str) -> No
 @BOTH
 async def test_calls_that_share_an_id_share_their_question(path: str) -> None:
     calls = [call("delete", "a", name="a"), call("delete", "a", name="b")]
-    agent = Agent(scripted(calls, text()), tools=[delete])
+    agent = Agent(scripted(calls, text()), tools=[delete], validate_prompt=False)
     asked = await run_by(path, agent, "q")
     assert ids(asked) == ["tool/0/a/sure"]
     ended = await go_on(path, agent, asked.run, answers={"tool/0/a/sure": True})
@@ -174,7 +174,7 @@ async def test_calls_that_share_an_id_share_their_question(path: str) -> None:
 @BOTH
 async def test_of_calls_that_share_an_id_a_later_one_runs_again_with_the_first(path: str) -> None:
     calls = [call("delete", "a", name="a"), call("add", "a", a=1), call("add", "b", a=2)]
-    agent = Agent(scripted(calls, text()), tools=[delete, add])
+    agent = Agent(scripted(calls, text()), tools=[delete, add], validate_prompt=False)
     asked = await run_by(path, agent, "q")
     assert [one.tool_call_id for one in asked.run.pending.run.pending.calls] == ["a", "a"]  # type: ignore[union-attr] # it asks
     ended = await go_on(path, agent, asked.run, answers={"tool/0/a/sure": True})

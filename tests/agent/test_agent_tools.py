@@ -131,7 +131,7 @@ async def test_two_calls_of_one_id_have_their_own_results() -> None:
         return number
 
     calls = [call("slow", "c", number=1), call("slow", "c", number=2)]
-    assert outputs(await calling("generate", calls, [slow])) == [1, 2]
+    assert outputs(await calling("generate", calls, [slow], validate_prompt=False)) == [1, 2]
 
 
 @BOTH

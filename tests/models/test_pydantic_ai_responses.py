@@ -127,6 +127,7 @@ async def test_a_model_of_the_librarys_own_can_be_used() -> None:
 
     function = FunctionModel(answers, stream_function=streams)
     model = PydanticAIModel(function, require_finish_reason=False)
+    assert (model.holds_history, PydanticAIModel(function, holds_history=True).holds_history) == (False, True)
     whole = await model.generate(REQUEST)
     assert whole.content[0] == ToolCall(tool_call_id="c", tool_name="t", input={"a": 1})
     async with model.stream(REQUEST) as events:

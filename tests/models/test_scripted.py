@@ -34,6 +34,7 @@ from agentcore.models import (
     ToolInputDelta,
     Usage,
 )
+from agentcore.models.base import holds_history
 from agentcore.models.scripted import Script
 
 pytestmark = pytest.mark.anyio
@@ -239,3 +240,8 @@ def test_json_that_is_no_part_is_refused_with_its_path(part: Any, path: str) -> 
     with pytest.raises(WireError) as caught:
         ScriptedModel([[], [GeneratedText("a"), part]])
     assert caught.value.path == path
+
+
+async def test_a_model_holds_the_history_if_it_is_said_to() -> None:
+    assert holds_history(ScriptedModel([], holds_history=True))
+    assert not holds_history(ScriptedModel([]))

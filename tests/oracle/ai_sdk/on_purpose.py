@@ -159,6 +159,12 @@ def overrides_checked(_: Json, theirs: Json, ours: Json) -> Pair:
     return _cut(theirs, ours) if refused else (theirs, ours)
 
 
+def prompts_validated(_: Json, theirs: Json, ours: Json) -> Pair:
+    """A prompt that is refused once the run has begun the package sends."""
+    refused = _error_name(ours) == "AI_InvalidPromptError" and ours["steps"]
+    return _cut(theirs, ours) if refused else (theirs, ours)
+
+
 def urls_kept(_: Json, theirs: Json, ours: Json) -> Pair:
     """The package writes the address of a file as its URL parser does."""
     steps = [
@@ -200,6 +206,7 @@ TRACE_CHANGES: Final[Mapping[str, tuple[Difference, TraceChange]]] = {
     "failed_run_does_not_finish": (Difference.FAILED_RUN_DOES_NOT_FINISH, failed_run_does_not_finish),
     "hook_failure_fails": (Difference.HOOK_FAILURE_FAILS, hook_failure_fails),
     "overrides_checked": (Difference.OVERRIDES_CHECKED, overrides_checked),
+    "prompts_validated": (Difference.PROMPTS_VALIDATED, prompts_validated),
     "urls_kept": (Difference.URLS_KEPT, urls_kept),
 }
 

@@ -266,6 +266,11 @@ SHOWN: list[tuple[Difference, str, Json]] = [
     ),
     (Difference.NOTHING_IS_NULL, "nothing_is_null", program(tools={"look": {"needsApproval": False}})),
     (
+        Difference.PROMPTS_VALIDATED,
+        "prompts_validated",
+        program(hooks=at_step(1, "prepareStep", returning(messages=[]))),
+    ),
+    (
         Difference.URLS_KEPT,
         "urls_kept",
         program(messages=[{"role": "user", "content": [{"type": "image", "image": "HTTPS://example.com"}]}]),
