@@ -125,7 +125,12 @@ export function accumulation(real, added, plain) {
     const now = holds(made[0], pieces) - holds(made[1], pieces);
     const more = leavesOf(real[index].made).length - leavesOf(plain[index].made).length;
     const kept = known.length > 0 && holds(given[0], known) > holds(given[1], known);
-    if (kept && added[index].length > 0 && now > surplus && (more > extra || repeats(made, known)))
+    if (
+      kept &&
+      added[index].length > 0 &&
+      now > surplus &&
+      (more > extra || repeats([real[index], plain[index]], pieces))
+    )
       return { index, piece: added[index][0], surplus: now };
     surplus = Math.max(surplus, now);
     extra = Math.max(extra, more);
@@ -133,13 +138,18 @@ export function accumulation(real, added, plain) {
   return undefined;
 }
 
-// Whether a text that the hook added earlier is there more often, and the whole longer by it: what takes the place of an older one is no more than that.
-function repeats([real, plain], pieces) {
-  return pieces.some(([label, value]) => {
-    if (typeof value !== 'string' || value.length <= 3 || real.length - plain.length < value.length)
-      return false;
-    return holds(real, [[label, value]]) > holds(plain, [[label, value]]);
-  });
+// Whether one text holds more of what the hook added than any does on the plain conversation: what takes the place of an older mark does not.
+function repeats(calls, pieces) {
+  const added = pieces.filter(([, value]) => typeof value === 'string' && value.length > 3);
+  const most = ({ made }) =>
+    leavesOf(made).reduce((top, [, value]) => {
+      if (typeof value !== 'string') return top;
+      return Math.max(
+        top,
+        added.reduce((sum, [, piece]) => sum + occurrences(value, piece), 0),
+      );
+    }, 0);
+  return most(calls[0]) > most(calls[1]);
 }
 
 /** Characters of prompts, and those that a cache of prefixes cannot reuse at the next step (live.prefix). */
