@@ -338,7 +338,7 @@ async def test_questions_from_the_tasks_of_a_tool_are_asked(path: str, alone: bo
             inner.start_soon(ask, "b")
         return "".join(sorted(answers))
 
-    agent = asking(call("asks"), *[call(a=1)] * (not alone), tools=[asks, add])
+    agent = asking(call("asks"), *[call("add", "d", a=1)] * (not alone), tools=[asks, add])
     asked = await run_by(path, agent, "q")
     answers = {one.id: one.name for one in asked.interrupts}
     assert set(answers.values()) <= {"a", "b"}

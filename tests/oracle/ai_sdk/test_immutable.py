@@ -268,7 +268,7 @@ SHOWN: list[tuple[Difference, str, Json]] = [
     (
         Difference.PROMPTS_VALIDATED,
         "prompts_validated",
-        program(hooks=at_step(1, "prepareStep", returning(messages=[]))),
+        program(hooks=at_step(1, "prepareStep", returning(messages=[{"literal": []}]))),
     ),
     (
         Difference.URLS_KEPT,
