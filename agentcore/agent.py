@@ -47,6 +47,7 @@ from agentcore.driver.fields import (
     at_least,
     conditions_of,
     context_of,
+    is_flag,
     is_hook,
     is_model,
     is_output,
@@ -211,7 +212,7 @@ class Agent(Generic[_T, State]):
         default=None, converter=context_of, kw_only=True, eq=strict_key, repr=False
     )
     output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
-    validate_prompt: bool = field(default=True, validator=attrs.validators.instance_of(bool), kw_only=True)
+    validate_prompt: bool = field(default=True, validator=is_flag, kw_only=True)
     max_retries: int = field(default=2, validator=at_least(0), kw_only=True)
     tool_concurrency: int = field(default=8, validator=at_least(1), kw_only=True)
     slow_hook_seconds: float = field(default=0.2, validator=at_least(0), kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -278,6 +279,8 @@ class _Pairs:
         self._ids = {
             getattr(part.value, "tool_call_id", None) for entry in history.entries for part in entry.parts
         }
+        # What the next id made of an id ends with.
+        self._numbers: dict[str, Iterator[int]] = {}
         self._calls: list[_Call] = []
         # By the ids that they were recorded under: calls without results, those of them that no user or
         # system message has followed, and results without calls.
@@ -347,9 +350,9 @@ class _Pairs:
         self._unleft.setdefault(call.known_as, []).append(call)
 
     def _rename(self, entry: _Entry, part: _Part) -> None:
-        known_as, number = part.value.tool_call_id, 2
-        while (name := f"{known_as}-{number}") in self._ids:
-            number += 1
+        known_as = part.value.tool_call_id
+        numbers = self._numbers.setdefault(known_as, count(2))
+        name = next(name for number in numbers if (name := f"{known_as}-{number}") not in self._ids)
         self._ids.add(name)
         reason = f"gave a call an id of its own, {name!r}, in place of one that another call has"
         self._history.note(entry, part, reason, Rule.PROMPT_CALL_IDS_DIFFER)

@@ -28,6 +28,7 @@ __all__ = [
     "at_least",
     "conditions_of",
     "context_of",
+    "is_flag",
     "is_hook",
     "is_model",
     "is_output",
@@ -87,6 +88,12 @@ def is_hook(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     """A validator of hooks. Raises InvalidAgentError for what cannot be called."""
     if value is not None and not callable(value):
         raise _wrong(f"$.{attribute.name}", "a function or None", value)
+
+
+def is_flag(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    """A validator of switches. Raises InvalidAgentError for what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise _wrong(f"$.{attribute.name}", "True or False", value)
 
 
 def is_output(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
