@@ -34,3 +34,9 @@ def scrubbed(value: Any) -> Any:
     if isinstance(value, dict):
         return {scrubbed(key): scrubbed(child) for key, child in value.items()}
     return [scrubbed(child) for child in value] if isinstance(value, list) else value
+
+
+@cache
+def message_schema() -> jsonschema_rs.Validator:
+    """Returns the validator of a list of messages in the AI SDK's form."""
+    return jsonschema_rs.validator_for(schema("model-message"))

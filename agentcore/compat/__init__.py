@@ -11,6 +11,7 @@ from agentcore.compat.ai_sdk.loop import AiSdkLoop
 from agentcore.compat.ai_sdk.outcome import Outcome
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
+from agentcore.compat.heap import HostValueError
 from agentcore.compat.pollution import Finding, Verdict, findings
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import View
@@ -20,6 +21,7 @@ __all__ = [
     "CompatRun",
     "Finding",
     "Hooks",
+    "HostValueError",
     "Model",
     "Settings",
     "Snapshot",
@@ -64,11 +66,14 @@ def run(profile: AiSdkProfile | str, settings: Settings) -> CompatRun:
 
     Raises:
         KeyError: if there is no profile of that name.
+        HostValueError: if settings, a tool, a hook or the model gives a value that JavaScript has no
+            counterpart of (rule compat.host-values).
     """
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     loop = AiSdkLoop(chosen, settings)
     loop.store.watching = True
     outcome = loop.run()
+    loop.desk.require_accepted()
     return _ended(chosen, loop, outcome)
 
 

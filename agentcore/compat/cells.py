@@ -184,12 +184,15 @@ def keyed(cell: Cell) -> Iterable[tuple[str | int, Slot]]:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def moment(time: Any) -> datetime | None:
+    """Returns the moment that milliseconds since 1970 are; None for what is no time."""
+    return _EPOCH + timedelta(milliseconds=time) if math.isfinite(time) else None
+
+
 def iso_text(time: Any) -> str | None:
     """The text of a moment in milliseconds since 1970, as JSON has it: null for what is no time."""
-    if not math.isfinite(time):
-        return None
-    moment = _EPOCH + timedelta(milliseconds=time)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    found = moment(time)
+    return None if found is None else found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # JavaScript has one kind of number: integers above 2**53 are rounded, and 1.0 is 1.

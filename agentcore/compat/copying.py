@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from agentcore.compat.heap import (
     DEEPEST,
     UNDEFINED,
+    DateCell,
     DepthError,
     Function,
     HeapTypeError,
@@ -14,6 +15,7 @@ from agentcore.compat.heap import (
     Slot,
     Store,
     Value,
+    iso_text,
 )
 from agentcore.compat.js import fields, is_array
 
@@ -39,6 +41,8 @@ def _through_json(store: Store, value: Slot, above: tuple[int, ...]) -> Slot:
         raise DepthError
     inside = (*above, value.address)
     cell = store.cells[value.address]
+    if type(cell) is DateCell:
+        return iso_text(cell["time"])
     if isinstance(cell, tuple):
         items: list[Slot] = []
         # Two Python frames a level at most, so no comprehension: the interpreter allows 1000.
@@ -78,6 +82,9 @@ class _Copy:
         if depth > DEEPEST:
             raise DepthError
         store = self.store
+        if type(store.cells[value.address]) is DateCell:
+            copy = self.made[value.address] = store.object(store.cells[value.address], DateCell)  # type: ignore[arg-type]
+            return store.derive(copy, value)
         listed = is_array(store, value)
         copy = self.made[value.address] = store.array(()) if listed else store.object({})
         own: Mapping[object, Slot] = fields(store, value)  # type: ignore[assignment]

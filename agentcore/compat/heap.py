@@ -29,14 +29,17 @@ from agentcore.compat.cells import (
     Value,
     iso_text,
     keyed,
+    moment,
     number,
     ref_to,
 )
+from agentcore.compat.loading import Accepts, Handle, HostValueError, Loading
 from agentcore.values import Vector, updated_vector, vector
 
 __all__ = [
     "DEEPEST",
     "UNDEFINED",
+    "Accepts",
     "Cell",
     "CopyingStepCell",
     "DataCloneError",
@@ -47,6 +50,7 @@ __all__ = [
     "Handle",
     "Heap",
     "HeapTypeError",
+    "HostValueError",
     "ObjectCell",
     "Ref",
     "Slot",
@@ -56,22 +60,13 @@ __all__ = [
     "Value",
     "iso_text",
     "keyed",
+    "moment",
     "number",
 ]
 
 
-class Handle:
-    """What stands for a cell outside of its store: loading a value that holds one keeps the reference."""
-
-    __slots__ = ("ref", "store")
-
-    ref: Ref
-    store: Store
-
-
 _KEPT: Final = frozenset({str, bool, type(None), Ref, Function})
 _WITH_CARE: Final = frozenset({Ref, Function})
-_NUMBERS: Final = frozenset({int, float})
 # The names that a structured clone of an error keeps.
 _ERROR_NAMES: Final = frozenset(
     {"Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError"}
@@ -135,23 +130,28 @@ class Store:
         cells.append(cell)
         return ref_to(len(cells) - 1)
 
-    def load(self, value: Any) -> Any:
-        """The slot for a value: new cells for dicts, lists and the like.
+    def load(self, value: Any, accepts: Accepts = Accepts.OBJECTS) -> Any:
+        """Returns the slot for a value: new cells for dicts, lists and the like (see `loading`).
 
-        A `Ref`, a `Function` or a handle of this store inside it is kept. A dict or list that is in the value
-        more than once, or inside itself, becomes one cell. UNDEFINED stays what it is, but null in an array.
+        A `Ref`, a `Function` or a handle of this store inside it is kept. A dict, list or object that is in
+        the value more than once, or inside itself, becomes one cell. UNDEFINED stays what it is, but null in
+        an array.
 
         Raises:
-            HeapTypeError: for what is no JSON.
+            HostValueError: for a value that JavaScript has no counterpart of.
             DepthError: if the value is too deep.
         """
         if type(value) in _KEPT:
             return value
-        return _Loading(self).load([value])[0]
+        return Loading(self, accepts).load([value])[0]
 
-    def load_all(self, values: Iterable[Any]) -> list[Any]:
-        """The slots for some values; what is in several of them becomes one cell. See `load`."""
-        return _Loading(self).load(values)
+    def load_all(self, values: Iterable[Any], keys: Sequence[str | int] | None = None) -> list[Any]:
+        """Returns the slots for some values; what is in several of them becomes one cell. See `load`.
+
+        `keys` are where the values stand, for errors; their indexes if left out.
+        """
+        listed = [*values]
+        return Loading(self).load(listed, range(len(listed)) if keys is None else keys)
 
     def derive(self, ref: Ref, *sources: Value, fields: frozenset[str] | None = None) -> Ref:
         """Records that a new cell was made from these cells (from these fields of them only, if given)."""
@@ -344,82 +344,6 @@ class Store:
                 _leave_out(shown, key)
         del above[slot.address]
         return shown
-
-
-class _Loading:
-    """Cells being made of a value: a place for each container first, then what is in it."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.todo: list[tuple[Any, Ref, int]] = []
-        # The value is kept with its cell, so that its id stays its own.
-        self.made: dict[int, tuple[Any, Ref]] = {}
-
-    def load(self, values: Iterable[Any]) -> list[Any]:
-        slots = [self._slot(value, 0) for value in values]
-        self._fill()
-        return slots
-
-    def _slot(self, value: Any, depth: int) -> Any:
-        kind = type(value)
-        if kind in _KEPT or value is UNDEFINED:
-            return value
-        if kind in _NUMBERS:
-            return number(value)
-        if isinstance(value, Handle) and value.store is self.store:
-            return value.ref
-        if not isinstance(value, dict | list):
-            # Only what can be written has an identity: the same tuple twice is two arrays.
-            return self._place(value, depth) if _is_container(value) else _scalar(value)
-        known = self.made.get(id(value))
-        if known is None:
-            known = self.made[id(value)] = value, self._place(value, depth)
-        return known[1]
-
-    def _place(self, value: Any, depth: int) -> Ref:
-        ref = self.store._place(depth)  # noqa: SLF001 - a part of the store, apart for its state's sake
-        self.todo.append((value, ref, depth + 1))
-        return ref
-
-    def _fill(self) -> None:
-        cells, load = self.store.cells, self._slot
-        for value, ref, depth in self.todo:
-            if isinstance(value, Mapping):
-                fields = {
-                    key if type(key) is str else _field_name(key): load(item, depth)
-                    for key, item in value.items()
-                }
-                cells[ref.address] = ObjectCell(_defined(fields))
-            else:
-                slots = [load(item, depth) for item in value]
-                cells[ref.address] = tuple([None if slot is UNDEFINED else slot for slot in slots])
-
-
-def _is_container(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str | bytes))
-
-
-def _scalar(value: Any) -> Slot:
-    # Subclasses, such as enums of text, are what they are a kind of.
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int | float):
-        return number(int(value) if isinstance(value, int) else float(value))
-    raise HeapTypeError(f"a heap holds JSON, not {type(value).__name__}")
-
-
-def _field_name(key: Any) -> str:
-    if not isinstance(key, str):
-        raise HeapTypeError(f"a field name is text, not {type(key).__name__}")
-    return str.__str__(key)
-
-
-def _defined(fields: Mapping[str, Value]) -> Mapping[str, Slot]:
-    # No test by `in`: comparing is far slower than telling identities apart.
-    for slot in fields.values():
-        if slot is UNDEFINED:
-            return {key: slot for key, slot in fields.items() if slot is not UNDEFINED}
-    return fields  # type: ignore[return-value]
 
 
 def _not_function(slot: Slot) -> Slot:

@@ -16,6 +16,7 @@ from agentcore.compat.heap import (
     DEEPEST,
     UNDEFINED,
     CopyingStepCell,
+    DateCell,
     DepthError,
     ErrorCell,
     Function,
@@ -26,6 +27,7 @@ from agentcore.compat.heap import (
     StepCell,
     Store,
     Value,
+    iso_text,
 )
 
 
@@ -132,7 +134,8 @@ def fields(store: Store, value: Value) -> dict[str, Slot]:
     if isinstance(cell, ErrorCell):
         owned = str(cell.get("name")).startswith("AI_")
         return {key: slot for key, slot in cell.items() if key != "message" and (owned or key != "name")}
-    return dict(cell)
+    # What a date is, is no field of it.
+    return {} if type(cell) is DateCell else dict(cell)
 
 
 _LARGEST_INDEX: Final = 2**32 - 2
@@ -237,6 +240,9 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
     inside = _nested(above, value)
     pieces = []
     cell = store.cells[value.address]
+    if type(cell) is DateCell:
+        shown = iso_text(cell["time"])
+        return "null" if shown is None else quoted(shown)
     if isinstance(cell, tuple):
         for item in cell:
             pieces.append(_stringified(store, item, inside))  # noqa: PERF401 - see _nested

@@ -15,6 +15,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from agentcore.compat import Snapshot
 from agentcore.compat.heap import Heap, Ref, Value
@@ -328,6 +329,10 @@ def curves(points: Mapping[str, Mapping[float, float]], *, x: str, y: str, title
             axes.loglog(list(measured), list(measured.values()), marker="o", label=name)
         axes.set_xlabel(x)
         axes.set_ylabel(y)
+        for axis in (axes.xaxis, axes.yaxis):
+            # Those of a logarithmic axis are formulas, which this style writes as they stand.
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+            axis.set_minor_formatter(NullFormatter())
         axes.grid(visible=True, alpha=0.3)
         axes.legend(frameon=False)
         axes.set_title(title, loc="left")

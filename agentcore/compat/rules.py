@@ -23,6 +23,13 @@ class CompatRule(Requirement):
             "before and after."
         ),
     )
+    HOST_VALUES = (
+        "compat.host-values",
+        (
+            "Dates, functions, errors, objects of classes and, from tools, bytes are to an emulation what "
+            "they are in JavaScript; another value that is not JSON ends the run with who gave it, and where."
+        ),
+    )
     COPIES_CARRY = (
         "compat.copies-carry",
         "A write is carried by the cell written and by every cell that the run made of it afterwards.",

@@ -7,17 +7,22 @@ entered in the journal with the handle that it came through.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from contextlib import contextmanager
 from operator import index as as_index
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import attrs
 
 from agentcore.compat.heap import (
     UNDEFINED,
+    Accepts,
     Cell,
+    DateCell,
     Handle,
     HeapTypeError,
+    HostValueError,
     ObjectCell,
     Ref,
     Slot,
@@ -25,8 +30,10 @@ from agentcore.compat.heap import (
     Store,
     Value,
     keyed,
+    moment,
 )
 from agentcore.compat.js import computed, computed_fields
+from agentcore.values import json_path
 
 Key: TypeAlias = str | int
 
@@ -60,6 +67,8 @@ class Desk:
         self.step = -1
         self.hook = "caller"
         self.journal: list[Write] = []
+        self.source: str | None = None
+        self.refused: HostValueError | None = None
         self.on_write: Callable[[Write], None] | None = None
         self.on_hand: Callable[[tuple[Key, ...], Value], None] | None = None
 
@@ -72,17 +81,46 @@ class Desk:
 
     def hand(self, slot: Value, handle: tuple[Key, ...]) -> Any:
         """What passes a boundary, as a view for whoever is behind it; `handle` begins with the boundary."""
+        self.require_accepted()  # or code would be called in a run that is over
         if self.on_hand is not None:
             self.on_hand(handle, slot)
         return self.view(slot, handle)
 
-    def slot(self, value: Any) -> Slot:
-        """The slot for a value of a hook's: the reference of a view, new cells for plain data (`Store.load`).
+    def slot(self, value: Any, path: str = "$", accepts: Accepts = Accepts.OBJECTS) -> Slot:
+        """Returns the slot for what Python code gave: the reference of a view, new cells for plain data.
 
         Raises:
-            HeapTypeError: for what is no JSON.
+            HostValueError: for a value that JavaScript has no counterpart of; `path` is where the value
+                stands in what was given.
         """
-        return self.store.load(value)  # type: ignore[no-any-return]
+        try:
+            return self.store.load(value, accepts)  # type: ignore[no-any-return]
+        except HostValueError as error:
+            raise self.refuse(error, path) from None
+
+    def refuse(self, error: HostValueError, path: str = "$") -> HostValueError:
+        """Returns the error with who gave the value. The run ends with the first of them."""
+        named = error.given_by(self.source or f"hook {self.hook}", path)
+        self.refused = self.refused or named
+        return named
+
+    def settled(self, value: Any) -> Any:
+        """Returns what a hook returned; raises HostValueError if somebody would have to await it."""
+        return self.slot(value) if inspect.isawaitable(value) else value
+
+    def require_accepted(self) -> None:
+        """Raises the HostValueError of a value that was refused, whatever became of it in the run."""
+        if self.refused is not None:
+            raise self.refused
+
+    @contextmanager
+    def acting(self, source: str) -> Iterator[None]:
+        """Names who gives values in a block, such as `tool look`."""
+        self.source = source
+        try:
+            yield
+        finally:
+            self.source = None
 
     def plain(self, value: Value) -> Any:
         """The value as plain JSON; None for nothing."""
@@ -149,6 +187,19 @@ class View(Handle):
     def __repr__(self) -> str:
         return repr(self.store.plain(self.ref))
 
+    def _loaded(self, value: Any, *keys: Key) -> Slot:
+        """The slot for a value that is written at some place of this object."""
+        return self.desk.slot(value, json_path("$", *self.handle[1:], *keys))
+
+    def _loaded_all(self, values: Iterable[Any]) -> list[Slot]:
+        """The slots for values that are written at one go; what is in several of them becomes one cell."""
+        # Listed first: it may be the array itself, before it grows.
+        listed = [*values]
+        try:
+            return self.store.load_all(listed)
+        except HostValueError as error:
+            raise self.desk.refuse(error, json_path("$", *self.handle[1:])) from None
+
     def _child(self, slot: Value, key: Key) -> Any:
         if type(slot) is not Ref:
             return slot
@@ -167,6 +218,9 @@ def _thawed(view: View, memo: dict[Any, Any]) -> Any:
         place = store, slot.address
         if place not in memo:
             cell = store.cells[slot.address]
+            if type(cell) is DateCell:
+                memo[place] = moment(cell["time"])
+                return memo[place]
             memo[place] = list(cell) if isinstance(cell, tuple) else dict(cell)
             todo.append((cell, memo[place]))
         return memo[place]
@@ -206,7 +260,7 @@ class ObjectView(View, MutableMapping[str, Any]):
         cell = self._cell
         if isinstance(cell, StepCell) and key in computed_fields:
             raise HeapTypeError(f"Cannot set property {key} of a step result which has only a getter")
-        slot = self.desk.slot(value)
+        slot = self._loaded(value, key)
         before, after = self.store.plain(cell.get(key, UNDEFINED)), self.store.plain(slot)
         changed = type(cell)({**cell, key: slot})
         self.desk.write(self, changed, key=key, operation="set", before=before, after=after)
@@ -312,14 +366,14 @@ class ArrayView(View, MutableSequence[Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, slice):
-            added = self.store.load_all(_listed(value))
+            added = self._loaded_all(value)
             slots = list(self._cell)
             slots[key] = added
             self._become(slots, "splice")
             return
         cell = self._cell
         slots = list(cell)
-        slots[key] = slot = self.desk.slot(value)
+        slots[key] = slot = self._loaded(value, key)
         before, after = self.store.plain(cell[key]), self.store.plain(slot)
         at = _place(key, len(cell))
         self.desk.write(self, tuple(slots), key=at, operation="set", before=before, after=after)
@@ -338,15 +392,15 @@ class ArrayView(View, MutableSequence[Any]):
     def insert(self, index: int, value: Any) -> None:
         """Puts an element before the one at an index, as `list.insert` does."""
         at, _, _ = slice(as_index(index), None).indices(len(self))
-        self._insert(at, self.desk.slot(value))
+        self._insert(at, self._loaded(value, at))
 
     def append(self, value: Any) -> None:
         """Puts an element at the end."""
-        self._insert(len(self), self.desk.slot(value))
+        self._insert(len(self), self._loaded(value, len(self)))
 
     def extend(self, values: Iterable[Any]) -> None:
         """Puts elements at the end; none of them if there is one that is no JSON."""
-        for slot in self.store.load_all(_listed(values)):
+        for slot in self._loaded_all(values):
             self._insert(len(self), slot)
 
     def clear(self) -> None:
@@ -435,8 +489,3 @@ class ArrayView(View, MutableSequence[Any]):
 def _place(key: Any, length: int) -> int:
     at = as_index(key)
     return at if at >= 0 else length + at
-
-
-def _listed(values: Any) -> list[Any]:
-    # Of the array itself too, before it grows.
-    return list(cast("Iterable[Any]", values))

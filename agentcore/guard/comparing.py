@@ -24,14 +24,12 @@ def changes(snapshot: Snapshot, reader: Reader) -> tuple[Change, ...]:
 class _Differing:
     def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
         self._snapshot = snapshot
-        self._before = Shower(
-            lambda value: known.contents if (known := snapshot.records.get(id(value))) else reader(value)
-        )
+        self._before = Shower(lambda value: snapshot.held(value) or reader(value))
         self._after = Shower(reader)
 
     def change(self, number: int, found: Found) -> Change:
         paths, every = self._snapshot.paths(number, found.step)  # guard.every-path
-        held = id(found.before) in self._snapshot.records or id(found.before) in self._snapshot.opaque
+        held = self._snapshot.holds(found.before)
         return Change(
             path=paths[0],
             aliases=paths[1:],

@@ -31,7 +31,7 @@ def compared(record: Record, reader: Reader) -> Iterator[Found]:
     """Yields the places of one object that hold something else than its record says."""
     if type(record.value) is record.cls and record.unchanged(reader):
         return
-    before, after = record.contents, reader(record.value)
+    before, after = record.contents, reader.again(record.value)
     if record.cls is not type(record.value):
         yield Found("replaced", Step("field", "__class__"), record.cls.__name__, type(record.value).__name__)
     if isinstance(after, Unread):

@@ -25,16 +25,17 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-__all__ = ["ATOMS", "PROXIED", "Contents", "Plan", "Reader", "Unread", "plan_of", "token"]
+__all__ = ["ATOMS", "PROXIED", "ClassState", "Contents", "Plan", "Reader", "Unread", "plan_of", "token"]
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Contents:
     """What an object holds at one moment: elements by index, entries by key, members, attributes, or bytes.
 
-    `whole` is False if there is more, which cannot be seen.
+    `whole` is False if there is more, which cannot be seen. `constant` is True of an enum's member, which is
+    shown as itself.
     """
 
     items: list[Any] | None = None
@@ -43,6 +44,15 @@ class Contents:
     fields: dict[str, Any] | None = None
     data: bytes | None = None
     whole: bool = True
+    constant: bool = False
+
+
+class ClassState(NamedTuple):
+    """What a class holds: all of it, what of that is to be read in turn, and what is not looked into."""
+
+    contents: Contents
+    read: tuple[Any, ...]
+    opaque: tuple[Any, ...]
 
 
 class Unread(enum.Enum):
@@ -138,7 +148,7 @@ _NAMED: Final[dict[tuple[str, str], Callable[[Any], Callable[[Any], Contents]]]]
 }
 
 
-def _container(base: type) -> Callable[[Any], Contents] | None:
+def container_of(base: type) -> Callable[[Any], Contents] | None:
     """How the elements of an instance are read, if `base` is a container."""
     named = _NAMED.get((base.__module__, base.__qualname__))
     return _CONTAINERS.get(base) if named is None else named(base)
@@ -201,7 +211,7 @@ class Plan:
 
 def _planned(cls: type) -> Plan:
     bases = cls.__mro__
-    container = next(filter(None, map(_container, bases)), None)
+    container = next(filter(None, map(container_of, bases)), None)
     atom = next((_BASES[base] for base in bases if base in _BASES), None)
     dictionary = next(filter(_is_dictionary, (vars(base).get("__dict__") for base in bases)), None)
     slots = _slots(cls)
@@ -237,9 +247,9 @@ def _is_dictionary(found: object) -> bool:
 def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
     found: dict[str, Any] = {}
     # A value of ours cannot change; what it keeps in private slots was worked out from its fields.
-    private = _is_value(cls)
+    private = is_core_value(cls)
     for base in cls.__mro__:
-        if _container(base) is not None or base in _BASES:
+        if container_of(base) is not None or base in _BASES:
             continue
         for name, member in vars(base).items():
             made = (private and name.startswith("_")) or name in _MADE
@@ -248,7 +258,8 @@ def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
     return tuple(found.items())
 
 
-def _is_value(cls: type) -> bool:
+def is_core_value(cls: type) -> bool:
+    """Whether a class is one of this package's values, which cannot change."""
     values = sys.modules.get("agentcore.values")
     return values is not None and values.is_value(cls)
 
@@ -263,7 +274,7 @@ def _computed(cls: type) -> Iterator[str]:
 
 def _hides(cls: type) -> bool:
     """Whether instances have room for more than the references that Python shows, as those of C types do."""
-    while cls is not object and _container(cls) is None:
+    while cls is not object and container_of(cls) is None:
         own = vars(cls)
         members = sum(type(member) is types.MemberDescriptorType for member in own.values())
         seen = members + ("__dict__" in own) + ("__weakref__" in own)
@@ -294,12 +305,24 @@ class Reader:
         plan = plan_of(cls)
         if plan.constant:
             return Unread.ATOM
-        if plan.opaque or (self._opaque and issubclass(cls, self._opaque)):
+        if plan.opaque or self.is_opaque(cls):
             return Unread.OPAQUE  # guard.opaque-told
         fields = plan.fields(value)
         if plan.atom is not None and not fields:
             return Unread.ATOM
         return _filled(value, plan, fields)
+
+    def is_opaque(self, cls: type) -> bool:
+        """Whether objects of a class are not to be looked into."""
+        return bool(self._opaque) and issubclass(cls, self._opaque)
+
+    def again(self, value: Any) -> Contents | Unread:
+        """What an object that was recorded holds now."""
+        return self(value)
+
+    def class_state(self, cls: type) -> ClassState | None:  # noqa: ARG002 - for readers that look there
+        """What a class holds for its objects; None if that is not looked into."""
+        return None
 
 
 def _filled(value: Any, plan: Plan, fields: dict[str, Any]) -> Contents:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agentcore.errors import AgentCoreError
+from agentcore.guard.classes import ClassReader
 from agentcore.guard.comparing import changes
-from agentcore.guard.reading import Reader
 from agentcore.guard.snapshot import Snapshot
 from agentcore.guard.values import Change, Opaque
 
@@ -85,7 +85,7 @@ def guard(*values: object, raises: bool = False, opaque: tuple[type, ...] = ()) 
     Raises:
         GuardedWriteError: if anything changed and `raises` is true.
     """
-    reader = Reader(opaque)
+    reader = ClassReader(opaque)
     snapshot = Snapshot(values[0] if len(values) == 1 else values, reader)
     report = Report(_opaque(snapshot))
     try:
@@ -100,6 +100,6 @@ def guard(*values: object, raises: bool = False, opaque: tuple[type, ...] = ()) 
 
 def _opaque(snapshot: Snapshot) -> tuple[Opaque, ...]:
     return tuple(
-        Opaque(path=snapshot.paths(number)[0][0], type_name=type(value).__name__)
+        Opaque(path=snapshot.path(number), type_name=type(value).__name__)
         for number, value in snapshot.opaque.items()
     )

@@ -28,6 +28,14 @@ class GuardRule(Requirement):
         "guard.opaque-told",
         "What cannot be looked into is compared by identity, and the report says where it is.",
     )
+    CLASS_STATE = (
+        "guard.class-state",
+        (
+            "Containers and values that a class holds are looked into at its objects, and so is what a "
+            "member of an enum holds; another object that a class holds is compared by identity, and the "
+            "report says where it is."
+        ),
+    )
     REPORT_STANDS = (
         "guard.report-stands",
         "An exception of the block goes on, and the report is there.",

@@ -38,7 +38,7 @@ class Shower:
         if len(above) == _DEEPEST:
             return Unshown(type(value).__name__, "depth")
         contents = self._read(value)
-        if contents is Unread.ATOM:
+        if contents is Unread.ATOM or (isinstance(contents, Contents) and contents.constant):
             return value
         shown = self._copied(value, contents, (*above, number))
         self._known[number] = (value, shown)

@@ -91,7 +91,7 @@ class Record(NamedTuple):
             return _all_same_entries(held, value)
         if isinstance(held, list):
             return _all_same(held, value)
-        now = reader(value)
+        now = reader.again(value)
         return isinstance(now, Contents) and _same(held, now)
 
 
@@ -110,11 +110,18 @@ class Snapshot:
         self.root = root
         self.records: dict[int, Record] = {}
         self.opaque: dict[int, Any] = {}
-        self._fill(reader)
+        # Those that are looked into, by number. They come last: nobody reads of them first.
+        self.classes: dict[int, Record] = {}
+        pending = [root]
+        while pending:
+            found = self._read(pending, reader)
+            pending = [value for cls in found for value in self._read_class(cls, reader)]
+        self.records |= self.classes
 
-    def _fill(self, reader: Reader) -> None:
+    def _read(self, pending: list[Any], reader: Reader) -> dict[type, None]:
+        """Reads objects and all they hold; the classes that came up on the way."""
         records = self.records
-        pending: list[Any] = [self.root]
+        found: dict[type, None] = {}
         while pending:
             value = pending.pop()
             number = id(value)
@@ -127,10 +134,42 @@ class Snapshot:
                 continue
             if held is Unread.OPAQUE or (type(held) is Contents and not held.whole):
                 self.opaque[number] = value
+                if issubclass(cls, type):
+                    found[value] = None
             if held is not Unread.OPAQUE:
+                if type(held) is Contents:
+                    found[cls] = None
                 records[number] = Record(value, cls, held)
                 # The last is taken up first, so that objects stand in the order in which one reads them.
                 pending += [each for each in reversed(_values(held)) if type(each) not in ATOMS]
+        return found
+
+    def _read_class(self, cls: type, reader: Reader) -> Iterator[Any]:
+        """Reads what a class and its own class hold (guard.class-state); what of that is to be read, too."""
+        while id(cls) not in self.classes and (state := reader.class_state(cls)) is not None:
+            self.classes[id(cls)] = Record(cls, type(cls), state.contents)
+            self.opaque |= {id(each): each for each in state.opaque}
+            yield from state.read
+            cls = type(cls)
+
+    def held(self, value: Any) -> Contents | None:
+        """What an object held; None if it was not read, or is a class."""
+        record = self.records.get(id(value))
+        return None if record is None or id(value) in self.classes else record.contents
+
+    def holds(self, value: Any) -> bool:
+        """Whether the value is an object that was there, and no constant."""
+        held = self.held(value)
+        return id(value) in self.opaque or (held is not None and not held.constant)
+
+    def _slots(self, record: Record) -> Iterator[tuple[Step, Any]]:
+        yield from slots(record.contents)
+        if id(record.cls) in self.classes:
+            yield _THROUGH, record.cls
+
+    def path(self, number: int) -> str:
+        """A shortest path to an object."""
+        return f"${''.join(map(str, self._shortest(number)))}"
 
     def paths(self, number: int, last: Step | None = None) -> tuple[tuple[str, ...], bool]:
         """Every path to an object, and to a place of it; shortest first, and whether these are all.
@@ -168,7 +207,7 @@ class Snapshot:
         """By which objects, and where in them, each object is held."""
         found: dict[int, list[tuple[int, Step]]] = defaultdict(list)
         for number, record in self.records.items():
-            for step, value in slots(record.contents):
+            for step, value in self._slots(record):
                 if type(value) not in ATOMS:
                     found[id(value)].append((number, step))
         return found
@@ -181,7 +220,7 @@ class Snapshot:
         while level:
             number = level.popleft()
             record = self.records.get(number)
-            for step, value in slots(record.contents) if record else ():
+            for step, value in self._slots(record) if record else ():
                 if type(value) not in ATOMS and id(value) not in found:
                     found[id(value)] = (number, step)
                     level.append(id(value))

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from agentcore.oracle.ai_sdk.programs import random_conversation
 from agentcore.oracle.families import family_of, profiles_under
 
-__all__ = ["HypothesisChoices", "conversations", "programs"]
+__all__ = ["HypothesisChoices", "programs"]
 
 T = TypeVar("T")
 _integers = cache(st.integers)
@@ -40,20 +39,6 @@ class HypothesisChoices:
 @st.composite
 def _programs(draw: DrawFn, profile: str) -> dict[str, Any]:
     return family_of(profile).program(HypothesisChoices(draw), "example", profile)
-
-
-@st.composite
-def _conversations(draw: DrawFn, texts: tuple[str, ...]) -> dict[str, Any]:
-    return random_conversation(HypothesisChoices(draw), texts)
-
-
-def conversations(texts: Sequence[str] = ()) -> SearchStrategy[dict[str, Any]]:
-    """`messages` that a run may be given, in the AI SDK's form, the `script` of its model, and its `tools`.
-
-    `script` is a list of parts for each answer, `tools` what each returns, by name. Some of the texts begin
-    with one of those given.
-    """
-    return _conversations(tuple(texts))
 
 
 def programs(profile: str) -> SearchStrategy[dict[str, Any]]:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
 from agentcore.errors import AgentCoreError
+from agentcore.testing.prompts import PromptFault
 from agentcore.values import JsonObject, freeze, sealed, thaw
 
-__all__ = ["HookFault", "HookFaultError", "NothingPollutedError"]
+__all__ = ["HookFault", "HookFaultError", "Kind", "NothingPollutedError"]
 
-Kind = Literal["in place", "differs", "not idempotent", "raised", "returned"]
+Kind: TypeAlias = (
+    Literal["in place", "raised", "returned", "fails", "differs", "not idempotent"] | PromptFault
+)
 
-_SAYS: dict[str, str] = {
-    "in place": "writes in place",
-    "differs": "has another effect under a profile than if it were given values",
-    "not idempotent": "makes something else when it is applied to what it made",
-    "raised": "raised",
-    "returned": "returned something that is no result of a hook",
-}
-_DO: dict[str, str] = {
+_MENDS: dict[str, str] = {
     "in place": "return new messages and leave the given ones as they are",
+    "raised": "handle every message that a model can be asked with",
+    "returned": "return a list of messages or None; with takes='options', an object of overrides or None",
+    "request lost": "keep the message that the user is waiting to have answered",
+    "pair cut": "keep or drop a call and its result together, with nothing between them",
+    "id doubled": "put each message in once",
+    "message emptied": "drop a message whose content goes away",
+    "fails": "return messages that the profile takes, or name the profiles you use",
     "differs": "return what stays the same where a profile keeps it, or name the profiles you use",
     "not idempotent": "leave what is already done, or check with idempotent=False",
-    "raised": "handle every message that a model can be asked with",
-    "returned": "return a list of messages or None; of takes='options', an object of overrides or None",
 }
 
 
@@ -35,48 +36,42 @@ _DO: dict[str, str] = {
 class HookFault:
     """One fault of a hook, with the smallest conversation that was found to show it.
 
-    `path` is where: in what the hook was given (`in place`), in what it made (`not idempotent`), or in what
-    its run left (`differs`), where `$.prompts[1]` is what the model was asked with at step 1, `$.caller` what
-    the caller's messages became, and `$.steps` are those of the result. `details` say the rest, one a line.
-    `step` is the step of the hook's call; None for `differs`.
+    `sentence` says in plain words what is wrong, and `details` add to it, one line each. `path` is where: in
+    what the hook was given (`in place`), in what it returned (`not idempotent`, `returned` and flaws of a
+    prompt), or in what its run left (`differs`), where `$.prompts[1]` is what the model was asked with at
+    step 1, `$.caller` what the caller's messages became, and `$.steps` are those of the result. `step` is the
+    step of the hook's call; None for `differs` and `fails`.
     """
 
     kind: Kind
+    sentence: str
     path: str
     step: int | None
     profile: str
     conversation: JsonObject = attrs.field(converter=freeze)
-    details: tuple[str, ...]
+    details: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        where = f"under {self.profile}" if self.step is None else f"at step {self.step}"
         shown = json.dumps(thaw(self.conversation), indent=2, ensure_ascii=False)
         lines = (f"  {line}" for detail in self.details for line in detail.splitlines())
-        return "\n".join(
-            (
-                f"{_SAYS[self.kind]}, {where}:",
-                *lines,
-                _DO[self.kind],
-                "",
-                "the smallest conversation that shows it:",
-                shown,
-            )
-        )
+        mend = _MENDS[self.kind]
+        return "\n".join((self.sentence, *lines, mend, "", "the smallest conversation that shows it:", shown))
 
 
 class HookFaultError(AgentCoreError, AssertionError):
-    """A hook that was checked has a fault; `hook` is its name."""
+    """A hook that was checked has a fault; `hook` is its name, `raised` what it raised, if it did."""
 
     wire_name = "HookFaultError"
 
-    def __init__(self, hook: str, fault: HookFault) -> None:
-        super().__init__(hook, fault)
+    def __init__(self, hook: str, fault: HookFault, raised: Exception | None = None) -> None:
+        super().__init__(hook, fault, raised)
         self.hook = hook
         self.fault = fault
+        self.raised = raised
         self.path = fault.path
 
     def __str__(self) -> str:
-        return f"{self.hook} {self.fault}"
+        return str(self.fault)
 
 
 class NothingPollutedError(AgentCoreError, AssertionError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
-from agentcore.compat.views import ArrayView, ObjectView, View
+from agentcore.compat.heap import Ref, Slot, Store
+from agentcore.compat.views import View
 
 __all__ = ["Mirror"]
 
@@ -18,42 +20,57 @@ class Mirror:
 
     def __init__(self) -> None:
         self._made: dict[int, Any] = {}
-        # By number, with the object, which is thereby kept; and what it held.
-        self._views: dict[int, tuple[Any, View, Any]] = {}
+        # By number: the object, which is thereby kept; what it held; and a view of any cell of its store.
+        self._copied: dict[int, tuple[Any, Any, View, Ref]] = {}
 
     def plain(self, value: Any) -> Any:
         """The value as dicts and lists; what is no view is itself."""
-        if not isinstance(value, ObjectView | ArrayView):
+        if not isinstance(value, View):
             return value
-        address = value.ref.address
-        if address not in self._made:
-            made: Any = {} if isinstance(value, ObjectView) else []
-            self._made[address] = made
-            if isinstance(value, ObjectView):
-                made.update((key, self.plain(each)) for key, each in value.items())
+        store = value.store
+        todo: list[tuple[Ref, Any]] = []
+        copy = self._place(store, value.ref, todo)
+        # A loop and no recursion: this is most of what a check takes.
+        for ref, made in todo:
+            cell = store.cells[ref.address]
+            if isinstance(cell, tuple):
+                made.extend([self._place(store, slot, todo) for slot in cell])
             else:
-                made.extend(self.plain(each) for each in value)
-            self._views[id(made)] = (made, value, made.copy())
-        return self._made[address]
+                made.update({key: self._place(store, slot, todo) for key, slot in cell.items()})
+            self._copied[id(made)] = made, made.copy(), value, ref
+        return copy
+
+    def _place(self, store: Store, slot: Slot, todo: list[tuple[Ref, Any]]) -> Any:
+        """What stands for a slot; if it is new, it is still to be filled."""
+        if type(slot) is not Ref:
+            return slot
+        made = self._made.get(slot.address)
+        if made is None:
+            made = self._made[slot.address] = [] if type(store.cells[slot.address]) is tuple else {}
+            todo.append((slot, made))
+        return made
 
     def live(self, value: Any) -> Any:
         """What a hook returned or put in, with the views for the objects that stand for them."""
-        known = self._views.get(id(value))
+        known = self._copied.get(id(value))
         if known is not None:
-            return known[1]
+            return known[2].desk.view(known[3])
         if isinstance(value, dict):
             return {key: self.live(each) for key, each in value.items()}
         return [self.live(each) for each in value] if isinstance(value, list | tuple) else value
 
     def write_back(self) -> None:
         """Does to the cells what was done to the objects."""
-        for made, view, before in [*self._views.values()]:
-            if isinstance(view, ObjectView):
+        for made, before, some_view, ref in [*self._copied.values()]:
+            if _same(made, before):
+                continue
+            view = some_view.desk.view(ref)
+            if isinstance(made, dict):
                 self._write_fields(made, view, before)
-            elif isinstance(view, ArrayView) and not _same(made, before):
+            else:
                 view[:] = [self.live(each) for each in made]
 
-    def _write_fields(self, made: dict[str, Any], view: ObjectView, before: dict[str, Any]) -> None:
+    def _write_fields(self, made: dict[str, Any], view: Any, before: dict[str, Any]) -> None:
         for key in before.keys() - made.keys():
             del view[key]
         for key, value in made.items():
@@ -61,5 +78,8 @@ class Mirror:
                 view[key] = self.live(value)
 
 
-def _same(one: list[Any], other: list[Any]) -> bool:
-    return len(one) == len(other) and all(map(lambda a, b: a is b, one, other))
+def _same(one: Any, other: Any) -> bool:
+    """Whether two dicts or lists hold the very same, at the same places."""
+    if len(one) != len(other) or not all(map(is_, one, other)):
+        return False
+    return isinstance(one, list) or all(map(is_, one.values(), other.values()))

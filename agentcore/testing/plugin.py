@@ -11,7 +11,6 @@ from typing import Any, Final
 import pytest
 
 MARKER: Final = "expected_pollution"
-_MISSING: Final = "check_hook needs Hypothesis; install agentcore-reference[strategies]"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,10 +40,6 @@ def check_hook(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
 
             check_live_hook(hook, **options)
             return
-        try:
-            import hypothesis  # noqa: F401, PLC0415 - as above
-        except ImportError:
-            pytest.fail(_MISSING, pytrace=False)
         from agentcore.testing.hooks import check_hook as check  # noqa: PLC0415 - as above
 
         if marker is not None:

@@ -2,7 +2,7 @@
 
 Not checkable here: what a failed call is retried with (scripted models do not fail so), steering, sandboxes,
 `toolOrder` and the settings of the model call, which no message shows; what tools that take time do to the
-order of results; dates and class instances in outputs (a heap holds JSON and functions); `repairToolCall`.
+order of results; `repairToolCall`. Dates and class instances in outputs are in test_host_values.py.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Not checkable here, and why:
 - C16 as to how many rows of the matrix differ: the file has half of the rows;
 - C23, C24, C39: advice, and what the package's own documents say;
 - C26 as to its reason, C40, C82: cost and time;
-- C37 as to class instances: a heap holds JSON and functions;
+- C37 as to class instances: test_host_values.py has what becomes of them;
 - C44 as to promises, C80 as to microtasks: hooks are called synchronously;
 - C54 as to what is read of the returned object: a returned dict is turned into cells as a whole;
 - C64, C70, C83 (`prepareCall`, agents), C56 and X11 as to `experimental_repairToolCall`, C81 as to retries,

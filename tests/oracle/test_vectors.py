@@ -9,59 +9,16 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.compat.ai_sdk import profiles
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.program import PATHS
-from agentcore.oracle.ai_sdk.reference import trace
-from agentcore.oracle.compare import differences
 from agentcore.oracle.vectors import Vector, VectorError, load, pretty, record, replay, write
 from oracle.drivers import TESTS, small
 
 FOLDER: Final = TESTS.parent / "spec" / "vectors"
 PROFILES: Final = ("ai-sdk-6", "ai-sdk-7")
 VECTORS: Final = tuple(vector for profile in PROFILES for vector in load(FOLDER / profile))
-CASES: Final = [(vector, path) for vector in VECTORS for path in vector.traces]
 PROGRAM: Final = {key: value for key, value in small().items() if key not in ("id", "path")}
 REFERENCE: Final = (sys.executable, "-c", "from agentcore.cli import main; main()", "trace")
-
-
-@pytest.mark.parametrize(
-    ("vector", "path"), CASES, ids=[f"{vector.profile}-{vector.name}-{path}" for vector, path in CASES]
-)
-def test_the_reference_gives_the_trace_that_was_recorded(vector: Vector, path: str) -> None:
-    assert dict(replay(vector))[path] is None
-
-
-@pytest.mark.parametrize("vector", VECTORS, ids=[f"{vector.profile}-{vector.name}" for vector in VECTORS])
-def test_a_vector_has_a_title_cites_claims_and_was_recorded_on_both_paths(vector: Vector) -> None:
-    assert vector.title
-    assert vector.claims
-    assert all(re.fullmatch(r"[CX][1-9]\d*", claim) for claim in vector.claims)
-    assert {*vector.traces} == {*PATHS}
-
-
-def test_vectors_are_many_and_no_two_of_a_profile_are_the_same_program() -> None:
-    programs = {(vector.profile, json.dumps(vector.program, sort_keys=True)) for vector in VECTORS}
-    assert len(programs) == len(VECTORS) > 150
-
-
-def test_a_vector_is_of_the_profile_that_its_folder_is_named_after_and_of_its_package() -> None:
-    assert {vector.profile for vector in VECTORS} == {*PROFILES}
-    for vector in VECTORS:
-        assert vector.file.parent.name == vector.profile
-        for path, recorded in vector.traces.items():
-            assert recorded["package"] == profiles.PROFILES[f"{vector.profile}/{path}"].package
-
-
-def test_every_program_recorded_of_a_later_version_gives_another_trace_than_the_first() -> None:
-    later = [vector for vector in VECTORS if vector.profile != PROFILES[0]]
-    for vector in later:
-        first = {path: trace(vector.on(path), f"{PROFILES[0]}/{path}") for path in PATHS}
-        assert any(
-            differences(vector.traces[path], json.loads(json.dumps(first[path])), FAMILY.comparison)
-            for path in PATHS
-        )
 
 
 @pytest.mark.parametrize("profile", PROFILES)

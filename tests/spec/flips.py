@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from enum import Enum
+from importlib import import_module
 from typing import Any
 
 import attrs
 
-from spec.requirements import ProfileFamily
+from spec.requirements import Field, ProfileFamily, families
+
+
+def decided(names: tuple[str, ...]) -> list[tuple[ProfileFamily, Field]]:
+    """The decisions of profiles among some requirements."""
+    return [
+        (family, field)
+        for family in families().values()
+        for field in family.fields
+        if field.requirement in names
+    ]
+
+
+def tells(family: ProfileFamily, field: Field, profile: str, program: dict[str, Any]) -> bool:
+    """Whether a program's trace is another when the profile decides otherwise."""
+    package = family.name.replace("-", "_")
+    trace_under = import_module(f"agentcore.oracle.{package}.reference").trace_under
+    mine = family.profiles[profile]
+    before = json.dumps(trace_under(mine, program))
+    return any(
+        json.dumps(trace_under(other, program)) != before for other in flipped(family, mine, field.name)
+    )
 
 
 def flipped(family: ProfileFamily, profile: Any, field: str) -> Iterator[Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import anyio
 import anyio.lowlevel
+import attrs
 import pytest
 
 from agentcore.testing import HookFault, HookFaultError, NothingPollutedError, check_hook
@@ -15,7 +17,7 @@ from agentcore.values import thaw
 Json = dict[str, Any]
 ONE: Final = "ai-sdk-6/generate"
 SEVEN: Final = "ai-sdk-7/generate"
-ASKED: Final = {"role": "user", "content": ""}
+ASKED: Final = {"role": "user", "content": "#1"}
 REMINDER: Final = {"role": "user", "content": "remember"}
 DONE: Final[Json] = {"messages": [ASKED], "script": [], "tools": {}}
 
@@ -60,11 +62,11 @@ def test_a_write_is_shown_by_one_message_and_told_with_how_far_it_spreads() -> N
     assert (fault.kind, fault.path, fault.step) == ("in place", "$[0].content", 0)
     assert thaw(fault.conversation) == DONE
     assert str(HookFaultError("shout", fault)).startswith(
-        "shout writes in place, at step 0:\n"
-        "  $[0].content: '' -> 'HEY'\n"
+        "shout writes in place at step 0: it changes $[0].content\n"
+        "  $[0].content: '#1' -> 'HEY'\n"
         "  so that\n"
-        "  ai-sdk-6/generate: $.caller[0].content is 'HEY', not ''\n"
-        "  ai-sdk-7/generate: $.caller[0].content is 'HEY', not ''\n"
+        "  ai-sdk-6/generate: $.caller[0].content is 'HEY', not '#1'\n"
+        "  ai-sdk-7/generate: $.caller[0].content is 'HEY', not '#1'\n"
         "return new messages and leave the given ones as they are\n"
     )
 
@@ -142,8 +144,10 @@ async def raise_later(messages: list[Json]) -> list[Json]:
 
 
 def test_an_async_hook_is_awaited() -> None:
-    assert fault_of(shout_later, profiles=(ONE,)) == fault_of(shout, profiles=(ONE,))
-    assert fault_of(raise_later).details == ("ValueError: 1",)
+    later = fault_of(shout_later, profiles=(ONE,))
+    assert later.sentence == "shout_later writes in place at step 0: it changes $[0].content"
+    assert attrs.evolve(later, sentence="") == attrs.evolve(fault_of(shout, profiles=(ONE,)), sentence="")
+    assert fault_of(raise_later).sentence == "raise_later raises ValueError at step 0: 1"
     check_hook(shout_later_mended, examples=5)
 
 
@@ -163,7 +167,10 @@ def test_what_a_profile_carries_on_is_another_effect() -> None:
     assert (fault.kind, fault.profile, fault.step) == ("differs", SEVEN, None)
     assert fault.details == ("$.prompts[1][1].role is 'user', not 'assistant'",)
     assert one_call(fault) == {"messages": [ASKED], "script": [["tool-call"]], "tools": {}}
-    assert ", under ai-sdk-7/generate:\n" in str(fault)
+    assert str(fault).startswith(
+        "under ai-sdk-7/generate the message 'remember' that remind_once adds"
+        " is in the prompt of step 1 twice\n"
+    )
 
 
 def test_a_prepare_step_returns_overrides_of_its_options() -> None:
@@ -197,9 +204,29 @@ def test_a_hook_that_raises_is_told_with_what_it_raised() -> None:
         check_hook(upper, profiles=(), examples=30, idempotent=False)
     fault = caught.value.fault
     assert (fault.kind, fault.step) == ("raised", 0)
-    assert fault.details == ("AttributeError: 'list' object has no attribute 'upper'",)
-    assert isinstance(caught.value.__cause__, AttributeError)
-    assert thaw(fault.conversation) == {**DONE, "messages": [{"role": "user", "content": []}]}
+    assert fault.sentence == "upper raises AttributeError at step 0: 'list' object has no attribute 'upper'"
+    (place,) = fault.details
+    assert place.startswith("in ")
+    assert re.search(r"test_check_hook\.py:\d+$", place)
+    assert isinstance(caught.value.raised, AttributeError)
+    (message,) = thaw(fault.conversation)["messages"]
+    assert [part["type"] for part in message["content"]] == ["text"]
+
+
+def test_an_exception_of_another_conversation_is_not_chained_to_a_fault() -> None:
+    raised = []
+
+    def hook(messages: list[Json]) -> list[Json]:
+        if all(message["role"] == "user" for message in messages):
+            raised.append(len(messages))
+            raise ValueError(len(messages))
+        return [*messages, messages[-2]]
+
+    with pytest.raises(HookFaultError) as caught:
+        check_hook(hook)
+    assert raised
+    assert caught.value.fault.kind != "raised"
+    assert (caught.value.raised, caught.value.__cause__, caught.value.__context__) == (None, None, None)
 
 
 def test_a_result_that_is_none_is_told() -> None:

@@ -73,11 +73,11 @@ def test_faulty_hooks_fail_and_mended_ones_pass(pytester: pytest.Pytester) -> No
     result.assert_outcomes(passed=5, failed=3, errors=2)
     result.stdout.fnmatch_lines(
         [
-            "*HookFaultError: shout writes in place, at step 0:",
-            "E*$[[]0[]].content: '' -> 'HEY'",
-            "E*ai-sdk-6/generate: $.caller[[]0[]].content is 'HEY', not ''",
+            "*HookFaultError: shout writes in place at step 0: it changes $[[]0[]].content",
+            "E*$[[]0[]].content: '#1' -> 'HEY'",
+            "E*ai-sdk-6/generate: $.caller[[]0[]].content is 'HEY', not '#1'",
             "E*the smallest conversation that shows it:",
-            'E*"content": ""',
+            'E*"content": "#1"',
             "E*NothingPollutedError: mended was expected to write in place, and did not in 5 *",
         ]
     )
@@ -104,16 +104,11 @@ def test_the_marker_is_told_of(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["@pytest.mark.expected_pollution(*paths, reason=''): *"])
 
 
-def test_without_hypothesis_the_fixture_says_what_to_install_and_other_tests_run(
-    pytester: pytest.Pytester,
-) -> None:
+def test_the_fixture_needs_no_hypothesis(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("import sys\nsys.modules['hypothesis'] = None")
-    pytester.makepyfile(
-        "def test_hook(check_hook):\n    check_hook(print)\n\ndef test_unrelated():\n    pass"
-    )
+    pytester.makepyfile("def test_hook(check_hook):\n    check_hook(list, examples=2)")
     result = pytester.runpytest_subprocess(*OPTIONS, "-p", "no:hypothesispytest", "-rA")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*check_hook needs Hypothesis; install agentcore-reference[[]strategies[]]"])
+    result.assert_outcomes(passed=1)
 
 
 def test_pytest_imports_next_to_nothing_for_those_who_do_not_use_it() -> None:

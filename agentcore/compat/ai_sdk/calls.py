@@ -10,9 +10,9 @@ import attrs
 from agentcore.compat.ai_sdk.convert import Conversion
 from agentcore.compat.ai_sdk.profiles import AiSdkProfile
 from agentcore.compat.ai_sdk.settings import Hooks, Tool
-from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, Ref, Slot, Value
-from agentcore.compat.js import fields, get, in_object_order, is_nullish, picked
-from agentcore.compat.views import Desk, View
+from agentcore.compat.heap import UNDEFINED, Accepts, DepthError, ErrorCell, Function, Ref, Slot, Value
+from agentcore.compat.js import fields, get, in_object_order, is_nullish, picked, text
+from agentcore.compat.views import Desk
 
 _SENT: Final = ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
 _CALLED: Final = ("toolCallId", "toolName", "input")
@@ -50,7 +50,7 @@ def observe(desk: Desk, name: str, hook: Callable[..., Any] | None, event: Ref) 
         return
     desk.hook = name
     try:
-        hook(desk.hand(event, (name,)))
+        desk.settled(hook(desk.hand(event, (name,))))
     except Exception:  # noqa: BLE001 - the package swallows whatever an observer throws
         return
 
@@ -135,7 +135,8 @@ class Calls:
             return None
         argument = self.store.object({"toolCallId": call_id, "input": input, "output": output})
         self.desk.hook = "toModelOutput"
-        return self.desk.slot(called(function.call, self.desk.hand(argument, ("toModelOutput",))))
+        with self.desk.acting(f"toModelOutput of tool {text(self.store, name)}"):
+            return self.desk.slot(called(function.call, self.desk.hand(argument, ("toModelOutput",))))
 
     # ---------------------------------------------------------------- parsing
 
@@ -176,7 +177,8 @@ class Calls:
         if isinstance(function, Function) and function.call is not None:
             options = {"input": get(self.store, call, "input"), **self._options(call, step)}
             self.desk.hook = "onInputAvailable"
-            called(function.call, self.desk.hand(self.store.object(options), ("onInputAvailable",)))
+            shown = self.desk.hand(self.store.object(options), ("onInputAvailable",))
+            self.desk.settled(called(function.call, shown))
 
     def approval_request(self, call: Ref, step: StepCalls) -> Ref | None:
         """The request for a human's approval, if the tool wants one; its drawn id is left out."""
@@ -184,11 +186,10 @@ class Calls:
         if isinstance(needs, Function) and needs.call is not None:
             self.desk.hook = "needsApproval"
             options = self.desk.hand(self.store.object(self._options(call, step)), ("needsApproval",))
-            needs = called(
-                needs.call,
-                self.desk.hand(get(self.store, call, "input"), ("needsApproval", "input")),
-                options,
-            )
+            given = self.desk.hand(get(self.store, call, "input"), ("needsApproval", "input"))
+            name = text(self.store, get(self.store, call, "toolName"))
+            with self.desk.acting(f"needsApproval of tool {name}"):
+                needs = self.desk.settled(called(needs.call, given, options))
         if not needs:
             return None
         return self.store.object({"type": "tool-approval-request", "toolCall": call})
@@ -255,10 +256,9 @@ class Calls:
             raise HookError(TypeError("tool2.execute.bind is not a function"))
         self.desk.hook = "execute"
         options = self.desk.hand(self.store.object(self._options(call, step)), ("execute",))
-        returned = called(execute.call, self.desk.hand(input, ("execute", "input")), options)
-        if returned is UNDEFINED or isinstance(returned, View):
-            return UNDEFINED if returned is UNDEFINED else returned.ref
-        try:
-            return self.desk.slot(returned)
-        except TypeError as error:
-            raise HookError(error) from error
+        with self.desk.acting(f"tool {text(self.store, get(self.store, call, 'toolName'))}"):
+            returned = called(execute.call, self.desk.hand(input, ("execute", "input")), options)
+            try:
+                return self.desk.slot(returned, accepts=Accepts.BYTES)
+            except DepthError as error:
+                raise HookError(error) from error

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from typing import Any
 
 import attrs
-import jsonschema_rs
 
 from agentcore.compat.heap import Ref, Store, Value
 from agentcore.compat.js import (
@@ -19,15 +16,10 @@ from agentcore.compat.js import (
     iterated,
     text,
 )
-from agentcore.schema import accepts, schema
+from agentcore.schema import accepts, message_schema
 from agentcore.values import sealed
 
 # ---------------------------------------------------------------- the messages of a call
-
-
-@cache
-def _schema() -> Any:
-    return jsonschema_rs.validator_for(schema("model-message"))
 
 
 def check_messages(store: Store, messages: Ref) -> None:
@@ -39,7 +31,7 @@ def check_messages(store: Store, messages: Ref) -> None:
     plain = store.plain(messages)
     if not plain:
         raise PackageError("AI_InvalidPromptError", "Invalid prompt: messages must not be empty")
-    if not accepts(_schema(), plain):
+    if not accepts(message_schema(), plain):
         raise PackageError(
             "AI_InvalidPromptError", "Invalid prompt: The messages do not match the ModelMessage[] schema."
         )

@@ -30,7 +30,7 @@ from agentcore.compat.ai_sdk.profiles import (
 from agentcore.compat.ai_sdk.prompts import PLAIN, prompt
 from agentcore.compat.ai_sdk.record import Recorded, Sent, record
 from agentcore.compat.ai_sdk.results import finish_event, result_messages, step_result
-from agentcore.compat.ai_sdk.settings import Settings
+from agentcore.compat.ai_sdk.settings import Settings, load
 from agentcore.compat.ai_sdk.tagged import TAGGED
 from agentcore.compat.copying import deep_copy
 from agentcore.compat.depth import CopyDepth
@@ -96,7 +96,8 @@ class AiSdkLoop:
         self.desk = desk if desk is not None else Desk(Store())
         self.store = self.desk.store
         self.calls = Calls(profile, self.desk, settings.tools, settings.hooks)
-        self.caller = self.store.array([self.store.load(message) for message in settings.messages])
+        given = load(settings, self.desk)
+        self.caller, self.options, self.system = given.messages, given.options, given.system
         if settings.frozen:  # by the caller, never by the loop: ai-sdk.nothing-frozen
             self.store.seal(self.caller)
         self.rules = attrs.evolve(
@@ -106,11 +107,8 @@ class AiSdkLoop:
         )
         self.models = Models(self.desk, profile.model_version)
         self.model = self.models.new(settings.model)
-        options = {key: self.store.load(value) for key, value in settings.options.items()}
-        self.options: Mapping[str, Value] = options
-        self.system: Value = UNDEFINED if settings.system is None else self.store.load(settings.system)
         if "instructions" in profile.shown_to_prepare_step:
-            self.system = options.get("instructions", self.system)
+            self.system = self.options.get("instructions", self.system)
         self.initial_system = self.system
         self.contexts = {name: self._context(name) for name in profile.contexts.names}
         self.step_contexts: Mapping[str, Value] = dict(self.contexts)
@@ -436,7 +434,8 @@ class AiSdkLoop:
         if self.hooks.stop_when is not None:
             self.desk.hook = "stopWhen"
             argument = self.store.object({"steps": self.steps})
-            stopped = bool(called(self.hooks.stop_when, self.desk.hand(argument, ("stopWhen",))))
+            returned = called(self.hooks.stop_when, self.desk.hand(argument, ("stopWhen",)))
+            stopped = bool(self.desk.settled(returned))
         return stopped or len(elements(self.store, self.steps)) == self.settings.max_steps
 
     # ---------------------------------------------------------------- the end

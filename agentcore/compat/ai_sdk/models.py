@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentcore.compat.ai_sdk.calls import called
 from agentcore.compat.ai_sdk.record import Sent
 from agentcore.compat.ai_sdk.settings import Model
+from agentcore.compat.given import answer_parts
 from agentcore.compat.heap import Function, HeapTypeError, Ref, Value
 from agentcore.compat.js import PackageError, get, is_object
 from agentcore.compat.views import Desk
@@ -32,7 +33,8 @@ class Models:
 
     def _answer(self, model: Model, options: Ref) -> Sent:
         self.desk.hook = "model"
-        parts = called(model.answer, self.desk.hand(options, ("model",)))
+        with self.desk.acting("model"):
+            parts = answer_parts(self.desk, called(model.answer, self.desk.hand(options, ("model",))))
         refs, inputs = [], {}
         for part in parts:
             kept = {key: self.store.load(value) for key, value in part.items() if key != "input"}

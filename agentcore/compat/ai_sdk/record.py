@@ -106,7 +106,7 @@ class _Recorder:
             observe(desk, "onChunk", on_chunk, event)
         elif get(self.store, ref, "type") in ("source", "tool-call", "tool-result"):
             desk.hook = "onChunk"
-            called(on_chunk, desk.hand(event, ("onChunk",)))
+            desk.settled(called(on_chunk, desk.hand(event, ("onChunk",))))
 
     def plain_part(self, part: Ref) -> Ref:
         """A text, reasoning or source part as it is recorded."""

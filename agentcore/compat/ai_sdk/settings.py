@@ -11,7 +11,10 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from agentcore.compat.views import ObjectView
+from agentcore.compat.given import is_list, is_mapping_of, is_one
+from agentcore.compat.heap import UNDEFINED, Ref, Value
+from agentcore.compat.views import Desk, ObjectView
+from agentcore.values import json_path
 
 Hook: TypeAlias = Callable[[ObjectView], Any]
 """Called with its argument or event; what it returns counts for `prepare_step` and `stop_when` only."""
@@ -76,11 +79,37 @@ class Settings:
     messages deeply first.
     """
 
-    messages: Sequence[Any]
-    model: Model
-    tools: Mapping[str, Tool] | None = None
+    messages: Sequence[Any] = attrs.field(validator=is_list("a list of messages"))
+    model: Model = attrs.field(validator=is_one(Model, "a Model"))
+    tools: Mapping[str, Tool] | None = attrs.field(
+        default=None, validator=is_mapping_of(Tool, "a Tool", optional=True)
+    )
     system: Any = None
-    options: Mapping[str, Any] = attrs.field(factory=dict)
-    hooks: Hooks = attrs.field(factory=Hooks)
+    options: Mapping[str, Any] = attrs.field(factory=dict, validator=is_mapping_of(object, "JSON"))
+    hooks: Hooks = attrs.field(factory=Hooks, validator=is_one(Hooks, "Hooks"))
     max_steps: int = 20
     frozen: bool = False
+
+
+@attrs.frozen
+class Loaded:
+    """The values of some settings on the heap."""
+
+    messages: Ref
+    options: Mapping[str, Value]
+    system: Value
+
+
+def load(settings: Settings, desk: Desk) -> Loaded:
+    """Puts the values of settings on the heap.
+
+    Raises:
+        HostValueError: for a value that JavaScript has no counterpart of.
+    """
+    with desk.acting("settings"):
+        listed = [desk.slot(each, f"$.messages[{index}]") for index, each in enumerate(settings.messages)]
+        options = {
+            name: desk.slot(value, json_path("$.options", name)) for name, value in settings.options.items()
+        }
+        system = UNDEFINED if settings.system is None else desk.slot(settings.system, "$.system")
+    return Loaded(desk.store.array(listed), options, system)

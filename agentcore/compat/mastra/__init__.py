@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED
+from agentcore.compat.heap import UNDEFINED, HostValueError
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.errors import CallerError
 from agentcore.compat.mastra.loop import MastraLoop
@@ -30,6 +30,7 @@ __all__ = [
     "CallerError",
     "Finding",
     "Hook",
+    "HostValueError",
     "ListHandle",
     "MastraProfile",
     "MastraRun",
@@ -84,11 +85,15 @@ def run(profile: MastraProfile | str, settings: Settings) -> MastraRun:
 
     Raises:
         KeyError: if there is no profile of that name.
+        HostValueError: if settings, a tool, a hook or the model gives a value that JavaScript has no
+            counterpart of (rule compat.host-values).
     """
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     loop = MastraLoop(chosen, settings)
     loop.store.watching = True
-    return _ended(chosen, loop, loop.run())
+    outcome = loop.run()
+    loop.desk.require_accepted()
+    return _ended(chosen, loop, outcome)
 
 
 def _ended(profile: MastraProfile, loop: MastraLoop, outcome: Outcome) -> MastraRun:

@@ -26,7 +26,7 @@ from agentcore.compat.mastra.outcome import Outcome, Tripwire
 from agentcore.compat.mastra.processors import Fields, Processors
 from agentcore.compat.mastra.profiles import MastraProfile
 from agentcore.compat.mastra.recording import RECORDERS
-from agentcore.compat.mastra.settings import Settings
+from agentcore.compat.mastra.settings import Settings, load
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import Desk
 
@@ -80,8 +80,8 @@ class MastraLoop:
         self.models = Models(self.desk, profile)
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
-        own = {**settings.options, "messages": settings.messages, "context": settings.context}
-        self.caller = self.store.object({name: self.store.load(value) for name, value in own.items()})
+        self.given = load(settings, self.desk)
+        self.caller = self.given.caller
         self.options = {name: get(self.store, self.caller, name) for name in _OPTIONS}
         self.fallbacks = self._fallbacks()
         self.first_fallback = 0
@@ -151,14 +151,12 @@ class MastraLoop:
             )
 
     def _prepare(self) -> None:
-        settings, store = self.settings, self.store
-        instructions = store.load(settings.instructions)
-        if instructions:
-            self._add_system(instructions, UNDEFINED)
+        given, store = self.given, self.store
+        if given.instructions:
+            self._add_system(given.instructions, UNDEFINED)
         self.list.add(get(store, self.caller, "context"), "context")
-        system = store.load(settings.system)
-        if system:
-            self._add_system(system, "user-provided")
+        if given.system:
+            self._add_system(given.system, "user-provided")
         self.list.add(get(store, self.caller, "messages"), "input")
         try:
             self.processors.run_input()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
 
+from agentcore.compat.given import answer_parts, unfit
 from agentcore.compat.heap import Ref, Store, Value
 from agentcore.compat.js import PackageError, get, text
 from agentcore.compat.mastra.errors import MastraError
@@ -86,9 +88,21 @@ class Models:
         if isinstance(known, Router):
             key = f"process.env.{known.name.partition('/')[0].upper()}_API_KEY"
             raise PackageError("Error", f"Could not find API key {key} for model id {known.name}")
-        return list(known.answer(self.desk.hand(options, ("model",))))
+        with self.desk.acting("model"):
+            parts = answer_parts(self.desk, known.answer(self.desk.hand(options, ("model",))))
+            for index, part in enumerate(parts):
+                _require_known(self.desk, part, index)
+        return list(parts)
 
     def named(self, model: Value) -> str | None:
         """Provider and name of a model, None if it lacks one."""
         provider, own_id = get(self.store, model, "provider"), get(self.store, model, "modelId")
         return f"{text(self.store, provider)}/{text(self.store, own_id)}" if provider and own_id else None
+
+
+def _require_known(desk: Desk, part: Mapping[str, Any], index: int) -> None:
+    if part["type"] not in ("text", "reasoning", "tool-call"):
+        raise desk.refuse(unfit(f"$[{index}].type", part["type"], "text, reasoning or tool-call"))
+    for name in ("toolCallId", "toolName") if part["type"] == "tool-call" else ("text",):
+        if not isinstance(part.get(name), str):
+            raise desk.refuse(unfit(f"$[{index}].{name}", part.get(name), "a text"))

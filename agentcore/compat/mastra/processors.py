@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
-from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Value
+from agentcore.compat.heap import UNDEFINED, HeapTypeError, HostValueError, Ref, Slot, Value
 from agentcore.compat.js import elements, fields, get, is_array, is_nullish, or_else, text
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.errors import MastraError, TripWire
@@ -238,7 +238,7 @@ class Processors:
     def _called(self, processor_id: str, hook: Hook, shown: Mapping[str, Value]) -> Any:
         self.desk.hook = processor_id
         self.target.pass_time()
-        return hook(Arguments(self.desk, processor_id, self.target, shown).handed())
+        return self.desk.settled(hook(Arguments(self.desk, processor_id, self.target, shown).handed()))
 
     def _ids(self, messages: Value) -> list[Value]:
         return [get(self.store, message, "id") for message in elements(self.store, messages, "map")]
@@ -288,7 +288,10 @@ class Processors:
             return {}
         kept = {name: value for name, value in returned.items() if _is_own(name, value)}
         names = [name for name in returned if name not in kept]
-        slots = self.store.load_all(self._loadable(returned[name]) for name in names)
+        try:
+            slots = self.store.load_all((self._loadable(returned[name]) for name in names), names)
+        except HostValueError as error:
+            raise self.desk.refuse(error) from None
         loaded = dict(zip(names, slots, strict=True))
         return {name: kept[name] if name in kept else loaded[name] for name in returned}
 

@@ -7,6 +7,11 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentcore.compat.given import is_list, is_mapping_of, is_one
+from agentcore.compat.heap import Ref, Slot
+from agentcore.compat.views import Desk
+from agentcore.values import json_path
+
 Hook: TypeAlias = Callable[[Any], Any]
 """Called with the arguments of a processor (`Arguments`)."""
 
@@ -56,19 +61,43 @@ class Settings:
     None where the call says nothing of processors.
     """
 
-    model: Model
-    messages: Sequence[Any]
+    model: Model = attrs.field(validator=is_one(Model, "a Model"))
+    messages: Sequence[Any] = attrs.field(validator=is_list("a list of messages"))
     fallback_models: Sequence[Model] = ()
     instructions: Any = None
-    tools: Mapping[str, Tool] | None = None
-    processors: Sequence[Processor] = ()
+    tools: Mapping[str, Tool] | None = attrs.field(
+        default=None, validator=is_mapping_of(Tool, "a Tool", optional=True)
+    )
+    processors: Sequence[Processor] = attrs.field(default=(), validator=is_list("a list of processors"))
     default_prepare_step: Hook | None = None
     max_retries: int | None = None
 
-    options: Mapping[str, Any] = attrs.Factory(dict)
-    context: Sequence[Any] = ()
+    options: Mapping[str, Any] = attrs.field(factory=dict, validator=is_mapping_of(object, "JSON"))
+    context: Sequence[Any] = attrs.field(default=(), validator=is_list("a list of messages"))
     system: Any = None
     call_processors: Sequence[Processor] | None = None
     prepare_step: Hook | None = None
     max_steps: int = 10
     streams: bool = False
+
+
+@attrs.frozen
+class Loaded:
+    """The values of some settings on the heap; `caller` has the caller's messages, context and options."""
+
+    caller: Ref
+    instructions: Slot
+    system: Slot
+
+
+def load(settings: Settings, desk: Desk) -> Loaded:
+    """Puts the values of settings on the heap.
+
+    Raises:
+        HostValueError: for a value that JavaScript has no counterpart of.
+    """
+    own = {**settings.options, "messages": settings.messages, "context": settings.context}
+    with desk.acting("settings"):
+        caller = {name: desk.slot(value, json_path("$", name)) for name, value in own.items()}
+        instructions = desk.slot(settings.instructions, "$.instructions")
+        return Loaded(desk.store.object(caller), instructions, desk.slot(settings.system, "$.system"))

@@ -8,7 +8,18 @@ from typing import Final
 import attrs
 
 from agentcore.compat.copying import deep_copy
-from agentcore.compat.heap import UNDEFINED, ErrorCell, Function, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.compat.heap import (
+    UNDEFINED,
+    Accepts,
+    ErrorCell,
+    Function,
+    HeapTypeError,
+    HostValueError,
+    Ref,
+    Slot,
+    Store,
+    Value,
+)
 from agentcore.compat.js import (
     PackageError,
     elements,
@@ -18,6 +29,7 @@ from agentcore.compat.js import (
     is_nullish,
     iterated,
     joined,
+    stringified,
     text,
 )
 from agentcore.compat.mastra.forms import has
@@ -123,7 +135,8 @@ def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
     if not execute:
         return Answer(call)
     try:
-        return Answer(call, result=_output(desk, execute, get(store, call, "args")))
+        with desk.acting(f"tool {name}"):
+            return Answer(call, result=_output(desk, execute, get(store, call, "args")))
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
         return Answer(call, error=str(error))
 
@@ -181,5 +194,10 @@ def _output(desk: Desk, execute: Value, args: Value) -> Value:
     own = store.object({name: value for name, value in given.items() if name not in _NOT_INPUT})
     desk.hook = execute.name
     output = execute.call(desk.hand(store.derive(own, args), (execute.name, "input")))
-    slot: Value = store.load(output)
+    slot: Value = desk.slot(output, accepts=Accepts.BYTES)
+    try:
+        stringified(store, slot)
+    except HeapTypeError as error:
+        # The package puts a text in the place of what holds itself, which the heap has no use for.
+        raise desk.refuse(HostValueError("", "$", f"{error}; give JSON")) from None
     return slot

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED
+from agentcore.compat.heap import UNDEFINED, HostValueError
 from agentcore.compat.pollution import Finding, Verdict, findings
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.strands.loop import StrandsLoop
@@ -34,6 +34,7 @@ __all__ = [
     "PROFILES",
     "Finding",
     "Hook",
+    "HostValueError",
     "InvalidOutputError",
     "Middleware",
     "Model",
@@ -84,11 +85,14 @@ def run(profile: StrandsProfile | str, settings: Settings) -> StrandsRun:
 
     Raises:
         KeyError: if there is no profile of that name.
+        HostValueError: if settings, a tool, a hook or the model gives a value that JavaScript has no
+            counterpart of (rule compat.host-values).
     """
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     loop = StrandsLoop(chosen, settings)
     loop.store.watching = True
     loop.run()
+    loop.desk.require_accepted()
     return _ended(chosen, loop)
 
 

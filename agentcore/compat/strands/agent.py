@@ -21,6 +21,7 @@ from agentcore.compat.strands.settings import Hook, Settings, StructuredOutput, 
 from agentcore.compat.strands.specs import TooDeepError, completed
 from agentcore.compat.strands.turns import Event, Jobs, Steps
 from agentcore.compat.views import Desk
+from agentcore.values import json_path
 
 HOOKS: Final = (
     *("beforeInvocation", "afterInvocation", "messageAdded", "beforeModel", "afterModel", "beforeTools"),
@@ -64,7 +65,8 @@ class Agent:
             self.made(self.caller.messages, as_data=settings.messages_as_data, depth=profile.history_taken),
         )
         self.system = self._system()
-        self.model_state = cast("Ref", store.load(dict(settings.model_state)))
+        with desk.acting("settings"):
+            self.model_state = cast("Ref", desk.slot(dict(settings.model_state), "$.model_state"))
         self.tools = {name: self._registered(name, tool) for name, tool in settings.tools.items()}
         self.hooks = _by_event(settings.hooks)
         self.function, self.model_function = Function(name="agent"), Function(name="model")
@@ -143,7 +145,7 @@ class Agent:
         try:
             for hook in tuple(self.hooks.get(event.name, ())):
                 self.desk.hook = f"hook:{event.name}"
-                hook.call(view)
+                self.desk.settled(hook.call(view))
                 yield from self.jobs.pause()
         finally:
             # Two functions are returned from, each awaited.
@@ -181,21 +183,25 @@ class Agent:
 
 
 def _caller(desk: Desk, settings: Settings) -> Caller:
-    load = desk.store.load
-    state: Value = UNDEFINED if settings.invocation_state is None else load(dict(settings.invocation_state))
-    options: Value = UNDEFINED
-    if settings.options is not None or state is not UNDEFINED:
-        given: Mapping[str, Any] = settings.options or {}
-        options = desk.store.object(
-            {"invocationState": state, **{key: load(value) for key, value in given.items()}}
+    def slot(value: Any, *keys: str | int) -> Any:
+        return desk.slot(value, json_path("$", *keys))
+
+    with desk.acting("settings"):
+        state: Value = UNDEFINED
+        if settings.invocation_state is not None:
+            state = slot(dict(settings.invocation_state), "invocation_state")
+        options: Value = UNDEFINED
+        if settings.options is not None or state is not UNDEFINED:
+            given: Mapping[str, Any] = settings.options or {}
+            named = {key: slot(value, "options", key) for key, value in given.items()}
+            options = desk.store.object({"invocationState": state, **named})
+        return Caller(
+            messages=slot(list(settings.messages), "messages"),
+            system=UNDEFINED if settings.system is None else slot(settings.system, "system"),
+            inputs=tuple(slot(each, "inputs", index) for index, each in enumerate(settings.inputs)),
+            state=state,
+            options=options,
         )
-    return Caller(
-        messages=load(list(settings.messages)),
-        system=UNDEFINED if settings.system is None else load(settings.system),
-        inputs=tuple(load(given) for given in settings.inputs),
-        state=state,
-        options=options,
-    )
 
 
 def _by_event(hooks: Iterable[Hook]) -> Mapping[str, list[Hook]]:

@@ -6,11 +6,11 @@ strands.short-circuit and strands.results-live.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from agentcore.compat.heap import Ref
+from agentcore.compat.heap import HostValueError, Ref
 from agentcore.compat.strands.settings import Middleware
 from agentcore.compat.strands.turns import Jobs, Steps, relayed
 from agentcore.compat.views import Desk, ObjectView
@@ -74,6 +74,14 @@ class Chains:
             yield from self.jobs.pause()
         return given if returned is None else self.desk.slot(returned)  # type: ignore[return-value]
 
+    def _generator(self, returned: Any) -> Any:
+        """What a wrap handler returned, if it can be run."""
+        if not isinstance(returned, Generator):
+            self.desk.settled(returned)
+            reason = f"a {type(returned).__name__}; a wrap handler is a generator: yield from next(context)"
+            raise self.desk.refuse(HostValueError("", "$", reason))
+        return returned
+
     # What a handler writes is entered under its name. Its code runs whenever it is resumed from outside, and
     # whenever something comes to it from what it wraps.
     def _wrap(self, call: Callable[..., Any], name: str, inner: Link) -> Link:
@@ -86,7 +94,9 @@ class Chains:
 
         def link(context: Ref) -> Steps[Ref]:
             resumed = partial(setattr, self.desk, "hook", name)
-            result = yield from relayed(call(self.desk.hand(context, (name,)), following), resumed=resumed)
+            with self.desk.acting(f"hook {name}"):
+                handler = self._generator(call(self.desk.hand(context, (name,)), following))
+            result = yield from relayed(handler, resumed=resumed)
             yield from self.jobs.pause()
             return self.desk.slot(result)  # type: ignore[return-value]
 

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, Ref, Value
+from agentcore.compat.heap import UNDEFINED, Accepts, Ref, Value
 from agentcore.compat.js import PackageError
 from agentcore.compat.strands.agent import Agent
 from agentcore.compat.strands.batches import Batches, Wanted
@@ -228,7 +228,8 @@ class Cycles:
         if data is None or not self.profile.structured_from_text:
             raise PackageError(name, text)
         try:
-            return self.store.load(wanted.validate(data))  # type: ignore[no-any-return]
+            with self.agent.desk.acting(f"structured output {wanted.name}"):
+                return self.agent.desk.slot(wanted.validate(data), accepts=Accepts.JSON)
         except InvalidOutputError as invalid:
             told = f"Structured output failed validation for {wanted.name}: {invalid.details}"
             raise PackageError(name, told) from invalid

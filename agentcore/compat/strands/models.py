@@ -16,7 +16,7 @@ from agentcore.compat.strands.chain import Chains
 from agentcore.compat.strands.contexts import context, given
 from agentcore.compat.strands.parts import as_text, field, inside, items, own, text_message
 from agentcore.compat.strands.profiles import ModelState
-from agentcore.compat.strands.said import Answer, deltas
+from agentcore.compat.strands.said import Answer, deltas, require_blocks
 from agentcore.compat.strands.settings import Model
 from agentcore.compat.strands.turns import Steps
 
@@ -124,6 +124,8 @@ class Models:
             said = self.model.answer(desk.hand(request, ("model",)))
         except Exception as error:
             raise self._failure(error) from error
+        with desk.acting("model"):
+            require_blocks(desk, said)
         return Answer(self.profile, self.store, said)
 
     def _failure(self, error: Exception) -> Exception:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from agentcore.compat.given import require_json, unfit
 from agentcore.compat.heap import Ref, Store
 from agentcore.compat.strands.parts import inside
 from agentcore.compat.strands.profiles import EmptyBlock, StrandsProfile
 from agentcore.compat.strands.settings import Said
+from agentcore.compat.views import Desk
 
 Block = Mapping[str, Any]
 
@@ -58,6 +60,22 @@ class Answer:
 
     def _fields(self, ref: Ref) -> Any:
         return self.store.cells[ref.address]
+
+
+def require_blocks(desk: Desk, said: Any) -> None:
+    """Checks what a model answered.
+
+    Raises:
+        HostValueError: if it is neither a `Said` nor a list of blocks.
+    """
+    desk.settled(said)
+    blocks = said.blocks if isinstance(said, Said) else said
+    if not isinstance(blocks, Sequence) or isinstance(blocks, str | bytes):
+        raise desk.refuse(unfit("$", blocks, "a list of blocks, or Said"))
+    for index, block in enumerate(blocks):
+        if not isinstance(block, Mapping):
+            raise desk.refuse(unfit(f"$[{index}]", block, "a block, which is an object"))
+    require_json(desk, blocks)
 
 
 def deltas(block: Block) -> int:

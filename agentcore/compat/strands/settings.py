@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
+from agentcore.compat.given import is_list, is_mapping_of, is_one
 from agentcore.compat.strands.turns import Item
 from agentcore.compat.views import ObjectView
 
@@ -109,13 +110,13 @@ class Settings:
     blocks. Without an `invocation_state` the agent makes one for each invocation.
     """
 
-    model: Model
-    inputs: Sequence[Any]
-    messages: Sequence[Any] = ()
+    model: Model = attrs.field(validator=is_one(Model, "a Model"))
+    inputs: Sequence[Any] = attrs.field(validator=is_list("a list of inputs"))
+    messages: Sequence[Any] = attrs.field(default=(), validator=is_list("a list of messages"))
     system: Any = None
-    tools: Mapping[str, Tool] = attrs.field(factory=dict)
-    middleware: Sequence[Middleware] = ()
-    hooks: Sequence[Hook] = ()
+    tools: Mapping[str, Tool] = attrs.field(factory=dict, validator=is_mapping_of(Tool, "a Tool"))
+    middleware: Sequence[Middleware] = attrs.field(default=(), validator=is_list("a list of handlers"))
+    hooks: Sequence[Hook] = attrs.field(default=(), validator=is_list("a list of hooks"))
     invocation_state: Mapping[str, Any] | None = None
     options: Mapping[str, Any] | None = None
     model_state: Mapping[str, Any] = attrs.field(factory=dict)

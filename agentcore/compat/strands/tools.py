@@ -11,8 +11,21 @@ from typing import Any, cast
 
 import attrs
 
+from agentcore.compat.copying import deep_copy, through_json
 from agentcore.compat.depth import CopyDepth
-from agentcore.compat.heap import UNDEFINED, Ref, Slot, Value
+from agentcore.compat.given import require_json
+from agentcore.compat.heap import (
+    UNDEFINED,
+    Accepts,
+    Function,
+    HeapTypeError,
+    HostValueError,
+    Ref,
+    Slot,
+    Store,
+    Value,
+)
+from agentcore.compat.js import stringified
 from agentcore.compat.strands.agent import Agent, Registered
 from agentcore.compat.strands.chain import Chains
 from agentcore.compat.strands.contexts import context, given
@@ -20,6 +33,7 @@ from agentcore.compat.strands.parts import as_text, failed, field, own
 from agentcore.compat.strands.profiles import HandlerFailure, HookToolUse
 from agentcore.compat.strands.settings import InvalidOutputError, StructuredOutput
 from agentcore.compat.strands.turns import Steps
+from agentcore.compat.views import ArrayView
 
 
 @attrs.define
@@ -188,24 +202,55 @@ class Tools:
         if isinstance(tool.tool, StructuredOutput):
             return self._validated(tool.tool, use)
         hand = self.agent.desk.hand
-        output = tool.tool.run(hand(use, ("tool", "toolUse")), hand(state, ("tool", "invocationState")))
-        # Whatever the tool holds on to, a result is new.
-        return self._output(copy.deepcopy(output))
+        with self.agent.desk.acting(f"tool {tool.name}"):
+            output = tool.tool.run(hand(use, ("tool", "toolUse")), hand(state, ("tool", "invocationState")))
+            return self._output(output)
 
     def _output(self, output: Any) -> Mapping[str, Value]:
-        load = self.store.load
+        """What becomes of what a tool returned: new objects, whatever the tool holds on to."""
         if isinstance(output, str):
-            return {"status": "success", "content": load([{"text": output}])}
-        if isinstance(output, Mapping) and isinstance(output.get("content"), list):
-            return {"status": output.get("status", "success"), "content": load(output["content"])}
-        return {"status": "success", "content": load([{"json": output}])}
+            return {"status": "success", "content": self.store.load([{"text": output}])}
+        if isinstance(output, Mapping) and isinstance(output.get("content"), list | ArrayView):
+            content = self._copied(output["content"], "$.content")
+            return {"status": self._copied(output.get("status", "success"), "$.status"), "content": content}
+        value = self._copied(output)
+        return {"status": "success", "content": self.store.array([self.store.object({"json": value})])}
+
+    def _copied(self, output: Any, path: str = "$") -> Value:
+        """A copy of what a tool returned: in TypeScript what JSON makes of it, in Python of JSON only."""
+        desk, store = self.agent.desk, self.store
+        if self.profile.has_classes:
+            return written(store, desk.slot(output, path, Accepts.BYTES))
+        slot = desk.slot(output, path, Accepts.JSON)
+        try:
+            stringified(store, slot)
+        except HeapTypeError as error:
+            raise desk.refuse(HostValueError("", path, f"{error}; give JSON")) from None
+        return deep_copy(store, slot)
 
     def _validated(self, wanted: StructuredOutput, use: Ref) -> Mapping[str, Value]:
         load, success = self.store.load, self.profile.wording.structured_success
         try:
             value = wanted.validate(copy.deepcopy(self.store.plain(field(self.store, use, "input"))))
+            with self.agent.desk.acting(f"structured output {wanted.name}"):
+                require_json(self.agent.desk, value)
         except InvalidOutputError as invalid:
             return {"status": "error", "content": load([{"text": str(invalid)}])}
         self.outputs[as_text(self.store, use, "toolUseId")] = value
         said = {"json": value} if success is None else {"text": success.format(wanted.name)}
         return {"status": "success", "content": load([said])}
+
+
+def written(store: Store, value: Value) -> Slot:
+    """What JSON makes of a tool's value in TypeScript.
+
+    Raises:
+        HeapTypeError: for a value that JSON has no text for, which the SDK takes for the tool's error.
+    """
+    failed = "Error: Unable to serialize tool result:"
+    if isinstance(value, Function):
+        raise HeapTypeError(f'{failed} "undefined" is not valid JSON')
+    try:
+        return through_json(store, value)
+    except HeapTypeError as error:
+        raise HeapTypeError(f"{failed} {error}") from None

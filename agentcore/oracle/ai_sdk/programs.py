@@ -16,6 +16,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.oracle.ai_sdk.expected import approved, content, prompt, response, shortcuts
+from agentcore.oracle.ai_sdk.size import Size
 from agentcore.oracle.ai_sdk.writes import ADDRESSES, BASE64, Maker
 from agentcore.oracle.choices import Choices, RandomChoices
 
@@ -54,12 +55,12 @@ def random_program(
     return _Generator(choices, shown=shown).program(id, path or choices.sample(("stream", "generate")))
 
 
-def random_conversation(choices: Choices, texts: Sequence[str] = ()) -> Json:
-    """Messages that a run may be given, the answers of its model, and what its tools return, by name.
+def random_conversation(choices: Choices, texts: Sequence[str] = (), size: Size | None = None) -> Json:
+    """Returns `messages` that a run may be given, the `script` of its model, and its `tools`.
 
     Some of its texts begin with one of those given.
     """
-    return _Generator(choices, texts=texts).conversation()
+    return _Generator(choices, texts=texts, size=size).conversation()
 
 
 @attrs.define
@@ -72,8 +73,16 @@ class _Expected:
 
 
 class _Generator:
-    def __init__(self, choices: Choices, *, shown: Collection[str] = (), texts: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        choices: Choices,
+        *,
+        shown: Collection[str] = (),
+        texts: Sequence[str] = (),
+        size: Size | None = None,
+    ) -> None:
         self.choices = choices
+        self.size = size or Size()
         self.shown = frozenset(shown)
         self.make = Maker(choices, texts)
         self.calls = 0
@@ -107,8 +116,12 @@ class _Generator:
         messages, script = self.messages(), self.script(silent=0)
         calls = [part for step in script for part in step if part["type"] == "tool-call"]
         asked = [part for each in messages for part in each["content"] if "toolCallId" in part]
-        tools = {name: self.make.payload() for name in _TOOLS} if calls or asked else {}
+        tools = {name: self.plain_tool() for name in _TOOLS} if calls or asked else {}
         return {"messages": messages, "script": script, "tools": tools}
+
+    def plain_tool(self) -> Json:
+        failing = self.choices.chance(self.size.failing_tools)
+        return {"error": self.make.mark()} if failing else {"output": self.make.payload()}
 
     # --- the history ---
 
@@ -126,7 +139,7 @@ class _Generator:
         messages: list[Any] = []
         if choices.chance(4):
             messages.append({"role": "system", "content": self.make.mark()})
-        for _ in range(choices.sample((0, 0, 0, 1, 1, 2))):
+        for _ in range(choices.sample(self.size.turns)):
             messages += [self.user(), *self.answer()]
         messages.append(self.user())
         if choices.chance(12):
@@ -180,7 +193,7 @@ class _Generator:
         return self.optioned({**call, "input": self.make.payload()}, 15)
 
     def call_id(self) -> str:
-        if self.calls == 0 or not self.choices.chance(0.5):
+        if self.calls == 0 or not self.choices.chance(self.size.repeated_ids):
             self.calls += 1
         return f"c{self.calls - 1}"
 
@@ -226,7 +239,7 @@ class _Generator:
 
     def script(self, silent: float = 6) -> list[list[Json]]:
         choices = self.choices
-        steps = choices.sample((1, 2, 2, 3, 3, 3, 4, 4, 5, 6))
+        steps = choices.sample(self.size.steps)
         script = [self.calling_step() for _ in range(steps - 1)]
         last: list[Json] = [] if silent and choices.chance(silent) else [self.generated("text")]
         return [*script, self.spiced(last)]
@@ -238,7 +251,7 @@ class _Generator:
             parts.append(self.generated("reasoning"))
         if choices.chance(30):
             parts.append(self.generated("text"))
-        parts += [self.generated_call() for _ in range(choices.sample((1, 1, 1, 2, 3)))]
+        parts += [self.generated_call() for _ in range(choices.sample(self.size.calls))]
         return self.spiced(parts)
 
     def spiced(self, parts: list[Json]) -> list[Json]:
