@@ -29,11 +29,14 @@ from agentcore.oracle.verdicts import (
     Sides,
     Verdict,
 )
+from agentcore.oracle.visible import cut
 
 __all__ = ["WINDOW", "Chunk", "Found", "OtherFormatError", "parsed", "run_chunk"]
 
 Json: TypeAlias = dict[str, Any]
 
+_FORMATS: Final = 10
+_TEXT: Final = 200
 WINDOW: Final = 16
 """How many programs a driver is given ahead of the one that it is waited for."""
 
@@ -108,7 +111,7 @@ class _Run:
         self._unstarted: Failure | None = self._waited(sides.driver.start)
         said = sides.driver.implementation
         if said and sides.family.name not in said.formats:
-            formats = ", ".join(said.formats) or "none"
+            formats = cut(", ".join(said.formats[:_FORMATS]), _TEXT) or "none"
             raise OtherFormatError(f"the driver runs no {sides.family.name} programs; it has said: {formats}")
         self._selection = selection.without(said.unsupported) if said else selection
 
