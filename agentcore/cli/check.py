@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,14 +14,15 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agentcore.cli.check_told import Teller
-from agentcore.cli.terminal import console, say
+from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
+from agentcore.cli.terminal import console, warn, written
 from agentcore.oracle import crews, reports, targets
-from agentcore.oracle.check import Limits, Plan, campaign
+from agentcore.oracle.check import Campaign, Finding, Limits, Plan, campaign
 from agentcore.oracle.chunks import OtherFormatError
 from agentcore.oracle.crews import Crew
 from agentcore.oracle.database import Database, default_folder
 from agentcore.oracle.families import PROFILE_NAMES, family_of
+from agentcore.oracle.interruption import arrived
 from agentcore.oracle.reports.document import document
 from agentcore.oracle.selection import UnknownFeatureError
 
@@ -38,18 +40,7 @@ def _reports(_: click.Context, __: click.Parameter, files: tuple[Path, ...]) -> 
     for file in files:
         if file.suffix not in reports.SUFFIXES:
             raise click.BadParameter(f"{file} ends in none of {', '.join(reports.SUFFIXES)}")
-        _in_a_folder(file)
     return files
-
-
-def _save(_: click.Context, __: click.Parameter, file: Path) -> Path:
-    return _in_a_folder(file)
-
-
-def _in_a_folder(file: Path) -> Path:
-    if not file.absolute().parent.is_dir():
-        raise click.BadParameter(f"the folder of {file} does not exist")
-    return file
 
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
@@ -111,7 +102,6 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
     type=_FILE,
     default=Path("disagreement.json"),
     show_default=True,
-    callback=_save,
     help="Where the smallest program of the first finding is written, and the others beside it.",
 )
 @click.option(
@@ -138,8 +128,9 @@ def check(context: click.Context, /, **given: Any) -> None:
 
     A driver that crashes, hangs or answers nonsense is started again, until --max-failures.
 
-    Exits with 0 if some programs were compared and all agreed; 1 on a disagreement; 2 without a verdict: the
-    driver failed, nothing could be compared, or the command cannot be understood.
+    Exits with 0 if some programs were compared and all agreed; 1 on a disagreement, whatever happens
+    afterwards; 2 without a verdict: the driver failed, nothing could be compared, or the command cannot be
+    understood; 128 and its number if a signal came before any verdict.
     """
     options = _Options(**given)
     profile = _profile(options)
@@ -154,9 +145,7 @@ def check(context: click.Context, /, **given: Any) -> None:
         plan.command()
         context.exit(_checked(plan, options))
     except (targets.TargetError, OtherFormatError, BrokenExecutor, OSError) as error:
-        say(console(stderr=True), str(error), "red")
-    except KeyboardInterrupt:
-        say(console(stderr=True), "Interrupted: there is no verdict.", "red")
+        warn(str(error))
     context.exit(_NO_VERDICT)
 
 
@@ -213,12 +202,25 @@ def _plan(profile: str, options: _Options) -> Plan:
 
 
 def _checked(plan: Plan, options: _Options) -> int:
-    """Runs the campaign, tells of it and keeps what is to be kept; the exit code."""
+    """Runs the campaign, and gives the exit code.
+
+    Each finding is printed, saved and kept as soon as it is made, and what cannot be written is a warning:
+    neither a full disk nor a folder that is not there takes a finding away, or its exit code (rule
+    oracle.never-lost).
+    """
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
     database = None if options.no_database else Database(options.database or default_folder())
     known = _known(plan, database)
+    printer = CheckPrinter(console=console(), plan=plan, save=options.save)
     with _crew(options) as crew, _progress(console(stderr=True)) as bar:
         task = bar.add_task("programs", total=plan.limits.programs)
+
+        def report(finding: Finding) -> None:
+            # The bar would be drawn into what is printed.
+            bar.stop()
+            printer.finding(finding)
+            _keep(finding, plan, database)
+
         done = campaign(
             plan,
             first=seed,
@@ -226,14 +228,26 @@ def _checked(plan: Plan, options: _Options) -> int:
             replayed=known,
             crew=crew,
             progress=lambda count: bar.update(task, completed=count),
+            report=report,
         )
-    if database is not None:
-        for finding in done.findings:
-            database.add(plan.profile, finding)
-    written = document(plan, done, seed=seed, jobs=crew.size)
+    printer.summary(done, seed=seed, jobs=crew.size)
     for file in options.report_files:
-        reports.write(written, file)
-    return Teller(console=console(), plan=plan, seed=seed, save=options.save).tell(done, jobs=crew.size)
+        written("the report", file, partial(_report, file, plan, done, seed, crew.size))
+    return _exit_code(done)
+
+
+def _report(file: Path, plan: Plan, done: Campaign, seed: int, jobs: int) -> None:
+    reports.write(document(plan, done, seed=seed, jobs=jobs), file)
+
+
+def _exit_code(done: Campaign) -> int:
+    stop = arrived()
+    return stop.exit_code if stop and done.verdict == "no verdict" else EXIT_CODES[done.verdict]
+
+
+def _keep(finding: Finding, plan: Plan, database: Database | None) -> None:
+    if database is not None:
+        written("the program", database.folder, partial(database.add, plan.profile, finding))
 
 
 def _known(plan: Plan, database: Database | None) -> list[dict[str, Any]]:
@@ -241,7 +255,7 @@ def _known(plan: Plan, database: Database | None) -> list[dict[str, Any]]:
         return []
     known, problems = database.programs(plan.profile)
     for problem in problems:
-        say(console(stderr=True), problem, "red")
+        warn(problem)
     return known
 
 

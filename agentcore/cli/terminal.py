@@ -1,23 +1,47 @@
-"""Where commands write to."""
+"""Where commands write to, and what becomes of them where that cannot be written."""
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
 from agentcore.oracle.visible import one_line, visible
 
+__all__ = [
+    "console",
+    "give_up_output",
+    "open_standard_streams",
+    "printable",
+    "say",
+    "tolerant",
+    "warn",
+    "written",
+]
+
 _PIPED_WIDTH: Final = 120
 _PRINTED: Final = 2000
+_STDIN, _STDOUT, _STDERR = range(3)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Lets the error through; rich would end the process with 1, which can be a verdict."""
+        raise  # noqa: PLE0704 - rich calls this while it handles the error
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console. What is not a terminal gets no escape codes, and the same width everywhere."""
-    found = Console(stderr=stderr, highlight=False)
+    found = _Console(stderr=stderr, highlight=False)
     if found.is_terminal:
         return found
-    return Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH, color_system=None)
+    return _Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH, color_system=None)
 
 
 def say(target: Console, text: str, style: str | None = None) -> None:
@@ -28,3 +52,60 @@ def say(target: Console, text: str, style: str | None = None) -> None:
 def printable(text: str) -> str:
     """What a program or a driver said, as one line that a terminal shows and does not obey; cut if long."""
     return one_line(text, _PRINTED)
+
+
+def warn(text: str) -> None:
+    """Writes a warning to standard error; nothing happens where that cannot be written either."""
+    with suppress(OSError):
+        say(console(stderr=True), printable(text), "red")
+
+
+# --- what cannot be written ---------------------------------------------------------------------------------
+
+
+def written(what: str, file: Path, write: Callable[[], object]) -> bool:
+    """Writes a file; whatever goes wrong is a warning that names the file and the reason. Whether it did."""
+    try:
+        write()
+    except Exception as error:  # noqa: BLE001 - whatever it is, what was found counts more
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else f"{error!r}"
+        warn(f"warning: {what} was not written to {file}: {reason}")
+        return False
+    return True
+
+
+@contextmanager
+def tolerant() -> Iterator[None]:
+    """Goes on without standard output if that cannot be written, after a warning."""
+    try:
+        yield
+    except OSError as error:
+        give_up_output(error)
+
+
+def give_up_output(error: OSError) -> None:
+    """Writes nothing more to standard output, and warns of it unless a reader simply stopped reading."""
+    if error.errno != errno.EPIPE:
+        warn(f"warning: standard output cannot be written: {error.strerror}")
+    # What is buffered is written when Python ends, and would fail then once more.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, _STDOUT)
+    os.close(nowhere)
+
+
+def open_standard_streams() -> None:
+    """Gives a process that was started with closed standard streams some that are open.
+
+    Otherwise the next file that is opened would take their place, and what is printed would go into it. What
+    is read is empty then, and what is written to standard output fails, as on a full disk.
+    """
+    for stream, flags in ((_STDIN, os.O_RDONLY), (_STDOUT, os.O_RDONLY), (_STDERR, os.O_WRONLY)):
+        try:
+            os.fstat(stream)
+        except OSError:
+            opened = os.open(os.devnull, flags)
+            os.dup2(opened, stream)
+            os.set_inheritable(stream, True)  # noqa: FBT003 - positional in the standard library
+    sys.stdin = sys.stdin or open(_STDIN, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(_STDOUT, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(_STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115

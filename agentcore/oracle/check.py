@@ -27,6 +27,7 @@ from agentcore.oracle.findings import (
     settled,
     unsettled,
 )
+from agentcore.oracle.interruption import Interrupted, arrived, reason
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits, Tally
 from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind, Reference, Sides
@@ -153,10 +154,11 @@ def _report(tally: Tally, chunks: Sequence[Chunk], seconds: float) -> Report:
 class Campaign:
     """What came of a campaign.
 
-    `ended` says why it did: `programs`, `seconds`, `findings` or `failures` (the limits), or `nothing fits`
-    (too many programs in a row were left out). `counts` are programs by what became of them, and `replayed`
-    the same of those that were run first. `findings` are in the order in which they were found.
-    `implementation` is what the driver said that it is.
+    `ended` says why it did: `programs`, `seconds`, `findings` or `failures` (the limits), `nothing fits` (too
+    many programs in a row were left out), or `interrupted` (after something was found; `stopped` is what
+    stopped it, which may also be while programs were made smaller). `counts` are programs by what became of
+    them, and `replayed` the same of those that were run first. `findings` are in the order in which they were
+    found. `implementation` is what the driver said that it is.
     """
 
     ended: str
@@ -165,6 +167,7 @@ class Campaign:
     findings: tuple[Finding, ...]
     report: Report
     implementation: Implementation | None
+    stopped: str = ""
 
     @property
     def verdict(self) -> str:
@@ -190,12 +193,16 @@ def campaign(  # noqa: PLR0913 - the last four have defaults that fit most uses
     replayed: Sequence[Json] = (),
     crew: Crew | None = None,
     progress: Callable[[int], None] = lambda _: None,
+    report: Callable[[Finding], None] = lambda _: None,
 ) -> Campaign:
     """Runs the programs of the seeds from `first` on until a limit of the plan, and shrinks what was found.
 
     It ends after so many `seconds`, too, shrinking apart. The programs `replayed` come first, and are not
     counted as the others. The work is done by the crew, or else in this process. `progress` is called with
-    the number of programs done.
+    the number of programs done, and `report` with each finding as soon as it is made.
+
+    Whatever goes wrong after something was found ends it, and takes no finding with it (rule
+    oracle.never-lost); what goes wrong before that is raised.
 
     Raises:
         ValueError: where neither programs nor seconds are limited.
@@ -206,39 +213,61 @@ def campaign(  # noqa: PLR0913 - the last four have defaults that fit most uses
     if seconds is None and plan.limits.programs is None:
         raise ValueError("a campaign without limits never ends; give `seconds`, or `programs` in the limits")
     if crew is not None:
-        return _Campaign(plan, crew, seconds).result(first, replayed, progress)
+        return _Campaign(plan, crew, seconds, progress, report).result(first, replayed)
     with crews.alone() as one:
-        return _Campaign(plan, one, seconds).result(first, replayed, progress)
+        return _Campaign(plan, one, seconds, progress, report).result(first, replayed)
 
 
 class _Campaign:
-    def __init__(self, plan: Plan, crew: Crew, seconds: float | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        crew: Crew,
+        seconds: float | None,
+        progress: Callable[[int], None],
+        report: Callable[[Finding], None],
+    ) -> None:
         self._plan = plan
         self._crew = crew
+        self._progress = progress
+        self._report = report
         self._begun = time.monotonic()
         self._deadline = None if seconds is None else self._begun + seconds
         self._tally = Tally(plan.limits)
         self._chunks: list[Chunk] = []
         self._found: dict[Kind, Found] = {}
+        self._stopped = ""
 
-    def result(self, first: int, replayed: Sequence[Json], progress: Callable[[int], None]) -> Campaign:
-        if replayed:
-            again = self._crew.submit(work.run_programs, self._plan, replayed, self._left())
-            self._count(again.result(), replayed=True)
-        for chunk in self._chunks_from(first):
-            self._count(chunk)
-            progress(self._tally.run)
+    def result(self, first: int, replayed: Sequence[Json]) -> Campaign:
+        try:
+            self._run(first, replayed)
+        except (Exception, Interrupted) as error:
+            if not self._found:
+                raise
+            self._stopped = reason(error)
         self._crew.dismiss()
         # Before the rest, which is no part of what is measured.
         report = _report(self._tally, self._chunks, time.monotonic() - self._begun)
+        findings = tuple(self._findings())
         return Campaign(
-            ended=self._tally.ended or "seconds",
+            ended="interrupted" if self._stopped else self._tally.ended or "seconds",
             counts=dict(self._tally.counts),
             replayed=dict(self._tally.replayed),
-            findings=self._findings(),
+            findings=findings,
             report=report,
             implementation=next((c.implementation for c in self._chunks if c.implementation), None),
+            stopped=self._stopped,
         )
+
+    def _run(self, first: int, replayed: Sequence[Json]) -> None:
+        if replayed:
+            again = self._crew.submit(work.run_programs, self._plan, replayed, self._left())
+            self._count(again.result(), replayed=True)
+        if self._stopped:
+            return
+        for chunk in self._chunks_from(first):
+            self._count(chunk)
+            self._progress(self._tally.run)
 
     def _left(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
@@ -246,6 +275,7 @@ class _Campaign:
     def _count(self, chunk: Chunk, *, replayed: bool = False) -> None:
         """Counts program by program, and none that comes after the end: it may have been run, or not."""
         self._chunks.append(chunk)
+        self._stopped = chunk.stopped
         for kind in chunk.kinds:
             if self._tally.ended:
                 return
@@ -273,7 +303,7 @@ class _Campaign:
                 chunk = promise.result()
                 yield chunk
                 if len(chunk.kinds) < size:
-                    # Its time was over, and with what comes after it there would be a gap.
+                    # Its time was over, or it was stopped; with what comes after it there would be a gap.
                     return
         finally:
             for _, promise in under_way:
@@ -290,16 +320,23 @@ class _Campaign:
 
     # ---------------------------------------------------------------- what is told
 
-    def _findings(self) -> tuple[Finding, ...]:
-        smaller = {
-            kind: self._crew.submit(work.shrink_found, self._plan, found)
-            for kind, found in self._found.items()
-            if _worth_shrinking(found, self._tally)
-        }
-        return tuple(
-            attrs.evolve(
-                smaller[kind].result() if kind in smaller else unsettled(found),
-                programs=self._tally.of(kind),
-            )
-            for kind, found in self._found.items()
-        )
+    def _findings(self) -> Iterator[Finding]:
+        """The findings, each reported when it is made; none is made smaller once the campaign was stopped."""
+        for kind, found in self._found.items():
+            finding = attrs.evolve(self._settled(found), programs=self._tally.of(kind))
+            self._report(finding)
+            yield finding
+
+    def _settled(self, found: Found) -> Finding:
+        if self._stopped or not _worth_shrinking(found, self._tally):
+            return unsettled(found)
+        try:
+            promise: Promise[Finding] = self._crew.submit(work.shrink_found, self._plan, found)
+            finding = promise.result()
+        except (Exception, Interrupted) as error:  # noqa: BLE001 - rule oracle.never-lost
+            self._stopped = reason(error)
+            return unsettled(found)
+        if stop := arrived():
+            # It was caught where it came, so as to keep what had been made smaller by then.
+            self._stopped = reason(stop)
+        return finding

@@ -15,6 +15,7 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.driver import Failure, Implementation, Outcome
 from agentcore.oracle.families import Family
+from agentcore.oracle.interruption import Interrupted, reason
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits, Tally
 from agentcore.oracle.verdicts import (
@@ -28,11 +29,14 @@ from agentcore.oracle.verdicts import (
     Sides,
     Verdict,
 )
+from agentcore.oracle.visible import cut
 
 __all__ = ["WINDOW", "Chunk", "Found", "OtherFormatError", "parsed", "run_chunk"]
 
 Json: TypeAlias = dict[str, Any]
 
+_FORMATS: Final = 10
+_TEXT: Final = 200
 WINDOW: Final = 16
 """How many programs a driver is given ahead of the one that it is waited for."""
 
@@ -54,7 +58,7 @@ class Chunk:
     """What became of the programs, in their order, and of each kind of fault the first.
 
     `seconds` is how long it took, of which `waiting` was spent on the driver's answers. `implementation` is
-    what the driver said that it is.
+    what the driver said that it is. `stopped` says what stopped it before its end, after something was found.
     """
 
     kinds: tuple[Kind, ...]
@@ -62,6 +66,7 @@ class Chunk:
     seconds: float
     waiting: float
     implementation: Implementation | None
+    stopped: str = ""
 
 
 def parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
@@ -106,21 +111,21 @@ class _Run:
         self._unstarted: Failure | None = self._waited(sides.driver.start)
         said = sides.driver.implementation
         if said and sides.family.name not in said.formats:
-            formats = ", ".join(said.formats) or "none"
+            formats = cut(", ".join(said.formats[:_FORMATS]), _TEXT) or "none"
             raise OtherFormatError(f"the driver runs no {sides.family.name} programs; it has said: {formats}")
         self._selection = selection.without(said.unsupported) if said else selection
 
     def chunk(
         self, programs: Iterable[Json], over: Callable[[], bool], progress: Callable[[int], None]
     ) -> Chunk:
-        source = iter(programs)
-        queue: deque[tuple[Json, bool]] = deque()
-        while not (self._tally.ended or over()):
-            self._fill(queue, source)
-            if not queue:
-                break
-            self._take(*queue.popleft())
-            progress(self._tally.run)
+        stopped = ""
+        try:
+            self._run(iter(programs), over, progress)
+        except (Exception, Interrupted) as error:
+            # Rule oracle.never-lost: whatever it is, it takes nothing with it that was found before.
+            if not self._found:
+                raise
+            stopped = reason(error)
         if self._sides.driver.pending:
             self._sides.driver.close()
         return Chunk(
@@ -129,7 +134,17 @@ class _Run:
             seconds=time.monotonic() - self._begun,
             waiting=self._waiting,
             implementation=self._sides.driver.implementation,
+            stopped=stopped,
         )
+
+    def _run(self, source: Iterator[Json], over: Callable[[], bool], progress: Callable[[int], None]) -> None:
+        queue: deque[tuple[Json, bool]] = deque()
+        while not (self._tally.ended or over()):
+            self._fill(queue, source)
+            if not queue:
+                return
+            self._take(*queue.popleft())
+            progress(self._tally.run)
 
     def _fill(self, queue: deque[tuple[Json, bool]], source: Iterator[Json]) -> None:
         driver = self._sides.driver

@@ -11,11 +11,13 @@ import difflib
 import json
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import attrs
 
 from agentcore.oracle.families import Comparison, Each, Trace
+from agentcore.oracle.visible import bounded
 
 __all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "places", "render"]
 
@@ -219,6 +221,8 @@ def _same_scalar(mine: Any, theirs: Any) -> bool:
 
 _WIDTH: Final = 160
 _INPUT_LINES: Final = 2_000
+_TEXT: Final = 1_000
+_LEVELS: Final = 100
 
 
 def render(difference: Difference, *, max_lines: int = 60) -> str:
@@ -235,16 +239,37 @@ def _pretty(value: Any) -> list[str]:
     if isinstance(value, Missing):
         return []
     # difflib takes quadratic time, so what it is given is bounded too.
-    return json.dumps(value, indent=2, sort_keys=True).splitlines()[:_INPUT_LINES]
+    return json.dumps(_clipped(value), indent=2, sort_keys=True).splitlines()[:_INPUT_LINES]
+
+
+def _clipped(value: Any, levels: int = _LEVELS) -> Any:
+    """What can be shown of a value; it does not say how much was cut, which would be one more difference."""
+    if isinstance(value, str):
+        return value[:_TEXT]
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        return "..."
+    if isinstance(value, list):
+        return [_clipped(item, levels - 1) for item in value[:_INPUT_LINES]]
+    fields = islice(value.items(), _INPUT_LINES)
+    return {key[:_TEXT]: _clipped(item, levels - 1) for key, item in fields}
 
 
 def _long_lines(difference: Difference) -> list[str]:
-    """For a difference behind the bound."""
-    return [f"-{_shown(difference.expected)}", f"+{_shown(difference.actual)}"]
+    """For a difference behind the bound; of two texts, what is around the first character that differs."""
+    mine, theirs = difference.expected, difference.actual
+    if isinstance(mine, str) and isinstance(theirs, str):
+        pairs = enumerate(zip(mine, theirs, strict=False))
+        same = next((index for index, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
+        start = max(0, same - _WIDTH // 4)
+        before = f"(after {start} characters) " if start else ""
+        return [f"{sign}{before}{_shown(text[start:])}" for sign, text in (("-", mine), ("+", theirs))]
+    return [f"-{_shown(mine)}", f"+{_shown(theirs)}"]
 
 
 def _shown(value: Any) -> str:
-    return "(nothing)" if isinstance(value, Missing) else json.dumps(value)
+    return "(nothing)" if isinstance(value, Missing) else json.dumps(bounded(value, length=_TEXT))
 
 
 def _cut(line: str) -> str:

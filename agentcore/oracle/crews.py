@@ -13,7 +13,8 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +22,7 @@ import attrs
 
 from agentcore.oracle import work
 from agentcore.oracle.collecting import collect_seldom
+from agentcore.oracle.interruption import arrived
 
 __all__ = ["Crew", "Promise", "alone", "processes"]
 
@@ -75,12 +77,24 @@ def processes(jobs: int) -> Iterator[Crew]:
     # Spawned: a copy of a process with threads may come with their locks held.
     context = get_context("spawn")
     dismissed = context.Event()
+    others = {*active_children()}
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(dismissed,)) as pool:
         try:
             yield Crew(size=jobs, submit=pool.submit, dismiss=dismissed.set)
+        except BaseException:
+            _kill(others)
+            raise
         finally:
             dismissed.set()
+            if arrived():
+                _kill(others)
             pool.shutdown(cancel_futures=True)
+
+
+def _kill(others: set[BaseProcess]) -> None:
+    """Ends the jobs, whatever they are at; otherwise one that waits for a driver would be waited for."""
+    for job in {*active_children()} - others:
+        job.kill()
 
 
 def _begin(dismissed: Event) -> None:  # pragma: no cover - in another process, where nothing is measured

@@ -8,7 +8,6 @@ misbehaviour is a type of its own (rules oracle.line-for-line, oracle.only-wrong
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +27,7 @@ from agentcore.oracle.outcomes import (
     excerpt,
 )
 from agentcore.oracle.process import Process
-from agentcore.oracle.program import program_to_line
+from agentcore.oracle.program import BadNumber, BadProgram, parse_json, program_to_line
 from agentcore.oracle.protocol import START, Asked, Implementation, Plain, Speech, Spoken, introduced
 
 __all__ = [
@@ -204,9 +203,10 @@ class Driver:
         if not isinstance(line, bytes):
             return line or Hung(self._time_limit, process.said())
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            return Malformed("a line that is not JSON", excerpt(line), process.said())
+            value = parse_json(line)
+        except BadProgram as error:
+            why = f": {error.reason}" if isinstance(error, BadNumber) else ""
+            return Malformed(f"a line that is not JSON{why}", excerpt(line), process.said())
         if not isinstance(value, dict):
             return Malformed("a line that is not a JSON object", excerpt(line), process.said())
         return line, value

@@ -9,7 +9,8 @@ import attrs
 from agentcore.oracle.chunks import Found
 from agentcore.oracle.compare import Difference
 from agentcore.oracle.driver import Failure, Hung, Malformed
-from agentcore.oracle.shrink import shrink
+from agentcore.oracle.interruption import Interrupted
+from agentcore.oracle.shrink import smaller
 from agentcore.oracle.verdicts import Fault, Kind, Raised, Sides, Wrong
 
 __all__ = ["Disagreement", "DriverFailure", "Finding", "ReferenceFailure", "settled", "unsettled"]
@@ -72,7 +73,8 @@ def settled(sides: Sides, found: Found, *, seconds: float, any_wrong: bool) -> F
 
     With `any_wrong` a program with any wrong trace will do for one that has another: it may be smaller still,
     and is of another kind then. A driver that has failed is asked once more before its program is made
-    smaller, and so is one that has answered wrongly: an answer that is another then is a failure too.
+    smaller, and so is one that has answered wrongly: an answer that is another then is a failure too. If
+    a signal interrupts it, the smallest program so far is the finding.
     """
     latest: dict[str, Fault] = {}
 
@@ -83,10 +85,16 @@ def settled(sides: Sides, found: Found, *, seconds: float, any_wrong: bool) -> F
         latest[sides.family.to_line(candidate)] = fault
         return True
 
-    if not holds(found.program):
-        return _unrepeated(found)
-    program = shrink(found.program, holds, sides.family, seconds=seconds)
-    return _told(program, latest[sides.family.to_line(program)], found.program)
+    smallest = found.program
+    try:
+        if not holds(smallest):
+            return _unrepeated(found)
+        for program in smaller(found.program, holds, sides.family, seconds=seconds):
+            smallest = program
+    except Interrupted:
+        # Rule oracle.never-lost: what was found is told; the campaign asks `arrived` whether to go on.
+        pass
+    return _told(smallest, latest.get(sides.family.to_line(smallest), found.fault), found.program)
 
 
 def unsettled(found: Found) -> Finding:

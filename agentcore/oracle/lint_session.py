@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.outcomes import Crashed, Malformed
 from agentcore.oracle.process import Process
+from agentcore.oracle.program import BadProgram, parse_json
 from agentcore.oracle.protocol import START
 from agentcore.oracle.schemas import Schema
 
@@ -149,8 +150,8 @@ def _said(stderr: str) -> str:
 
 def _object(line: bytes) -> Json:
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = parse_json(line)
+    except BadProgram:
         value = None
     if not isinstance(value, dict):
         todo = (

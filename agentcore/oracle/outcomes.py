@@ -69,7 +69,7 @@ class Incompatible:
     """The driver speaks another version of the protocol, so nothing was asked of it; it was killed."""
 
     reason: str
-    version: int
+    version: float
     stderr: str
 
 

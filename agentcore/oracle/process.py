@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import socket
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from agentcore.oracle.outcomes import Crashed, Malformed, excerpt
@@ -19,29 +22,60 @@ from agentcore.oracle.outcomes import Crashed, Malformed, excerpt
 __all__ = ["Process"]
 
 _CHUNK: Final = 1 << 16
+# What a pipe holds at most, if nobody with more rights has changed it.
+_PIPE: Final = 1 << 20
 _STDERR_KEPT: Final = 1 << 14
 _HEAD: Final = 1 << 9
+_SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
+# More than a supervisor takes on a busy machine, to begin and to end what it started.
+_SUPERVISOR_SECONDS: Final = 30.0
+# How long a process that has closed its output may take to end.
+_END_SECONDS: Final = 0.5
 
 
 class Process:
-    """A running process with its three pipes, none of which is ever waited for alone."""
+    """A running process with its three pipes, none of which is ever waited for alone.
+
+    It runs under a supervisor, a process that reports its end, and ends with it everything that it started,
+    also if this process is killed (see `agentcore.oracle.supervisor`). Raises OSError if the command cannot
+    be started.
+    """
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None) -> None:
-        pipe = subprocess.PIPE
-        # A session of its own, so that all it starts can be killed with it.
-        self._popen = subprocess.Popen(  # noqa: S603 - running the user's command is what this is for
-            argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, start_new_session=True, bufsize=0
-        )
-        self._streams: tuple[Any, ...] = (self._popen.stdin, self._popen.stdout, self._popen.stderr)
+        self._supervisor, self._control = _supervised(argv, env)
+        popen = self._supervisor
+        self._streams: tuple[Any, ...] = (popen.stdin, popen.stdout, popen.stderr)
+        try:
+            self._pid = self._started(argv[0])
+        except BaseException:
+            self._release()
+            raise
         self._in, self._out, self._err = (_nonblocking(stream) for stream in self._streams)
+        self._control.settimeout(0)
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._out, selectors.EVENT_READ)
-        self._selector.register(self._err, selectors.EVENT_READ)
+        for stream in (self._out, self._err, self._control.fileno()):
+            self._selector.register(stream, selectors.EVENT_READ)
         self._unsent = bytearray()
         self._unread = bytearray()
         self._scanned = 0
         self._stderr = bytearray()
-        self._ended = False
+        # The exit status, negative for a signal; None as long as the process runs.
+        self._status: int | None = None
+        self._silent = False
+
+    def _started(self, name: str) -> int:
+        """The number of the process. Raises OSError if it could not be started."""
+        self._control.settimeout(_SUPERVISOR_SECONDS)
+        word, _, number = _line_of(self._control).partition(" ")
+        if word == "started":
+            return int(number)
+        code = int(number or 0)
+        raise OSError(code, os.strerror(code) if code else "no process could be started for it", name)
+
+    @property
+    def _ended(self) -> bool:
+        """Whether nothing more can come from the process."""
+        return self._silent or self._status is not None
 
     def send(self, data: bytes) -> None:
         """Hands data over; does not wait."""
@@ -64,7 +98,7 @@ class Process:
                 reason = f"a line of more than {max_line} bytes"
                 return Malformed(reason, excerpt(bytes(self._unread[:_HEAD])), self.said())
             if self._ended:
-                return self._end()
+                return self._crash()
             left = deadline - time.monotonic()
             if left <= 0:
                 return None
@@ -75,7 +109,10 @@ class Process:
         for key, _ in self._selector.select(seconds):
             if key.fd == self._in:
                 self._write()
-            else:
+            elif key.fd == self._control.fileno():
+                self._note_end()
+            elif key.fd in self._selector.get_map():
+                # Its end may have been read with the end of the process, a moment before.
                 self._read(key.fd)
 
     def close_input(self, deadline: float) -> None:
@@ -88,13 +125,18 @@ class Process:
         self._unsent.clear()
 
     def ended(self, deadline: float) -> tuple[int | None, bytes]:
-        """Its exit code, None if it still runs when the time is over, and what it wrote that was not read."""
-        while not self._ended and (left := deadline - time.monotonic()) > 0:
+        """Its exit code, and what it wrote that was not read.
+
+        The code is None if it still runs when the time is over, or something that holds its output.
+        """
+        while not (over := self._silent and self._status is not None):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
             self.pump(left)
             del self._unread[_CHUNK:]
-        over = self._ended and self._let_end(deadline - time.monotonic())
-        self._stop()
-        return (self._popen.returncode if over else None), bytes(self._unread)
+        self._end_all()
+        return (self._status if over else None), bytes(self._unread)
 
     def said(self) -> str:
         """The end of what the process wrote to standard error."""
@@ -102,52 +144,63 @@ class Process:
         return self._stderr.decode("utf-8", "replace")
 
     def finish(self, grace: float) -> None:
-        """Closes its input, gives it the time to end, and kills whatever is left of its group."""
+        """Closes its input, gives it the time to end, and ends whatever is left of it."""
         if self._in in self._selector.get_map():
             self._selector.unregister(self._in)
         self._streams[0].close()
         deadline = time.monotonic() + grace
-        while not self._ended and (left := deadline - time.monotonic()) > 0:
+        while self._status is None and (left := deadline - time.monotonic()) > 0:
             self._unread.clear()
             self.pump(left)
-        self._stop()
+        self._end_all()
         self._selector.close()
-        for stream in self._streams:
-            stream.close()
+        self._release()
 
-    def _end(self) -> Crashed:
-        self._drain_stderr()
-        self._stop()
-        code = self._popen.returncode
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    def _crash(self) -> Crashed:
+        """How the process ended. One that only closed its output is given a moment to end."""
+        deadline = time.monotonic() + _END_SECONDS
+        while self._status is None and (left := deadline - time.monotonic()) > 0:
+            self.pump(left)
+        how = "closed its standard output and did not end"
+        if self._status is not None:
+            code = self._status
+            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        self._end_all()
         rest = f" after an unfinished line: {excerpt(bytes(self._unread))}" if self._unread else ""
         return Crashed(f"the process {how}{rest}", self.said())
 
-    def _drain_stderr(self) -> None:
-        deadline = time.monotonic() + 0.5
-        while self._err in self._selector.get_map() and (left := deadline - time.monotonic()) > 0:
-            self.pump(left)
+    def _note_end(self) -> None:
+        """Reads how the process ended, and what it had written by then, whoever else may hold its pipes."""
+        word, _, number = _line_of(self._control).partition(" ")
+        # A supervisor that is gone can tell nothing; it was killed, and the process by it.
+        self._status = int(number) if word == "ended" else -signal.SIGKILL
+        self._selector.unregister(self._control)
+        for stream in (self._out, self._err):
+            # No more than a pipe holds: what its children go on to write never ends, perhaps.
+            for _ in range(_PIPE // _CHUNK):
+                if stream not in self._selector.get_map() or not self._read(stream):
+                    break
 
-    def _stop(self) -> None:
-        """Kills the group; only then waits for its leader, whose number names no other group until then."""
-        if self._popen.returncode is not None:
+    def _end_all(self) -> None:
+        """Ends the process with all that it started; does nothing more the second time."""
+        if self._supervisor.returncode is not None:
             return
-        if self._ended:
-            self._let_end(0.5)
-        # The group may be gone, or be the ended leader alone, to which some systems refuse a signal.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._popen.pid, signal.SIGKILL)
-        self._popen.wait()
+        with suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+        try:
+            self._supervisor.wait(_SUPERVISOR_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Only one that was stopped takes so long.
+            for group in (self._pid, self._supervisor.pid):
+                with suppress(OSError):
+                    os.killpg(group, signal.SIGKILL)
+            self._supervisor.wait()
 
-    def _let_end(self, seconds: float) -> bool:
-        """Output closes a moment before the process ends, and its own exit code tells more than our kill."""
-        deadline = time.monotonic() + seconds
-        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        while os.waitid(os.P_PID, self._popen.pid, options) is None:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.002)
-        return True
+    def _release(self) -> None:
+        self._control.close()
+        self._supervisor.wait()
+        for stream in self._streams:
+            stream.close()
 
     def _write(self) -> None:
         try:
@@ -159,18 +212,58 @@ class Process:
         if not self._unsent:
             self._selector.unregister(self._in)
 
-    def _read(self, stream: int) -> None:
-        data = os.read(stream, _CHUNK)
+    def _read(self, stream: int) -> bool:
+        """Takes what is there; whether there was anything."""
+        try:
+            data = os.read(stream, _CHUNK)
+        except BlockingIOError:
+            return False
         if not data:
             self._selector.unregister(stream)
-            self._ended = self._ended or stream == self._out
+            self._silent = self._silent or stream == self._out
         elif stream == self._out:
             self._unread += data
         else:
             self._stderr += data
             del self._stderr[:-_STDERR_KEPT]
+        return bool(data)
+
+
+def _supervised(
+    argv: Sequence[str], env: Mapping[str, str] | None
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Starts the supervisor of a command, and gives the socket to it. Raises OSError if it cannot."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            # A session of its own, so that what a terminal sends to this process does not end it.
+            popen = subprocess.Popen(  # noqa: S603 - running the user's command is what this is for
+                [sys.executable, "-I", "-S", str(_SUPERVISOR), str(theirs.fileno()), *argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=env,
+                start_new_session=True,
+                bufsize=0,
+                pass_fds=(theirs.fileno(),),
+            )
+        except BaseException:
+            ours.close()
+            raise
+    return popen, ours
 
 
 def _nonblocking(stream: Any) -> int:
     os.set_blocking(stream.fileno(), False)
     return int(stream.fileno())
+
+
+def _line_of(control: socket.socket) -> str:
+    """The next line that the supervisor wrote; empty if it has ended."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = control.recv(1)
+        if not byte:
+            return ""
+        line += byte
+    return line.decode("ascii")

@@ -13,6 +13,7 @@ from agentcore.errors import AgentCoreError
 
 __all__ = [
     "MAX_DEPTH",
+    "BadNumber",
     "BadProgram",
     "check_program",
     "id_of",
@@ -46,6 +47,10 @@ class BadProgram(AgentCoreError, ValueError):  # noqa: N818 - the name is the on
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+class BadNumber(BadProgram):
+    """A number in a line that JSON does not have, or that no 64-bit float holds."""
 
 
 def parse_program(line: str | bytes, check: Check) -> dict[str, Any]:
@@ -108,14 +113,14 @@ def _read(text: str) -> Any:
 
 
 def _constant(text: str) -> NoReturn:
-    raise BadProgram(f"is not JSON: {text}; JSON has no such number, write null or a text")
+    raise BadNumber(f"is not JSON: {text}; JSON has no such number, write null or a text")
 
 
 def _float(text: str) -> int | float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
         shown = text if len(text) < len("-1.2345678e+1000") else f"{text[:12]}..."
-        raise BadProgram(f"the number {shown} is beyond what a 64-bit float holds; write it as a text")
+        raise BadNumber(f"the number {shown} is beyond what a 64-bit float holds; write it as a text")
     return int(number) if number.is_integer() and -_EXACT < number < _EXACT else number
 
 

@@ -16,6 +16,8 @@ import attrs
 
 from agentcore.oracle.outcomes import Answer, Incompatible, Malformed, Outcome, Unsupported, excerpt
 from agentcore.oracle.schemas import Schema
+from agentcore.oracle.visible import bounded, brief, cut
+from agentcore.values import canonical_json
 
 __all__ = ["START", "VERSION", "Asked", "Implementation", "Plain", "Speech", "Spoken", "introduced"]
 
@@ -81,10 +83,10 @@ class Plain:
 
     def outcome(self, value: Json, asked: Asked, trace_fields: Collection[str]) -> Outcome | str:
         """The trace is the answer itself."""
-        if "id" not in value or value["id"] != asked.id:
-            return f"an answer for program {value.get('id')!r} where one for {asked.id!r} is due"
+        if "id" not in value or not _same(value["id"], asked.id):
+            return f"an answer for program {brief(value.get('id'))} where one for {brief(asked.id)} is due"
         if isinstance(value.get("unsupported"), str):
-            return Unsupported(value["unsupported"])
+            return _unsupported(value["unsupported"])
         return _trace(value, trace_fields)
 
 
@@ -99,16 +101,26 @@ class Spoken:
 
     def outcome(self, value: Json, asked: Asked, trace_fields: Collection[str]) -> Outcome | str:
         """The trace is a part of the answer."""
-        if "seq" not in value or value["seq"] != asked.seq:
-            return f"an answer with seq {value.get('seq')!r} where {asked.seq} is due"
+        if "seq" not in value or not _same(value["seq"], asked.seq):
+            return f"an answer with seq {brief(value.get('seq'))} where {asked.seq} is due"
         if isinstance(value.get("unsupported"), str):
-            return Unsupported(value["unsupported"])
+            return _unsupported(value["unsupported"])
         if "error" in value:
-            return f"an error instead of a trace of {asked.id!r}: {json.dumps(value['error'])[:_ERROR]}"
+            error = json.dumps(bounded(value["error"], length=_TEXT, items=20))
+            return f"an error instead of a trace of {brief(asked.id)}: {cut(error, _TEXT)}"
         return _trace(value.get("trace"), trace_fields)
 
 
-_ERROR: Final = 500
+_TEXT: Final = 500
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    """Whether the two are the same JSON: true is not 1, and 1.0 is."""
+    return canonical_json(mine) == canonical_json(theirs)
+
+
+def _unsupported(reason: str) -> Unsupported:
+    return Unsupported(cut(reason, _TEXT))
 
 
 def _trace(value: Any, trace_fields: Collection[str]) -> Answer | str:
@@ -128,16 +140,17 @@ def introduced(line: bytes, value: Json, said: str) -> Implementation | Malforme
     `said` is what it wrote to standard error.
     """
     version = value.get("version")
-    if "implementation" not in value and not isinstance(version, int):
+    number = version if isinstance(version, int | float) and not isinstance(version, bool) else None
+    if "implementation" not in value and number is None:
         return None
-    if isinstance(version, int) and version != VERSION:
+    if number is not None and number != VERSION:
         reason = (
-            f"the driver speaks version {version} of the protocol, and this checker speaks {VERSION}; "
+            f"the driver speaks version {brief(version)} of the protocol, and this checker speaks {VERSION}; "
             "use a driver or a checker of the other's version"
         )
-        return Incompatible(reason, version, said)
+        return Incompatible(reason, number, said)
     if problem := _answers().problem(value, "started"):
-        path, what = problem
+        path, what = (cut(text, _TEXT) for text in problem)
         return Malformed(f"an answer to start that is none: ${path} {what}", excerpt(line), said)
     return Implementation(
         name=value["implementation"]["name"],

@@ -121,6 +121,13 @@ class OracleRule(Requirement):
         "oracle.found-before",
         "The smallest programs are kept, run first the next time, and kept on when they show nothing.",
     )
+    NEVER_LOST = (
+        "oracle.never-lost",
+        (
+            "A disagreement is printed and saved, and exits with 1, as soon as it is made small, whatever "
+            "fails before or afterwards: a report, a folder, the output, the driver, or a signal."
+        ),
+    )
     SAID_IS_DATA = (
         "oracle.said-is-data",
         (

@@ -15,7 +15,7 @@ from agentcore.oracle.families import Family, Shrinking
 from agentcore.oracle.places import Place, at, has, places, put, without
 from agentcore.oracle.program import BadProgram
 
-__all__ = ["shrink", "size"]
+__all__ = ["shrink", "size", "smaller"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -35,6 +35,21 @@ def shrink(
     clock: Callable[[], float] = time.monotonic,
 ) -> Json:
     """A program, as small as was found in the time, of which `holds` is true as it is of the given one."""
+    smallest = program
+    for smallest in smaller(program, holds, family, seconds=seconds, clock=clock):  # noqa: B007 - the last
+        pass
+    return smallest
+
+
+def smaller(
+    program: Json,
+    holds: Callable[[Json], bool],
+    family: Family,
+    *,
+    seconds: float = 60.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Json]:
+    """Yields ever smaller programs of which `holds` is true, until none is found or the time is over."""
     deadline = clock() + seconds
     tried = {family.to_line(program)}
     smallest = program
@@ -47,10 +62,10 @@ def shrink(
         before = smallest
         for candidate in _passes(current, family.shrinking):
             if clock() > deadline:
-                return smallest
+                return
             if _worth_trying(candidate, smallest, family, tried) and holds(candidate):
                 smallest = candidate
-    return smallest
+                yield smallest
 
 
 def _worth_trying(candidate: Json, smallest: Json, family: Family, tried: set[str]) -> bool:

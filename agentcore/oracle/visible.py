@@ -6,9 +6,10 @@ Rule oracle.said-is-data.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any, Final
 
-__all__ = ["bounded", "cut", "one_line", "visible"]
+__all__ = ["bounded", "brief", "cut", "one_line", "visible"]
 
 # What a terminal obeys, what turns the direction of a line round, and what XML 1.0 cannot hold.
 _UNSEEN: Final = re.compile(
@@ -31,17 +32,25 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}... ({len(text)} characters)"
 
 
-def bounded(value: Any, *, length: int = 10_000, items: int = 1_000) -> Any:
-    """Plain JSON in which no text is longer, and no list or object has more in it; what is cut is told."""
+def bounded(value: Any, *, length: int = 10_000, items: int = 1_000, levels: int = 100) -> Any:
+    """Plain JSON with no longer text, no more in a list or an object, and no deeper; what is cut is told."""
     if isinstance(value, str):
         return cut(value, length)
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        return "..."
+
+    def child(inside: Any) -> Any:
+        return bounded(inside, length=length, items=items, levels=levels - 1)
+
     if isinstance(value, dict):
-        kept = {
-            cut(key, length): bounded(child, length=length, items=items)
-            for key, child in [*value.items()][:items]
-        }
+        kept = {cut(key, length): child(inside) for key, inside in islice(value.items(), items)}
         return kept if len(value) <= items else {**kept, "...": f"{len(value)} keys"}
-    if isinstance(value, list):
-        children = [bounded(child, length=length, items=items) for child in value[:items]]
-        return children if len(value) <= items else [*children, f"... ({len(value)} items)"]
-    return value
+    children = [child(inside) for inside in value[:items]]
+    return children if len(value) <= items else [*children, f"... ({len(value)} items)"]
+
+
+def brief(value: Any, length: int = 200) -> str:
+    """A value as Python writes it, cut; whatever its size, no more is made of it than is shown."""
+    return cut(repr(bounded(value, length=length, items=20, levels=5)), length)

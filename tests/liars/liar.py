@@ -98,6 +98,68 @@ def ends_but_leaves_a_child() -> None:
     truthful()
 
 
+def _forked(*, session: bool, keeps: Callable[[], None] = lambda: time.sleep(READING_FOREVER)) -> None:
+    """A child that holds this process's pipes, in a session of its own or not; its number is noted."""
+    if os.fork():
+        return
+    if session:
+        os.setsid()
+        # What is orphaned twice knows nothing of who began it.
+        if os.fork():
+            os._exit(0)
+    with Path(sys.argv[2]).open("a") as notes:
+        notes.write(f"{os.getpid()}\n")
+    keeps()
+
+
+def hangs_with_a_session() -> None:
+    _forked(session=True)
+    time.sleep(READING_FOREVER)
+
+
+def _noted() -> bool:
+    return Path(sys.argv[2]).exists() and Path(sys.argv[2]).read_text().endswith("\n")
+
+
+def _exits_once_noted() -> None:
+    _first()
+    while not _noted():
+        time.sleep(0.01)
+    os._exit(7)
+
+
+def exits_while_a_child_holds_its_output() -> None:
+    _forked(session=False)
+    _exits_once_noted()
+
+
+def exits_while_a_session_holds_its_output() -> None:
+    _forked(session=True)
+    _exits_once_noted()
+
+
+def exits_while_a_child_floods_its_output() -> None:
+    def flood() -> None:
+        while True:
+            os.write(1, b"x" * 1_000)
+
+    _forked(session=False, keeps=flood)
+    _exits_once_noted()
+
+
+def truthful_with_a_session() -> None:
+    _forked(session=True)
+    while not _noted():
+        time.sleep(0.01)
+    truthful()
+
+
+def closes_its_output() -> None:
+    _first()
+    os.close(1)
+    time.sleep(READING_FOREVER)
+
+
 def never_reads() -> None:
     sys.stdin.close()
     time.sleep(READING_FOREVER)

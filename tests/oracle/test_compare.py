@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -180,3 +181,24 @@ def test_no_place_differs_where_only_what_may_differ_does_or_numbers_are_written
     assert places(TRACE, TRACE | {"id": "b", "text": "two"}, COMPARISON) == ()
     one, other = ({"steps": [{"step": 0, "prompt": {"n": number}}]} for number in (1, 1.0))
     assert places(TRACE | one, TRACE | other, COMPARISON) == ()
+
+
+def test_of_two_long_texts_what_is_around_the_first_difference_is_rendered() -> None:
+    mine, theirs = "a" * 5_000 + "mine" + "b" * 5_000, "a" * 5_000 + "other" + "b" * 5_000
+    _, gone, added = render(found(changed("caller", to=mine), changed("caller", to=theirs))).splitlines()
+    assert gone.startswith('-(after 4960 characters) "' + "a" * 40 + "mine")
+    assert added.startswith('+(after 4960 characters) "' + "a" * 40 + "other")
+    assert len(gone) < 300
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda value: [value], lambda value: {"x": value}, lambda value: [[], value]]
+)
+def test_a_difference_however_deep_is_rendered(wrap: Callable[[Any], Any]) -> None:
+    mine: Any = 1
+    theirs: Any = 2
+    for _ in range(900):
+        mine, theirs = wrap(mine), wrap(theirs)
+    lines = render(found(changed("caller", to=mine), changed("caller", to=theirs))).splitlines()
+    assert lines[0].startswith("first difference: $.caller")
+    assert [line[:2] for line in lines[1:]] == ["-1", "+2"]

@@ -6,6 +6,8 @@ The same as filters are in `test_driver.py`; what `lint` says of them is in `tes
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from functools import partial
@@ -105,6 +107,63 @@ def test_what_a_liar_started_is_gone_when_the_driver_is_closed(kind: str, tmp_pa
     note = tmp_path / "pid"
     with liar(kind, str(note), "--protocol", time_limit=2.0) as driver:
         driver.run(small())
+    assert wait_until_gone(int(note.read_text()))
+
+
+_HELD: Final = (
+    "exits_while_a_child_holds_its_output",
+    "exits_while_a_session_holds_its_output",
+    "exits_while_a_child_floods_its_output",
+)
+
+
+@pytest.mark.parametrize("kind", _HELD)
+def test_a_driver_that_exits_has_crashed_whoever_holds_its_output(kind: str, tmp_path: Path) -> None:
+    with liar(kind, str(tmp_path / "pid"), "--protocol", time_limit=60.0) as driver:
+        outcome = driver.run(small())
+    assert isinstance(outcome, Crashed)
+    assert outcome.reason.startswith("the process ended with exit code 7")
+    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_driver_that_closes_its_output_and_goes_on_has_crashed() -> None:
+    with liar("closes_its_output", "--protocol", time_limit=60.0) as driver:
+        outcome = driver.run(small())
+    assert outcome == Crashed("the process closed its standard output and did not end", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt orphans")
+@pytest.mark.parametrize("kind", ["hangs_with_a_session", "truthful_with_a_session"])
+def test_what_left_the_drivers_session_is_gone_when_the_driver_is_closed(kind: str, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    limit = 2.0 if kind.startswith("hangs") else 20.0
+    with liar(kind, str(note), "--protocol", time_limit=limit) as driver:
+        driver.run(small())
+    assert wait_until_gone(int(note.read_text()))
+
+
+_ENDS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("signum", _ENDS)
+@pytest.mark.parametrize("kind", ["hangs_with_a_child", "hangs_with_a_session"])
+def test_no_driver_outlives_a_checker_that_a_signal_ends(
+    kind: str, signum: signal.Signals, tmp_path: Path
+) -> None:
+    note = tmp_path / "pid"
+    code = (
+        "import sys\n"
+        "from agentcore.cli import main\n"
+        f"main(['check', '--profile', 'ai-sdk-6/stream', '--no-database', '--time-limit', '600', '--', "
+        f"sys.executable, '-m', 'liars.liar', {kind!r}, {str(note)!r}, '--protocol'])"
+    )
+    env = {**os.environ, "PYTHONPATH": str(TESTS)}
+    with subprocess.Popen([sys.executable, "-c", code], env=env, stderr=subprocess.DEVNULL) as checker:
+        while not (note.exists() and note.read_text()):
+            assert checker.poll() is None
+            time.sleep(0.01)
+        checker.send_signal(signum)
+    assert checker.returncode == (-signum if signum == signal.SIGKILL else 128 + signum)
     assert wait_until_gone(int(note.read_text()))
 
 

@@ -137,6 +137,9 @@ def test_a_start_that_fails_ends_the_process_and_the_next_begins_anew() -> None:
     [
         ({"seq": 1, "trace": {"error": None}}, "an answer with seq 1 where 0 is due"),
         ({"trace": {"error": None}}, "an answer with seq None where 0 is due"),
+        ({"seq": False, "trace": {"error": None}}, "an answer with seq False where 0 is due"),
+        ({"seq": "0", "trace": {"error": None}}, "an answer with seq '0' where 0 is due"),
+        ({"seq": [0], "trace": {"error": None}}, "an answer with seq [0] where 0 is due"),
         ({"seq": 0, "trace": {"id": "a"}}, "an object that is no trace"),
         ({"seq": 0, "trace": []}, "an object that is no trace"),
         ({"seq": 0}, "an object that is no trace"),
@@ -149,6 +152,59 @@ def test_a_start_that_fails_ends_the_process_and_the_next_begins_anew() -> None:
 def test_what_is_no_answer_to_a_program_is_malformed(answer: Any, reason: str) -> None:
     with says(STARTED, answer) as driver:
         assert driver.run(small()) == Malformed(reason, json.dumps(answer), "")
+
+
+def test_a_seq_is_the_same_number_however_it_is_written() -> None:
+    with says(STARTED, '{"seq": 0.0, "trace": {"error": null}}') as driver:
+        assert driver.run(small()) == Answer({"error": None})
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"seq": 0, "trace": {"error": null, "x": NaN}}', "is not JSON: NaN; JSON has no such number"),
+        ('{"seq": 0, "trace": {"error": null, "x": -Infinity}}', "is not JSON: -Infinity; JSON has no"),
+        (
+            '{"seq": 0, "trace": {"error": null, "x": 1e999}}',
+            "the number 1e999 is beyond what a 64-bit float",
+        ),
+        (
+            '{"seq": 0, "trace": {"error": null, "x": 9%s}}' % ("9" * 400),
+            "the number 999999999999... is beyond",
+        ),
+    ],
+)
+def test_a_number_that_is_none_in_json_makes_an_answer_malformed(line: str, why: str) -> None:
+    with says(STARTED, line) as driver:
+        outcome = driver.run(small())
+    assert isinstance(outcome, Malformed)
+    assert outcome.reason.startswith(f"a line that is not JSON: {why}")
+
+
+HUGE: Final = "\x1b[2J" + "x" * 3_000_000
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [{**STARTED, "version": int("9" * 300)}],
+        [{**STARTED, "formats": {HUGE: HUGE}}],
+        [{**STARTED, "implementation": {"name": "n", HUGE: HUGE}}],
+        [STARTED, {"seq": HUGE, "trace": {}}],
+        [STARTED, {"seq": [HUGE] * 3, "trace": {}}],
+        [STARTED, {"seq": 0, "error": {HUGE: HUGE}}],
+        [STARTED, {"seq": 0, "error": [[HUGE]]}],
+        [STARTED, {"seq": 0, "unsupported": HUGE}],
+    ],
+)
+def test_what_is_told_of_an_answer_is_short_however_long_it_is(answers: list[Any], tmp_path: Path) -> None:
+    file = tmp_path / "answers"
+    file.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    code = f"for line in open({str(file)!r}): input(); print(line, end='', flush=True)"
+    with Driver([sys.executable, "-c", f"{code}\nimport sys; sys.stdin.read()"]) as driver:
+        outcome: Any = driver.run(small())
+    assert isinstance(outcome, Malformed | Incompatible | Unsupported)
+    assert len(outcome.reason) < 1_500
 
 
 def test_a_driver_that_says_it_does_not_support_a_program_is_believed() -> None:

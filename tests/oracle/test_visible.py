@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from agentcore.oracle.visible import bounded, cut, visible
+from agentcore.oracle.visible import bounded, brief, cut, visible
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,17 @@ def test_json_is_bounded_in_each_text_list_and_object() -> None:
     }
     assert bounded({"a": 1, "b": 2}, items=1) == {"a": 1, "...": "2 keys"}
     assert bounded(value) == value
+
+
+def test_json_is_bounded_in_its_depth() -> None:
+    deep: Any = "end"
+    for _ in range(5_000):
+        deep = [deep]
+    assert bounded(deep, levels=2) == [["..."]]
+    assert brief(deep) == "[[[[['...']]]]]"
+
+
+def test_a_value_is_told_briefly_whatever_its_size() -> None:
+    assert brief("it's") == '"it\'s"'
+    assert brief({"a": [True, None, 1.5]}) == "{'a': [True, None, 1.5]}"
+    assert len(brief(["x" * 1_000_000] * 1_000)) < 300

@@ -24,7 +24,7 @@ SUFFIXES: Final = tuple(_WRITERS)
 
 
 def write(document: Json, file: Path) -> None:
-    """Writes the report of a campaign, in the format that the file's name ends in.
+    """Writes the report of a campaign, in the format that the file's name ends in; makes its folder.
 
     Raises:
         ValueError: for another ending.
@@ -33,4 +33,6 @@ def write(document: Json, file: Path) -> None:
     if file.suffix not in _WRITERS:
         raise ValueError(f"{file} ends in none of {', '.join(SUFFIXES)}")
     text: Callable[[Json], str] = import_module(f"{__name__}.{_WRITERS[file.suffix]}").text
-    file.write_text(text(document), encoding="utf-8")
+    written = text(document)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(written, encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 from rich.console import Console
 
-from agentcore.cli.terminal import say
+from agentcore.cli.terminal import say, tolerant, warn, written
 from agentcore.oracle.check import Campaign, Plan, Report
 from agentcore.oracle.compare import render
 from agentcore.oracle.families import family_of
@@ -18,7 +18,7 @@ from agentcore.oracle.vectors import pretty
 from agentcore.oracle.verdicts import LEFT_OUT, Kind
 from agentcore.oracle.work import profile_for
 
-__all__ = ["EXIT_CODES", "Teller"]
+__all__ = ["EXIT_CODES", "CheckPrinter"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -26,40 +26,59 @@ EXIT_CODES: Final = {"agreement": 0, "disagreement": 1, "no verdict": 2}
 
 
 @attrs.frozen(kw_only=True)
-class Teller:
-    """Prints what came of a campaign for the one who asked for it."""
+class CheckPrinter:
+    """Prints what a campaign finds, and saves the programs of its findings.
+
+    What cannot be printed or saved is a warning.
+    """
 
     console: Console
     plan: Plan
-    seed: int
     save: Path
+    _printed: list[Finding] = attrs.field(factory=list)
 
-    def tell(self, done: Campaign, *, jobs: int) -> int:
-        """Prints it, and saves the programs of the findings; the exit code."""
-        if done.replayed:
-            self._say(_replayed(done.replayed))
-        self._say(_summary(done.report, self.seed, jobs))
-        for number, finding in enumerate(done.findings, 1):
-            self._say(f"\n{self._told(finding)}\n")
-            self._saved(finding.program, _numbered(self.save, number))
-        if not done.findings:
-            self._say("No disagreement." if done.verdict == "agreement" else _nothing(done))
-        return EXIT_CODES[done.verdict]
+    def finding(self, finding: Finding) -> None:
+        """Prints a finding, saves its program, and prints what to do with it."""
+        self._printed.append(finding)
+        with tolerant():
+            self._say(f"{self._told(finding)}\n")
+        file = _numbered(self.save, len(self._printed))
+        saved = self._saved(finding.program, file)
+        with tolerant():
+            self._say(self._next(finding.program, file) if saved else "The program was not saved.\n")
+
+    def summary(self, done: Campaign, *, seed: int, jobs: int) -> None:
+        """Prints how many programs were run, and what came of them."""
+        with tolerant():
+            if done.replayed:
+                self._say(_replayed(done.replayed))
+            self._say(_summary(done.report, seed, jobs))
+            if not done.findings:
+                self._say("No disagreement." if done.verdict == "agreement" else _nothing(done))
+        if done.stopped:
+            warn(f"The check ended early: {done.stopped}")
 
     def _say(self, text: str) -> None:
         say(self.console, text)
 
-    def _saved(self, program: Json, file: Path) -> None:
+    def _saved(self, program: Json, file: Path) -> bool:
         line = family_of(self.plan.profile).to_line(program)
-        file.write_text(line + "\n", encoding="utf-8")
+
+        def write() -> None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(line + "\n", encoding="utf-8")
+
+        return written("the program", file, write)
+
+    def _next(self, program: Json, file: Path) -> str:
         profile = profile_for(program, self.plan.profile)
-        self._say(f"The program is in {file}. What each side makes of it, and why:")
-        for argv in (
+        commands = (
             ("agentcore", "trace", "--profile", profile, str(file)),
             ("agentcore", "ask", str(file), "--", *self.plan.command()),
             ("agentcore", "explain", str(file), "--profile", profile),
-        ):
-            self._say(f"  {shlex.join(argv)}")
+        )
+        lines = "".join(f"  {shlex.join(argv)}\n" for argv in commands)
+        return f"The program is in {file}. What each side makes of it, and why:\n{lines}"
 
     def _told(self, finding: Finding) -> str:
         program = pretty(finding.program)
