@@ -8,6 +8,7 @@ from .errors import (
     ImmutableWriteError as ImmutableWriteError,
     InvalidJsonError as InvalidJsonError,
     InvalidMessageError as InvalidMessageError,
+    SavedRunError as SavedRunError,
     WireError as WireError,
 )
 from .hooks import StepOverride as StepOverride
@@ -51,6 +52,10 @@ from .processors import (
     Processor as Processor,
     StepArguments as StepArguments,
     Tripwire as Tripwire,
+)
+from .saved import (
+    load as load,
+    save as save,
 )
 from .tools import (
     Tool as Tool,

@@ -46,7 +46,9 @@ CORE: Final = (
     "calls",
     "run",
     "history",
-    "saved",
+    "replay_cost",
+    "outcome_json",
+    "run_json",
     "account",
 )
 # Modules of the package that may do all of it.
@@ -60,6 +62,7 @@ SHELL: Final = {
     "observe",
     "output",
     "result",
+    "saved",
     "schema",
     "stop",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from agentcore.effects import Done, NeedFinish, NeedProcessInput, NeedStepFinish, NeedStop
 from agentcore.errors import AgentCoreError
 from agentcore.run import Failed, Run
 
@@ -24,19 +25,39 @@ def resumable(run: Run) -> Run:
 
 
 class AgentError(AgentCoreError):
-    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong."""
+    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong.
+
+    `hook` is the name of the hook that raised it, such as "checkpoint", "stop_when" or a processor's id; None
+    where no hook did. `step_number` is the step that failed, or after which a hook did; None before step 0.
+    """
 
     wire_name = "AgentError"
 
-    def __init__(self, run: Run, cause: Exception) -> None:
-        # The text alone: the arguments of an error are printed, and a run has everything that was said.
-        super().__init__(f"step {run.step_number}: {type(cause).__name__}: {cause}")
+    def __init__(self, run: Run, cause: Exception, hook: str | None = None) -> None:
+        if hook is None and isinstance(run.pending, Failed):
+            hook = run.pending.hook
         self.run = resumable(run)
+        processor: str | None = getattr(cause, "processor_id", None)
+        self.hook = hook or processor
+        self.step_number = _step_of(self.run)
+        # The text alone: the arguments of an error are printed, and a run has everything that was said.
+        where = "before the steps" if self.step_number is None else f"step {self.step_number}"
+        # hook.failure-named: the error of a processor names it already.
+        named = "" if self.hook == processor else f"{self.hook}: "
+        super().__init__(f"{where}: {named}{type(cause).__name__}: {cause}")
         self.__cause__ = cause
         self.path = cause.path if isinstance(cause, AgentCoreError) else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.run, self.__cause__)
+        return type(self), (self.run, self.__cause__, self.hook)
+
+
+def _step_of(run: Run) -> int | None:
+    """The step that is going on; what comes after a step, to its end or the run's, belongs to that step."""
+    if isinstance(run.pending, NeedProcessInput):
+        return None
+    is_after = isinstance(run.pending, NeedStepFinish | NeedStop | NeedFinish | Done)
+    return max(run.step_number - is_after, 0)
 
 
 class UnknownModelError(AgentCoreError):

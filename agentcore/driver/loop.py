@@ -139,7 +139,7 @@ class Driver:
                 value = await awaited(hook(argument))
                 return NO_RESULT if value is None else HookResult(value)
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
-            return HookFailed(error)
+            return HookFailed(error, hook=name)
 
     async def _process_input(self, wanted: NeedProcessInput) -> Outcome:
         return await self._processed(self._processors.process_input(wanted))
@@ -196,7 +196,7 @@ class Driver:
                 response = await self._through_handlers(self._model_handlers, model, request)
             return self._answer(wanted, response)
         except ChunkHookError as failed:
-            return ModelFailed(failed.error)
+            return ModelFailed(failed.error, hook="on_chunk")
         except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
             return ModelFailed(error)
 
@@ -318,7 +318,9 @@ class Driver:
             self._keep_finished()
         self._tool_calls = None
         if isinstance(outcome, ToolsFailed) and not isinstance(self.run.pending, NeedTools):
-            return HookFailed(outcome.error)  # all have finished, and `on_chunk` raised when told of it
+            return HookFailed(
+                outcome.error, hook=outcome.hook
+            )  # all have finished, and `on_chunk` raised when told of it
         return outcome
 
     # ------------------------------------------------------------ events

@@ -101,7 +101,7 @@ class ToolCalls:
             else:
                 await self._ran_together(concurrency)
         except ChunkHookError as error:
-            return ToolsFailed(error.error)
+            return ToolsFailed(error.error, hook="on_chunk")
         except Exception as error:  # noqa: BLE001 - Difference.REFUSED_WRITE_FAILS, HANDLER_FAILURE_FAILS
             return ToolsFailed(error)
         if self._interrupts:
