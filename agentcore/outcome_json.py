@@ -41,7 +41,17 @@ from agentcore.processors import Tripwire
 from agentcore.prompt import SystemPrompt
 from agentcore.replay_cost import Room, id_cost
 from agentcore.usage import Usage
-from agentcore.values import FrozenDict, JsonObject, JsonValue, Vector, following, extend_vector, json_path, thaw, vector
+from agentcore.values import (
+    FrozenDict,
+    JsonObject,
+    JsonValue,
+    Vector,
+    extend_vector,
+    following,
+    json_path,
+    thaw,
+    vector,
+)
 from agentcore.wire import message_to_wire, messages_from_wire, read_output, write_output
 
 __all__ = [

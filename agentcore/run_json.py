@@ -39,8 +39,8 @@ from agentcore.values import (
     JsonObject,
     JsonValue,
     Vector,
-    following,
     extend_vector,
+    following,
     json_path,
     strict_key,
     thaw,
@@ -204,9 +204,7 @@ class _Book:
         entry = dict(write_outcome(Processed(map(_bare, logged.edits))))
         written = zip(cast("tuple[JsonObject, ...]", entry["edits"]), logged.edits, strict=True)
         edits = tuple(
-            FrozenDict(
-                {**fields, **_written_ids({"ids": edit.ids, "lastingIds": edit.lasting_ids}, chains)}
-            )
+            FrozenDict({**fields, **_written_ids({"ids": edit.ids, "lastingIds": edit.lasting_ids}, chains)})
             for fields, edit in written
         )
         places = tuple(self._places_of(edit.override, _OF_EDIT, chains) for edit in logged.edits)

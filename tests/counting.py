@@ -1,9 +1,10 @@
-"""Work as a count of calls, so that tests of growth depend on no clock and on no other program."""
+"""Work as counts of calls and of bytes, so that tests of growth depend on no clock and no other program."""
 
 from __future__ import annotations
 
 import gc
 import sys
+import tracemalloc
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
@@ -36,3 +37,13 @@ def growth(work: Callable[[_T], object], of: Callable[[int], _T], size: int) -> 
     """
     small, large = of(size), of(2 * size)
     return calls_of(lambda: work(large)) / calls_of(lambda: work(small))
+
+
+def bytes_of(work: Callable[[], object]) -> int:
+    """How many bytes the work holds at once, at most."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -23,6 +23,8 @@ TESTS = (
     "test_calls",
     "test_history",
     "test_saved",
+    "test_saved_files",
+    "test_saved_limits",
     "test_identity",
     "test_message_list",
     "test_processors",
@@ -36,6 +38,8 @@ TESTS = (
     "agent.test_agent_stages",
     "agent.test_agent_interrupts",
     "agent.test_agent_retries",
+    "agent.test_agent_failures",
+    "agent.test_agent_read_only",
     "oracle.ai_sdk.test_immutable",
 )
 PACKAGE = Path(agentcore.__file__).parent

@@ -7,6 +7,7 @@ import pytest
 
 from agentcore.oracle.compare import MISSING, Difference, differences, ids_may_differ, places, render
 from agentcore.oracle.families import Comparison, Each
+from counting import bytes_of
 
 
 def texts_may_differ(trace: dict[str, Any]) -> dict[str, Any]:
@@ -180,3 +181,20 @@ def test_no_place_differs_where_only_what_may_differ_does_or_numbers_are_written
     assert places(TRACE, TRACE | {"id": "b", "text": "two"}, COMPARISON) == ()
     one, other = ({"steps": [{"step": 0, "prompt": {"n": number}}]} for number in (1, 1.0))
     assert places(TRACE | one, TRACE | other, COMPARISON) == ()
+
+
+LONG = "k" * 20_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{LONG: [0] * 2_000}, {LONG: [[0]] * 2_000}, {LONG: {f"{n}": {"a": n} for n in range(2_000)}}],
+)
+def test_no_path_is_made_of_what_does_not_differ(value: Any) -> None:
+    mine, theirs = changed("final", to=value), changed("final", to={**value, "z": 1})
+
+    def compare() -> None:
+        assert found(mine, theirs).path == "$.final.z"
+        assert places(mine, theirs, COMPARISON) == ("$.final.z",)
+
+    assert bytes_of(compare) < 3_000_000
