@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
 from immutabledict import immutabledict
 from pyrsistent._pvector import BRANCH_FACTOR, SHIFT, PythonPVector
 
+from agentcore.brief import brief
 from agentcore.readonly import read_only
 
 __all__ = [
@@ -63,6 +64,8 @@ else:
     class FrozenDict(immutabledict):
         """A mapping that cannot change; it keeps the order of its keys."""
 
+        __repr__ = brief
+
         def copy(self) -> dict[Any, Any]:
             """A dict of one's own with the same entries."""
             return dict(self._dict)
@@ -73,6 +76,7 @@ class FrozenList(tuple[_T_co, ...]):
     """A list that cannot change: a tuple that says what to do where somebody writes."""
 
     __slots__ = ()
+    __repr__ = brief
 
     def copy(self) -> list[_T_co]:
         """A list of one's own with the same items."""
@@ -93,6 +97,7 @@ class FrozenSet(frozenset[_T_co]):
     """A set that cannot change: a frozenset that says what to do where somebody writes."""
 
     __slots__ = ()
+    __repr__ = brief
 
 
 NO_ITEMS: Final[FrozenList[Any]] = FrozenList()
@@ -177,8 +182,7 @@ else:
         def __hash__(self) -> int:
             return _hash(self)
 
-        def __repr__(self) -> str:
-            return f"vector({self.tolist()!r})"
+        __repr__ = brief
 
         def __reduce__(self) -> tuple[Any, ...]:
             # The nodes themselves, which vectors share: a pickle has each of them once.

@@ -17,6 +17,7 @@ PACKAGE: Final = Path(agentcore.__file__).parent
 
 CORE: Final = (
     "errors",
+    "brief",
     "paths",
     "readonly",
     "vectors",

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.ai_sdk.loop import AiSdkLoop
 from agentcore.compat.ai_sdk.outcome import Outcome
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
@@ -39,6 +40,8 @@ class CompatRun:
     that the real result would never settle. `snapshots` are the moments of the run: before each model call
     (`prompt`), when a step is reported (`finish`), and at the `end`.
     """
+
+    __repr__ = brief
 
     profile: AiSdkProfile
     steps: list[Mapping[str, Any]] | None

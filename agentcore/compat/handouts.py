@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import Heap, Ref, Value
 from agentcore.compat.pollution import Watched, written_path
 from agentcore.compat.snapshots import Snapshot
@@ -25,6 +26,8 @@ Place: TypeAlias = tuple[str, tuple[Key, ...]]
 @attrs.frozen
 class Alias:
     """One object that has several names, in the order of the holders."""
+
+    __repr__ = brief
 
     places: tuple[Place, ...]
 
@@ -46,6 +49,8 @@ class HandOut:
     `writes` is how many writes the journal had by then. In the `snapshot` are what outlives a step, by the
     names for people, and all that the step had handed out until then, this included.
     """
+
+    __repr__ = brief
 
     boundary: str
     slot: Value

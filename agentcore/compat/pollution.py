@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import Store, Value
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import Desk, Key, Write
@@ -67,6 +68,8 @@ class Finding:
     `prompts` are the steps whose prompts show it, its own step's included. `first_seen` is the first later
     step that showed it, None if none did.
     """
+
+    __repr__ = brief
 
     write: Write
     verdict: Verdict

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeAlias, cast
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import (
     UNDEFINED,
     Cell,
@@ -39,6 +40,8 @@ class Write:
     than `step`, the step in which it was written. `key` is the field or index written, None for a change of
     an array as a whole. `size` is the number of cells at that time: what was made later has a higher address.
     """
+
+    __repr__ = brief
 
     number: int
     step: int
@@ -147,7 +150,7 @@ class View(Handle):
         return _thawed(self, memo)
 
     def __repr__(self) -> str:
-        return repr(self.store.plain(self.ref))
+        return brief(self.store.plain(self.ref))
 
     def _child(self, slot: Value, key: Key) -> Any:
         if type(slot) is not Ref:

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.oracle.families import Comparison, Each, Trace
 from agentcore.paths import Trail, keys_of
 
@@ -51,6 +52,8 @@ class Difference:
     `observation` is the path of the observation that it is in (`$.steps[1].prompt`), with all of what each
     trace has there.
     """
+
+    __repr__ = brief
 
     path: str
     expected: Any

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.handouts import Alias, HandOut, Watch, aliases
 from agentcore.compat.heap import DepthError, Store
 from agentcore.compat.pollution import Finding, carriers, findings
@@ -48,6 +49,8 @@ class Boundary:
     have other names, too: of what outlives a step, and of what this step had handed out before.
     """
 
+    __repr__ = brief
+
     step: int
     name: str
     value: Any
@@ -62,6 +65,8 @@ class Writing:
     where it is at the end. `objects` are the names that the written object had then; `shown` are the
     boundaries that handed the written thing out afterwards, with their steps, the first of them first.
     """
+
+    __repr__ = brief
 
     finding: Finding
     objects: tuple[str, ...]
@@ -81,6 +86,8 @@ class Step:
     several names when it handed something out for the last time; `snapshot` is that moment, None where there
     is no heap.
     """
+
+    __repr__ = brief
 
     number: int
     events: tuple[Boundary | Writing, ...]
@@ -105,6 +112,8 @@ class Explanation:
     `refusals` are ops that an object refused (rule oracle.refusal-told). `error` is what the run failed with,
     as the trace has it. `notes` say what this profile's runs do not record.
     """
+
+    __repr__ = brief
 
     program: Mapping[str, Any] = attrs.field(repr=False)
     profile: str

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.views import ObjectView
 
 Hook: TypeAlias = Callable[[ObjectView], Any]
@@ -24,6 +25,8 @@ class Tool:
     `needs_approval` is a bool or is called as `execute` is. `to_model_output` is called with
     `{toolCallId, input, output}` and gives the output of the message.
     """
+
+    __repr__ = brief
 
     execute: Callable[[Any, ObjectView], Any] | None = None
     needs_approval: bool | Callable[[Any, ObjectView], Any] | None = None
@@ -41,6 +44,8 @@ class Model:
     `on_parts` is called with a view of the parts as the model returned them.
     """
 
+    __repr__ = brief
+
     id: str
     answer: Callable[[ObjectView], Sequence[Mapping[str, Any]]]
     on_parts: Callable[[Any], None] | None = None
@@ -55,6 +60,8 @@ class Model:
 @attrs.frozen(kw_only=True)
 class Hooks:
     """The hooks of a run; None where nobody listens."""
+
+    __repr__ = brief
 
     on_start: Hook | None = None
     prepare_step: Hook | None = None
@@ -75,6 +82,8 @@ class Settings:
     them: `providerOptions`, `activeTools`, `toolChoice`, `experimental_context`. `frozen` freezes the
     messages deeply first.
     """
+
+    __repr__ = brief
 
     messages: Sequence[Any]
     model: Model

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.errors import CallerError
@@ -55,6 +56,8 @@ class MastraRun:
     `context` and the options), all as plain JSON with every write in them. `snapshots` are the moments of the
     run: before each model call (`prompt`), and at the `end`.
     """
+
+    __repr__ = brief
 
     profile: MastraProfile
     error: CallerError | None

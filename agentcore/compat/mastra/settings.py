@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
+
 Hook: TypeAlias = Callable[[Any], Any]
 """Called with the arguments of a processor (`Arguments`)."""
 
@@ -19,6 +21,8 @@ class Model:
     the version of the AI SDK's model interface.
     """
 
+    __repr__ = brief
+
     id: str
     answer: Callable[[Any], Sequence[Mapping[str, Any]]]
     version: str = "v2"
@@ -28,12 +32,16 @@ class Model:
 class Router:
     """A model that the package finds by its name, such as openai/gpt-4o-mini; here none has a key."""
 
+    __repr__ = brief
+
     name: str
 
 
 @attrs.frozen(kw_only=True)
 class Tool:
     """A tool with a schema: `execute` is given its input; returning UNDEFINED leaves the call unanswered."""
+
+    __repr__ = brief
 
     execute: Callable[[Any], Any]
     description: str = ""
@@ -42,6 +50,8 @@ class Tool:
 @attrs.frozen(kw_only=True)
 class Processor:
     """A processor: `process_input` is called once per call, `process_input_step` before each model call."""
+
+    __repr__ = brief
 
     id: str
     process_input: Hook | None = None
@@ -55,6 +65,8 @@ class Settings:
     `options` are the call's providerOptions, modelSettings, toolChoice and activeTools. `call_processors` is
     None where the call says nothing of processors.
     """
+
+    __repr__ = brief
 
     model: Model
     messages: Sequence[Any]

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED
 from agentcore.compat.pollution import Finding, Verdict, findings
 from agentcore.compat.snapshots import Snapshot
@@ -59,6 +60,8 @@ class StrandsRun:
     `inputs`, `options`, `invocationState`), all as plain JSON with every write in them. `snapshots` are the
     moments of the run: before each model call (`prompt`), and at the `end`.
     """
+
+    __repr__ = brief
 
     profile: StrandsProfile
     results: tuple[Mapping[str, Any] | Exception, ...]
