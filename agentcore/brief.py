@@ -10,38 +10,56 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import islice
 from json.encoder import encode_basestring_ascii as _quote
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import attrs
 
 __all__ = ["brief", "brief_json"]
 
-WHOLE: Final = 50_000
-"""The most characters of one value's text, or few more."""
+WHOLE: Final = 20_000
+"""The most characters of one value's text, or one more."""
 
 _TEXT: Final = 1_000
 _BYTES: Final = 100
 _JSON: Final = 6_000
 _ITEMS: Final = 100
 _FIELD_ITEMS: Final = 16
-_DEEPEST: Final = 100
 _CUT: Final = "…"
 
 
+class _Held(NamedTuple):
+    """A value in the text of another one, to be shown there."""
+
+    value: Any
+
+
+_Parts: TypeAlias = Iterator[str | _Held]
+
+
 def brief(value: object) -> str:
-    """Return the text of a value, of at most some 50,000 characters; it is the `__repr__` of values.
+    """Return the text of a value, of at most some 20,000 characters; it is the `__repr__` of values.
 
     Mappings, sequences and sets are shown by their first items, texts and bytes by their beginning, each with
     how much there is. Objects of other libraries show themselves, and are cut.
     """
-    writer = _Writer()
-    try:
-        writer.write(value, 0)
-    except _FullError:
-        writer.pieces.append(_CUT)
-    return "".join(writer.pieces)
+    pieces: list[str] = []
+    left = WHOLE
+    pending: list[_Parts] = [_shown(value)]
+    while pending:
+        for part in pending[-1]:
+            if not isinstance(part, str):
+                pending.append(_shown(part.value))
+                break
+            left -= len(part)
+            if left < 0:
+                return "".join((*pieces, _CUT))
+            pieces.append(part)
+        else:
+            pending.pop()
+    return "".join(pieces)
 
 
 def brief_json(value: Any) -> str:
@@ -56,151 +74,126 @@ def brief_json(value: Any) -> str:
     return "".join(pieces)
 
 
-class _FullError(Exception):
-    """There is no room for more of a text."""
+# ---------------------------------------------------------------- each kind of value
 
 
-class _Writer:
-    """A text being made: its pieces, and the room that is left."""
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self._left = WHOLE
-
-    def put(self, text: str) -> None:
-        self._left -= len(text)
-        if self._left < 0:
-            raise _FullError
-        self.pieces.append(text)
-
-    def write(self, value: Any, depth: int) -> None:
-        """Write the value, by the function that shows its kind: what shows itself in its own way does."""
-        if depth > _DEEPEST:
-            self.put(_CUT)
-        else:
-            _WAYS.get(type(value).__repr__, _foreign)(self, value, depth)
-
-    def items(self, items: Iterable[Any], length: int, depth: int) -> None:
-        """Write items with commas between, those past the first hundred by their count."""
-        for index, item in enumerate(islice(items, _ITEMS)):
-            self.put(", " if index else "")
-            self.write(item, depth + 1)
-        if length > _ITEMS:
-            self.put(f", <{length - _ITEMS} more>")
-
-    def pairs(self, value: Mapping[Any, Any], depth: int) -> None:
-        for index, (key, item) in enumerate(islice(value.items(), _ITEMS)):
-            self.put(", " if index else "")
-            self.write(key, depth + 1)
-            self.put(": ")
-            self.write(item, depth + 1)
-        if len(value) > _ITEMS:
-            self.put(f", <{len(value) - _ITEMS} more>")
+def _shown(value: object) -> _Parts:
+    # By the function that shows its kind, so that what shows itself in its own way goes on doing so.
+    way: Callable[[Any], _Parts] = _WAYS.get(type(value).__repr__, _foreign)
+    return way(value)
 
 
-# ---------------------------------------------------------------- ways of writing
+def _ours(value: Any) -> _Parts:
+    return _way_of(type(value))(value)  # type: ignore[arg-type] # classes are hashable
 
 
-def _ours(writer: _Writer, value: Any, depth: int) -> None:
-    kind = type(value)
+@lru_cache(1_000)
+def _way_of(kind: type) -> Callable[[Any], _Parts]:
+    """How values of one of our own classes are shown."""
     if attrs.has(kind):
-        _fields(writer, value, depth)
-    elif isinstance(value, Mapping):
-        writer.put(f"{kind.__name__}({{")
-        writer.pairs(value, depth)
-        writer.put("})")
-    elif isinstance(value, tuple):
-        _tuple(writer, value, depth)
-    elif isinstance(value, AbstractSet):
-        _named_set(writer, value, depth)
-    else:
-        writer.put("vector([")
-        writer.items((value[index] for index in range(len(value))), len(value), depth)
-        writer.put("])")
+        return _fields
+    if issubclass(kind, Mapping):
+        opening = f"{kind.__name__}({{"
+        return lambda value: _enclosed(opening, _pairs(value), "})")
+    if issubclass(kind, AbstractSet):
+        return _named_set
+    return _tuple if issubclass(kind, tuple) else _vector
 
 
-def _fields(writer: _Writer, value: Any, depth: int) -> None:
-    writer.put(f"{type(value).__qualname__}(")
-    first = True
+def _vector(value: Any) -> _Parts:
+    return _enclosed("vector([", _items((value[index] for index in range(len(value))), len(value)), "])")
+
+
+def _fields(value: Any) -> _Parts:
+    lead = f"{type(value).__qualname__}("
     for each in attrs.fields(type(value)):
         if not each.repr:
             continue
-        writer.put(f"{'' if first else ', '}{each.name}=")
-        first = False
+        yield f"{lead}{each.name}="
+        lead = ", "
         held = getattr(value, each.name)
         if _is_list(held) and len(held) > _FIELD_ITEMS:
             # Every step of a run has all messages: told by their number, as long as nobody asks for them.
-            writer.put(f"<{len(held)} items>")
-        elif callable(each.repr):
-            writer.put(each.repr(held))
+            yield f"<{len(held)} items>"
         else:
-            writer.write(held, depth + 1)
-    writer.put(")")
+            yield each.repr(held) if callable(each.repr) else _Held(held)
+    yield ")" if lead == ", " else f"{lead})"
 
 
 def _is_list(value: object) -> bool:
     return isinstance(value, tuple) or (type(value).__repr__ is brief and hasattr(value, "tolist"))
 
 
-def _tuple(writer: _Writer, value: tuple[Any, ...], depth: int) -> None:
-    writer.put("(")
-    writer.items(value, len(value), depth)
-    writer.put(",)" if len(value) == 1 else ")")
+def _enclosed(opening: str, inside: _Parts, closing: str) -> _Parts:
+    yield opening
+    yield from inside
+    yield closing
 
 
-def _list(writer: _Writer, value: list[Any], depth: int) -> None:
-    writer.put("[")
-    writer.items(value, len(value), depth)
-    writer.put("]")
+def _items(items: Iterable[Any], length: int) -> _Parts:
+    """Items with commas between, those past the first hundred by their count."""
+    for index, item in enumerate(islice(items, _ITEMS)):
+        if index:
+            yield ", "
+        yield _Held(item)
+    if length > _ITEMS:
+        yield f", <{length - _ITEMS} more>"
 
 
-def _dict(writer: _Writer, value: Mapping[Any, Any], depth: int) -> None:
-    writer.put("{")
-    writer.pairs(value, depth)
-    writer.put("}")
+def _pairs(value: Mapping[Any, Any]) -> _Parts:
+    for index, (key, item) in enumerate(islice(value.items(), _ITEMS)):
+        if index:
+            yield ", "
+        yield _Held(key)
+        yield ": "
+        yield _Held(item)
+    if len(value) > _ITEMS:
+        yield f", <{len(value) - _ITEMS} more>"
 
 
-def _set(writer: _Writer, value: AbstractSet[Any], depth: int) -> None:
-    if not value:
-        writer.put("set()")
-        return
-    writer.put("{")
-    writer.items(value, len(value), depth)
-    writer.put("}")
+def _tuple(value: tuple[Any, ...]) -> _Parts:
+    return _enclosed("(", _items(value, len(value)), ",)" if len(value) == 1 else ")")
 
 
-def _named_set(writer: _Writer, value: AbstractSet[Any], depth: int) -> None:
-    writer.put(f"{type(value).__name__}(")
-    if value:
-        _set(writer, value, depth)
-    writer.put(")")
+def _list(value: list[Any]) -> _Parts:
+    return _enclosed("[", _items(value, len(value)), "]")
 
 
-def _text(writer: _Writer, value: str, _: int) -> None:
+def _dict(value: dict[Any, Any]) -> _Parts:
+    return _enclosed("{", _pairs(value), "}")
+
+
+def _set(value: AbstractSet[Any]) -> _Parts:
+    return _enclosed("{", _items(value, len(value)), "}") if value else iter(("set()",))
+
+
+def _named_set(value: AbstractSet[Any]) -> _Parts:
+    return _enclosed(f"{type(value).__name__}(", _set(value) if value else iter(()), ")")
+
+
+def _text(value: str) -> _Parts:
     shown = str.__repr__(value[:_TEXT])
-    writer.put(shown if len(value) <= _TEXT else f"{shown}{_CUT} ({len(value)} characters)")
+    yield shown if len(value) <= _TEXT else f"{shown}{_CUT} ({len(value)} characters)"
 
 
-def _bytes(writer: _Writer, value: bytes | bytearray, _: int) -> None:
+def _bytes(value: bytes | bytearray) -> _Parts:
     shown = repr(value[:_BYTES])
-    writer.put(shown if len(value) <= _BYTES else f"{shown}{_CUT} ({len(value)} bytes)")
+    yield shown if len(value) <= _BYTES else f"{shown}{_CUT} ({len(value)} bytes)"
 
 
-def _error(writer: _Writer, value: BaseException, depth: int) -> None:
-    writer.put(f"{type(value).__name__}(")
-    writer.items(value.args, len(value.args), depth)
-    writer.put(")")
+def _error(value: BaseException) -> _Parts:
+    return _enclosed(f"{type(value).__name__}(", _items(value.args, len(value.args)), ")")
 
 
-def _foreign(writer: _Writer, value: object, _: int) -> None:
+def _foreign(value: object) -> _Parts:
     try:
         shown = repr(value)
     except Exception:  # noqa: BLE001 - what cannot show itself is no reason to show nothing
         shown = f"<{type(value).__name__} object>"
-    writer.put(shown if len(shown) <= _TEXT else f"{shown[:_TEXT]}{_CUT} ({len(shown)} characters)")
+    yield shown if len(shown) <= _TEXT else f"{shown[:_TEXT]}{_CUT} ({len(shown)} characters)"
 
 
-_WAYS: Final[dict[Any, Callable[[_Writer, Any, int], None]]] = {
+_WAYS: Final[Mapping[object, Callable[[Any], _Parts]]] = {
     brief: _ours,
     str.__repr__: _text,
     bytes.__repr__: _bytes,

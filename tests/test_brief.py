@@ -77,7 +77,7 @@ LARGE: Final[dict[str, Any]] = {
 def test_the_text_of_a_value_is_short_and_costs_what_is_shown(name: str) -> None:
     value = LARGE[name]
     assert 10 < len(repr(value)) <= WHOLE + 1
-    assert calls_of(lambda: repr(value)) < 100_000
+    assert calls_of(lambda: repr(value)) < 90_000
     # Of a foreign object the text is made whole before it is cut.
     assert bytes_of(lambda: repr(value)) < (20_000_000 if name == "foreign" else 2_000_000)
 
@@ -87,7 +87,7 @@ def test_each_public_value_is_shown_in_brief(name: str) -> None:
     assert CLASSES[name].__repr__ is brief
     value = make(name)
     assert repr(value).startswith(f"{name}(")
-    assert calls_of(lambda: repr(value)) < 100_000
+    assert calls_of(lambda: repr(value)) < 90_000
 
 
 def test_what_is_small_is_shown_as_python_shows_it() -> None:
@@ -118,7 +118,7 @@ def test_what_is_cut_says_how_much_there_is() -> None:
 def test_what_holds_itself_has_a_text() -> None:
     held: list[Any] = []
     held.append(held)
-    assert brief(held) == "[" * 101 + "…" + "]" * 101
+    assert brief(held) == "[" * WHOLE + "…"
 
 
 @pytest.mark.parametrize(
@@ -203,4 +203,4 @@ def test_what_tells_of_runs_is_shown_in_brief(module: str, name: str) -> None:
     made = cls.__new__(cls)
     for one in attrs.fields(cls):
         object.__setattr__(made, one.name, TEXT)
-    assert len(repr(made)) < 30_000
+    assert len(repr(made)) < WHOLE
