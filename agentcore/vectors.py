@@ -24,6 +24,7 @@ __all__ = [
     "FrozenList",
     "FrozenSet",
     "Vector",
+    "changed_places",
     "extend_vector",
     "following",
     "frozen_list",
@@ -280,6 +281,36 @@ def following(longer: Vector[_T], kept: Vector[_T]) -> list[_T] | None:
     if len(longer) < len(kept) or not _grew(cast("Any", longer), cast("Any", kept)):
         return None
     return [longer[index] for index in range(len(kept), len(longer))]
+
+
+def changed_places(one: Vector[_T], other: Vector[_T]) -> list[int]:
+    """Return the indices that both vectors have and at which they hold different objects.
+
+    Nodes that they share are told apart as wholes: for vectors that grew from one another this costs what has
+    changed.
+    """
+    shorter: Any
+    longer: Any
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    node, shift = longer._root, longer._shift
+    while shift > shorter._shift:
+        node, shift = node[0] if node else [], shift - SHIFT
+    offset = shorter._tail_offset
+    places = [*_changed_in(shorter._root, node, shift, 0)]
+    return places + [offset + n for n, item in enumerate(shorter._tail) if item is not longer[offset + n]]
+
+
+def _changed_in(one: list[Any], other: list[Any], shift: int, first: int) -> Iterator[int]:
+    if one is other:
+        return
+    for index, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left is right:
+            continue
+        place = first + (index << shift)
+        if shift:
+            yield from _changed_in(left, right, shift - SHIFT, place)
+        else:
+            yield place
 
 
 def _grew(longer: Any, kept: Any) -> bool:

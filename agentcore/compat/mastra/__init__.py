@@ -9,6 +9,7 @@ ran.pollution
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -21,7 +22,7 @@ from agentcore.compat.mastra.loop import MastraLoop
 from agentcore.compat.mastra.outcome import Outcome, Tripwire
 from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
 from agentcore.compat.mastra.settings import Hook, Model, Processor, Settings, Tool
-from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.pollution import Finding, Pollution, Verdict
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import View
 
@@ -69,8 +70,13 @@ class MastraRun:
     conversation: list[Any]
     system: list[Any]
     caller: Mapping[str, Any]
-    pollution: tuple[Finding, ...]
     snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
+    _report: Pollution = attrs.field(repr=False, eq=False)
+
+    @cached_property
+    def pollution(self) -> tuple[Finding, ...]:
+        """What became of every in-place write; made when it is read first."""
+        return self._report.findings
 
     @property
     def prompts(self) -> tuple[list[dict[str, Any]], ...]:
@@ -108,6 +114,6 @@ def _ended(profile: MastraProfile, loop: MastraLoop, outcome: Outcome) -> Mastra
         conversation=plain(loop.list.messages),
         system=[plain(message) for message in loop.list.all_system()],
         caller=plain(loop.caller),
-        pollution=findings(loop),
+        report=Pollution(loop),
         snapshots=tuple(loop.snapshots),
     )
