@@ -17,6 +17,7 @@ from .errors import (
     InvalidJsonError as InvalidJsonError,
     InvalidMessageError as InvalidMessageError,
     RefusedPromptError as RefusedPromptError,
+    SavedRunError as SavedRunError,
     WireError as WireError,
 )
 from .hooks import (
@@ -70,6 +71,10 @@ from .processors import (
     Processor as Processor,
     StepArguments as StepArguments,
     Tripwire as Tripwire,
+)
+from .saved import (
+    load as load,
+    save as save,
 )
 from .step import (
     StepResults as StepResults,

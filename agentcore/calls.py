@@ -5,7 +5,7 @@ Functions of values only; the run machine says when.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Literal, TypeVar
 
 import attrs
@@ -49,7 +49,7 @@ _Output = TypeVar("_Output", ToolResult | ToolError, ToolSucceeded | ToolFailed)
 def checked(
     call: ToolCall,
     settings: Settings,
-    active: tuple[str, ...] | None,
+    active: Container[str] | None,
     choice: JsonObject | None = None,
 ) -> ToolCall:
     """The call as it is, or marked invalid if the step does not offer its tool, or its choice forbids it."""

@@ -240,7 +240,9 @@ class FieldTypes:
     """
 
     def __init__(self, cls: type, **others: tuple[type, ...]) -> None:
-        types = {each.name: _TYPES[str(each.type)] for each in attrs.fields(cast("Any", cls))} | others
+        types = {
+            each.name: _TYPES[cls.__annotations__[each.name]] for each in attrs.fields(cast("Any", cls))
+        } | others
         self._types = {name: allowed for name, allowed in types.items() if allowed}
         # Combinations that are right: there are few, and nearly every value has one of them.
         self._known: set[tuple[type, ...]] = set()

@@ -13,6 +13,7 @@ from agentcore.errors import InvalidJsonError
 from agentcore.forms import system_prompt
 from agentcore.hooks import (
     NO_USAGE,
+    Checked,
     ProcessorEdit,
     StepRecord,
     context,
@@ -350,9 +351,10 @@ NO_RESULT: Final = HookResult()
 @sealed
 @attrs.frozen
 class HookFailed:
-    """A hook, a notification or a stop condition raised."""
+    """A hook, a notification or a stop condition raised; `hook` is its name, where the driver gives it."""
 
     error: Exception
+    hook: str | None = field(default=None, kw_only=True)
 
 
 def _edits(value: Iterable[ProcessorEdit]) -> tuple[ProcessorEdit, ...]:
@@ -405,9 +407,10 @@ class ModelAnswer:
 @sealed
 @attrs.frozen
 class ModelFailed:
-    """The model could not answer."""
+    """The model could not answer, or the hook of that name raised when it was given a part of the answer."""
 
     error: Exception
+    hook: str | None = field(default=None, kw_only=True)
 
 
 def _ids(value: Iterable[str]) -> frozenset[str]:
@@ -446,10 +449,11 @@ class ToolFailed:
 class ToolsFailed:
     """A tool did what fails the run and not only its call: it wrote into a value that cannot change.
 
-    Difference.REFUSED_WRITE_FAILS.
+    Difference.REFUSED_WRITE_FAILS. Or the hook of that name raised when it was given an event of a tool.
     """
 
     error: Exception
+    hook: str | None = field(default=None, kw_only=True)
 
 
 def _outcomes(value: Iterable[ToolSucceeded | ToolFailed]) -> tuple[ToolSucceeded | ToolFailed, ...]:
@@ -504,6 +508,10 @@ class Cancelled:
     """Somebody cancelled the run, whatever it was waiting for."""
 
 
+def _messages(value: Vector[Message] | Checked | None) -> Vector[Message] | None:
+    return value.messages if type(value) is Checked else cast("Vector[Message] | None", value)
+
+
 @sealed
 @attrs.frozen
 class Forked:
@@ -513,7 +521,7 @@ class Forked:
     """
 
     settings: Settings
-    messages: Vector[Message] | None = None
+    messages: Vector[Message] | None = field(default=None, converter=_messages)
     ids: Vector[str] | None = field(default=None, kw_only=True)
 
 

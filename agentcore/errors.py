@@ -482,9 +482,25 @@ class UnknownStepError(AgentCoreError, LookupError):
 
 
 class SavedRunError(_LocatedError, ValueError):
-    """JSON that was to be a saved run is none, has another version, or does not follow from its outcomes."""
+    """JSON that was to be a saved run is none, has another version, or does not follow from its outcomes.
+
+    `path` is the place in the JSON; `file` is the file that the JSON is of, if it is of one.
+    """
 
     wire_name = "SavedRunError"
+
+    def __init__(self, path: str, reason: str, file: str | None = None) -> None:
+        super().__init__(path, reason)
+        self.file = file
+        self.args = (path, reason, file)
+
+    def in_file(self, file: str) -> Self:
+        """Return the same error, with the file."""
+        return type(self)(self.path, self.reason, file)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.file is None else f"{self.file}: {text}"
 
 
 class SavedError(AgentCoreError):

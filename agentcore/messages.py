@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, cast, get_
 import attrs
 from attrs import field
 
+from agentcore.brief import brief_json
 from agentcore.errors import InvalidMessageError
 from agentcore.values import (
     FrozenDict,
@@ -19,7 +20,6 @@ from agentcore.values import (
     JsonObject,
     JsonValue,
     Vector,
-    dump_json,
     freeze,
     sealed,
     strict_key,
@@ -168,7 +168,7 @@ class TextPart:
     type: ClassVar[Literal["text"]] = "text"
     text: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -180,7 +180,7 @@ class ReasoningPart:
     type: ClassVar[Literal["reasoning"]] = "reasoning"
     text: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -193,7 +193,7 @@ class ImagePart:
     image: str | bytes = field(converter=_data, validator=_is(str, bytes))
     media_type: str | None = field(default=None, converter=_optional_text, validator=_is(str, None))
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -209,7 +209,7 @@ class FilePart:
         default=None, kw_only=True, converter=_optional_text, validator=_is(str, None)
     )
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -221,10 +221,10 @@ class ToolCallPart:
     type: ClassVar[Literal["tool-call"]] = "tool-call"
     tool_call_id: str = field(converter=_text, validator=_is_text)
     tool_name: str = field(converter=_text, validator=_is_text)
-    input: JsonValue = field(kw_only=True, converter=_input, eq=strict_key, repr=dump_json)
+    input: JsonValue = field(kw_only=True, converter=_input, eq=strict_key, repr=brief_json)
     provider_executed: bool | None = field(default=None, kw_only=True, validator=_is(bool, None))
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -239,7 +239,7 @@ class TextOutput:
     type: ClassVar[Literal["text"]] = "text"
     value: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -249,9 +249,9 @@ class JsonOutput:
     """Any JSON."""
 
     type: ClassVar[Literal["json"]] = "json"
-    value: JsonValue = field(converter=_value, eq=strict_key, repr=dump_json)
+    value: JsonValue = field(converter=_value, eq=strict_key, repr=brief_json)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -262,10 +262,10 @@ class ContentOutput:
 
     type: ClassVar[Literal["content"]] = "content"
     value: tuple[JsonValue, ...] = field(
-        converter=_items, validator=_is(FrozenList), eq=strict_key, repr=dump_json
+        converter=_items, validator=_is(FrozenList), eq=strict_key, repr=brief_json
     )
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -277,7 +277,7 @@ class ErrorTextOutput:
     type: ClassVar[Literal["error-text"]] = "error-text"
     value: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -287,9 +287,9 @@ class ErrorJsonOutput:
     """The tool failed, and said so in JSON."""
 
     type: ClassVar[Literal["error-json"]] = "error-json"
-    value: JsonValue = field(converter=_value, eq=strict_key, repr=dump_json)
+    value: JsonValue = field(converter=_value, eq=strict_key, repr=brief_json)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -301,7 +301,7 @@ class ExecutionDeniedOutput:
     type: ClassVar[Literal["execution-denied"]] = "execution-denied"
     reason: str | None = field(default=None, converter=_optional_text, validator=_is(str, None))
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -322,7 +322,7 @@ class ToolResultPart:
     tool_name: str = field(converter=_text, validator=_is_text)
     output: ToolOutput = field(kw_only=True, validator=_is(*OUTPUT_TYPES))
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -373,7 +373,7 @@ class SystemMessage:
     role: ClassVar[Literal["system"]] = "system"
     content: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
@@ -389,7 +389,7 @@ class UserMessage:
     role: ClassVar[Literal["user"]] = "user"
     content: UserContent = field(converter=_user_content, validator=_holds(*USER_PARTS, or_text=True))
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
@@ -407,7 +407,7 @@ class AssistantMessage:
         converter=_assistant_content, validator=_holds(*ASSISTANT_PARTS, or_text=True)
     )
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)
@@ -423,7 +423,7 @@ class ToolMessage:
     role: ClassVar[Literal["tool"]] = "tool"
     content: Vector[ToolPart] = field(converter=_tool_content, validator=_holds(*TOOL_PARTS))
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=dump_json
+        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.wire and agentcore.prompt make of the other fields, kept from its first use on.
     _wire: JsonObject | None = field(init=False, default=None, eq=False, repr=False)

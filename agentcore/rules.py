@@ -359,6 +359,24 @@ class Rule(SourcedRequirement):
         ),
         "core",
     )
+    RUN_FILE_WHOLE = (
+        "run.file-whole",
+        "The file of a run is replaced as a whole: who reads it reads the old run or the new one.",
+        "core",
+    )
+    RUN_LOAD_BOUNDED = (
+        "run.load-bounded",
+        (
+            "What a saved run comes to is counted before it is made: a file costs its own size and, beyond "
+            "that, no more than a limit."
+        ),
+        "core",
+    )
+    HOOK_FAILURE_NAMED = (
+        "hook.failure-named",
+        "An error that a hook raised names the hook and the step.",
+        "core",
+    )
     RUN_CANCELLED = (
         "run.cancelled",
         "A run can be cancelled at each of its needs, and fails with its finished steps kept.",

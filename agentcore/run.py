@@ -271,13 +271,13 @@ def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is
         case NeedFinish(), HookResult():
             return _at(run, Done(run.pending.result)) if run.reply is None else _replied(run, run.reply)
         case NeedModel(), ModelFailed():
-            return _failed(run, outcome.error)
+            return _failed(run, outcome.error, outcome.hook)
         case NeedTools(), ToolsFailed():
-            return _failed(run, outcome.error)
+            return _failed(run, outcome.error, outcome.hook)
         case ((NeedTools() | NeedModel()), _):
             pass
         case _, HookFailed():  # Difference.HOOK_FAILURE_FAILS
-            return _failed(run, outcome.error)
+            return _failed(run, outcome.error, outcome.hook)
     given = type(outcome).__name__
     raise UnexpectedOutcomeError(f"the run has a {type(run.pending).__name__}, which {given} does not answer")
 
@@ -287,8 +287,8 @@ def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Dra
     return _Next(run.chains, run.steps, pending, going_on, reply=run.reply)
 
 
-def _failed(run: Run, error: Exception) -> _Next:
-    return _at(run, Failed(error, run))
+def _failed(run: Run, error: Exception, hook: str | None = None) -> _Next:
+    return _at(run, Failed(error, run, hook=hook))
 
 
 def _draft(run: Run) -> Draft:
@@ -401,7 +401,8 @@ def _offered(settings: Settings, active: tuple[str, ...] | None) -> Vector[ToolS
         return None
     if active is None:
         return settings.tools
-    return vector(tool for tool in settings.tools if tool.name in active)  # override.active-tools
+    names = frozenset(active)
+    return vector(tool for tool in settings.tools if tool.name in names)  # override.active-tools
 
 
 def _choice(settings: Settings, override: StepOverride) -> JsonObject | None:
@@ -429,8 +430,9 @@ def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
 
 
 def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
+    active = None if draft.active_tools is None else frozenset(draft.active_tools)
     calls = tuple(
-        checked(part, run.settings, draft.active_tools, draft.request.tool_choice)
+        checked(part, run.settings, active, draft.request.tool_choice)
         for part in answer.content
         if isinstance(part, ToolCall)
     )

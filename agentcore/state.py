@@ -105,11 +105,13 @@ class Run:
 class Failed:
     """The run ended by an error; `run` is what it was just before, finished steps included.
 
-    Difference.FAILURE_KEEPS_STEPS.
+    Difference.FAILURE_KEEPS_STEPS. `hook` is the name of the hook that raised the error, such as
+    "checkpoint", if one did.
     """
 
     error: Exception
     run: Run
+    hook: str | None = field(default=None, kw_only=True, eq=False)
 
 
 @sealed

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias, TypeVar, Union, cast, dataclass_transf
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.errors import InvalidJsonError
 from agentcore.paths import json_path
 from agentcore.readonly import refused_write
@@ -89,7 +90,6 @@ _CONTAINERS: Final = frozenset({dict, list, tuple, FrozenDict, FrozenList})
 _BYTES: Final = (bytes, bytearray, memoryview)
 _MANY_DIGITS: Final = 300
 _POSITIONAL_FIELDS: Final = 2
-_LONG: Final = 16
 
 
 # ---------------------------------------------------------------- freeze and thaw
@@ -479,28 +479,11 @@ def _rebuild(cls: type[_T], values: dict[str, object]) -> _T:
     return cls(**values)
 
 
-def _repr(self: Any, /) -> str:
-    # Without a bound, a run's text grows with the square of its steps, each of which holds all messages; and
-    # Python itself asks for texts of results: asyncio.run does, of Python 3.11 at its end.
-    shown = (
-        f"{each.name}={_in_brief(getattr(self, each.name), each.repr)}"
-        for each in attrs.fields(type(self))
-        if each.repr
-    )
-    return f"{type(self).__qualname__}({', '.join(shown)})"
-
-
-def _in_brief(value: object, own: Callable[[Any], str] | bool) -> str:
-    if isinstance(value, (Vector, tuple)) and len(value) > _LONG:
-        return f"<{len(value)} items>"
-    return own(value) if callable(own) else repr(value)
-
-
 def sealed(cls: type[_T]) -> type[_T]:
     """Make an `attrs.frozen` class a proper value; for classes whose converters mypy is to see.
 
     It cannot be subclassed, a write raises `ImmutableWriteError`, a copy is the value itself, and pickling
-    goes through the constructor. Its `repr` has the length of a long vector in its place. Past two fields
+    goes through the constructor. Its `repr` is short, whatever it holds (`agentcore.brief`). Past two fields
     they are keyword-only, or this raises TypeError.
     """
     positional = [
@@ -517,7 +500,7 @@ def sealed(cls: type[_T]) -> type[_T]:
         "__copy__": _itself,
         "__deepcopy__": _itself,
         "__reduce__": _reduce,
-        "__repr__": _repr,
+        "__repr__": brief,
     }
     for name, method in methods.items():
         setattr(cls, name, method)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
 from immutabledict import immutabledict
 from pyrsistent._pvector import BRANCH_FACTOR, SHIFT, PythonPVector
 
+from agentcore.brief import brief
 from agentcore.readonly import read_only
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "FrozenList",
     "FrozenSet",
     "Vector",
+    "changed_places",
     "extend_vector",
     "following",
     "frozen_list",
@@ -63,6 +65,8 @@ else:
     class FrozenDict(immutabledict):
         """A mapping that cannot change; it keeps the order of its keys."""
 
+        __repr__ = brief
+
         def copy(self) -> dict[Any, Any]:
             """A dict of one's own with the same entries."""
             return dict(self._dict)
@@ -73,6 +77,7 @@ class FrozenList(tuple[_T_co, ...]):
     """A list that cannot change: a tuple that says what to do where somebody writes."""
 
     __slots__ = ()
+    __repr__ = brief
 
     def copy(self) -> list[_T_co]:
         """A list of one's own with the same items."""
@@ -93,6 +98,7 @@ class FrozenSet(frozenset[_T_co]):
     """A set that cannot change: a frozenset that says what to do where somebody writes."""
 
     __slots__ = ()
+    __repr__ = brief
 
 
 NO_ITEMS: Final[FrozenList[Any]] = FrozenList()
@@ -177,8 +183,7 @@ else:
         def __hash__(self) -> int:
             return _hash(self)
 
-        def __repr__(self) -> str:
-            return f"vector({self.tolist()!r})"
+        __repr__ = brief
 
         def __reduce__(self) -> tuple[Any, ...]:
             # The nodes themselves, which vectors share: a pickle has each of them once.
@@ -276,6 +281,36 @@ def following(longer: Vector[_T], kept: Vector[_T]) -> list[_T] | None:
     if len(longer) < len(kept) or not _grew(cast("Any", longer), cast("Any", kept)):
         return None
     return [longer[index] for index in range(len(kept), len(longer))]
+
+
+def changed_places(one: Vector[_T], other: Vector[_T]) -> list[int]:
+    """Return the indices that both vectors have and at which they hold different objects.
+
+    Nodes that they share are told apart as wholes: for vectors that grew from one another this costs what has
+    changed.
+    """
+    shorter: Any
+    longer: Any
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    node, shift = longer._root, longer._shift
+    while shift > shorter._shift:
+        node, shift = node[0] if node else [], shift - SHIFT
+    offset = shorter._tail_offset
+    places = [*_changed_in(shorter._root, node, shift, 0)]
+    return places + [offset + n for n, item in enumerate(shorter._tail) if item is not longer[offset + n]]
+
+
+def _changed_in(one: list[Any], other: list[Any], shift: int, first: int) -> Iterator[int]:
+    if one is other:
+        return
+    for index, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left is right:
+            continue
+        place = first + (index << shift)
+        if shift:
+            yield from _changed_in(left, right, shift - SHIFT, place)
+        else:
+            yield place
 
 
 def _grew(longer: Any, kept: Any) -> bool:

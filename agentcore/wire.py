@@ -106,7 +106,14 @@ def messages_from_wire(value: object, path: str = "$") -> Vector[Message]:
     if not is_array(value):
         raise WireError(path, f"expected an array of messages, got {kind_of(value)}")
     items = cast("Iterable[object]", value)
-    return vector(message_from_wire(item, json_path(path, index)) for index, item in enumerate(items))
+    return vector(_message_in(item, path, index) for index, item in enumerate(items))
+
+
+def _message_in(item: object, path: str, index: int) -> Message:
+    try:
+        return message_from_wire(item)
+    except WireError as error:
+        raise located(error, json_path(path, index)) from None
 
 
 # ---------------------------------------------------------------- data and content

@@ -17,6 +17,7 @@ PACKAGE: Final = Path(agentcore.__file__).parent
 
 CORE: Final = (
     "errors",
+    "brief",
     "paths",
     "readonly",
     "vectors",
@@ -53,7 +54,9 @@ CORE: Final = (
     "prompting",
     "run",
     "history",
-    "saved",
+    "replay_cost",
+    "outcome_json",
+    "run_json",
     "account",
 )
 # Modules of the package that may do all of it.
@@ -67,6 +70,7 @@ SHELL: Final = {
     "observe",
     "output",
     "result",
+    "saved",
     "schema",
     "stop",
 }

@@ -24,6 +24,8 @@ TESTS = (
     "test_calls",
     "test_history",
     "test_saved",
+    "test_saved_files",
+    "test_saved_limits",
     "test_identity",
     "test_message_list",
     "test_processors",
@@ -47,6 +49,7 @@ TESTS = (
     "agent.test_agent_streams",
     "agent.test_agent_threads",
     "agent.test_agent_validation",
+    "agent.test_agent_failures",
     "oracle.ai_sdk.test_immutable",
 )
 PACKAGE = Path(agentcore.__file__).parent

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 from rich.console import Console
@@ -19,6 +19,7 @@ from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
 from agentcore.oracle.program import BadProgram
 from agentcore.oracle.visible import cut, one_line
 
+_T = TypeVar("_T")
 _FAILURE: Final = 2
 _WIDTH: Final = 100
 _MOST: Final = 12
@@ -84,12 +85,12 @@ def _tell_boundary(target: Console, boundary: Boundary) -> None:
     say(target, f"  {_line(boundary.name)} is handed", "cyan")
     value = boundary.value
     fields = value if isinstance(value, dict) else {"value": value}
-    _bounded(target, (f"    {_line(name)}: {_json(item)}" for name, item in fields.items()))
-    _bounded(target, (f"    one object: {names}" for names in _names(boundary.aliases)))
+    _bounded(target, [*fields.items()], lambda field: f"    {_line(field[0])}: {_json(field[1])}")
+    _bounded(target, boundary.aliases, lambda alias: f"    one object: {_names(alias)}")
 
 
 def _tell_write(target: Console, writing: Writing) -> None:
-    finding, write = writing.finding, writing.finding.write
+    finding, write = writing.finding, writing.write
     polluting = finding.verdict is Verdict.POLLUTING
     path = written_path(str(write.handle[0]), write.handle[1:], write.key)
     changed = f"{_json(write.before)} -> {_json(write.after)}"
@@ -107,22 +108,20 @@ def _tell_write(target: Console, writing: Writing) -> None:
 
 
 def _tell_aliases(target: Console, step: Step) -> None:
-    names = [*_names(step.aliases)]
-    if names:
+    if step.aliases:
         say(target, "  names of one object at the end of the step", "cyan")
-        _bounded(target, (f"    {line}" for line in names))
+        _bounded(target, step.aliases, lambda alias: f"    {_names(alias)}")
 
 
-def _names(found: Iterable[Alias]) -> Iterator[str]:
-    return (_line(" = ".join(alias.paths)) for alias in found)
+def _names(alias: Alias) -> str:
+    return _line(" = ".join(alias.paths))
 
 
-def _bounded(target: Console, lines: Iterable[str]) -> None:
-    every = [*lines]
-    for line in every[:_MOST]:
-        say(target, line)
-    if len(every) > _MOST:
-        say(target, f"    ... {len(every) - _MOST} more (--json has all)")
+def _bounded(target: Console, items: Sequence[_T], line: Callable[[_T], str]) -> None:
+    for item in items[:_MOST]:
+        say(target, line(item))
+    if len(items) > _MOST:
+        say(target, f"    ... {len(items) - _MOST} more (--json has all)")
 
 
 def _json(value: Any) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.ai_sdk.loop import AiSdkLoop
 from agentcore.compat.ai_sdk.outcome import Outcome
 from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
-from agentcore.compat.heap import HostValueError
-from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.heap import HostValueError, Store, Value
+from agentcore.compat.pollution import Finding, Pollution, Verdict
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import View
 
@@ -36,20 +38,32 @@ __all__ = [
 class CompatRun:
     """A run under a profile, ended: how it ended, what it left, and every in-place write.
 
-    `steps` are the result's steps and `caller` the caller's messages, both as plain JSON with every write
-    in them; `steps` is None if the caller got no result. `error` is what the run failed with. `hung` tells
-    that the real result would never settle. `snapshots` are the moments of the run: before each model call
-    (`prompt`), when a step is reported (`finish`), and at the `end`.
+    `caller` are the caller's messages as plain JSON, with every write in them. `error` is what the run failed
+    with. `hung` tells that the real result would never settle. `snapshots` are the moments of the run: before
+    each model call (`prompt`), when a step is reported (`finish`), and at the `end`.
     """
 
+    __repr__ = brief
+
     profile: AiSdkProfile
-    steps: list[Mapping[str, Any]] | None
     caller: list[Any]
     finish_reason: str | None
     error: BaseException | None
     hung: bool
-    pollution: tuple[Finding, ...]
     snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
+    _report: Pollution = attrs.field(repr=False, eq=False)
+    _result_steps: Value = attrs.field(repr=False)
+
+    @cached_property
+    def steps(self) -> list[Mapping[str, Any]] | None:
+        """The result's steps as plain JSON, with every write in them; None if the caller got no result."""
+        heap = self.snapshots[-1].heap
+        return None if self._result_steps is None else Store.of(heap).plain(self._result_steps)
+
+    @cached_property
+    def pollution(self) -> tuple[Finding, ...]:
+        """What became of every in-place write; made when it is read first."""
+        return self._report.findings
 
     @property
     def prompts(self) -> tuple[list[dict[str, Any]], ...]:
@@ -82,11 +96,11 @@ def _ended(profile: AiSdkProfile, loop: AiSdkLoop, outcome: Outcome) -> CompatRu
     reason = outcome.finish_reason
     return CompatRun(
         profile=profile,
-        steps=None if outcome.steps is None else plain(outcome.steps),
         caller=plain(loop.caller),
         finish_reason=reason if isinstance(reason, str) else None,
         error=outcome.error,
         hung=outcome.hung,
-        pollution=findings(loop),
+        report=Pollution(loop),
+        result_steps=outcome.steps,
         snapshots=tuple(loop.snapshots),
     )

@@ -1,54 +1,43 @@
 """What each boundary of a run handed out, and which names are names of one object at that moment.
 
 Every argument that a hook, a tool or a model is given passes `Desk.hand`. A `Watch` on a run that has not
-begun keeps each of them with the heap as it was, and of each write which names the written object had.
+begun keeps each of them with the heap as it was, and of each write the moment at which it was made. Names are
+looked up afterwards, moment by moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any
 
 import attrs
 
-from agentcore.compat.heap import Heap, Ref, Value
+from agentcore.brief import brief
+from agentcore.compat.heap import DepthError, Value
+from agentcore.compat.names import Alias, Names, aliases
 from agentcore.compat.pollution import Watched, written_path
+from agentcore.compat.reach import Reach
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import Key, Write
 
 __all__ = ["Alias", "HandOut", "Watch", "aliases"]
-
-Place: TypeAlias = tuple[str, tuple[Key, ...]]
-"""A holder, and the keys that lead on from it."""
-
-
-@attrs.frozen
-class Alias:
-    """One object that has several names, in the order of the holders."""
-
-    places: tuple[Place, ...]
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The names as a person reads them: `caller[0]`, `prepareStep.messages[0]`."""
-        return tuple(written_path(holder, keys, None) for holder, keys in self.places)
-
-    @property
-    def holders(self) -> frozenset[str]:
-        """Who can reach the object under one of its names."""
-        return frozenset(holder for holder, _ in self.places)
 
 
 @attrs.frozen(kw_only=True)
 class HandOut:
     """What passed a boundary: its name in the step (`execute`, a second time `execute (2)`), and the slot.
 
-    `writes` is how many writes the journal had by then. In the `snapshot` are what outlives a step, by the
-    names for people, and all that the step had handed out until then, this included.
+    `value` is plain JSON, or the DepthError of what is too deep to be shown. `writes` is how many writes the
+    journal had by then. In the `snapshot` are what outlives a step, by the names for people, and all that the
+    step had handed out until then, this included.
     """
 
+    __repr__ = brief
+
+    number: int
     boundary: str
     slot: Value
+    value: Any
     writes: int
     snapshot: Snapshot
 
@@ -59,65 +48,94 @@ class HandOut:
 
 
 class Watch:
-    """Looks on while a loop runs, which has not begun: `handed` in order, and `names` by a write's number."""
+    """Looks on while a loop runs, which has not begun: `handed` in order."""
 
     def __init__(self, run: Watched) -> None:
         self.run = run
         self.handed: list[HandOut] = []
-        self.names: dict[int, tuple[str, ...]] = {}
+        self._writes: list[tuple[Write, Snapshot]] = []
+        # What the step has handed out, by boundary, and how often by name.
+        self._step = -1
+        self._given: dict[str, Value] = {}
+        self._times: dict[str, int] = {}
         run.store.watching = True
         run.desk.on_hand = self._hand
         run.desk.on_write = self._write
 
     def _hand(self, handle: tuple[Key, ...], slot: Value) -> None:
+        self._begin_step()
         name = written_path(str(handle[0]), handle[1:], None)
-        before = self._of_this_step()
-        given = sum(one == name or one.startswith(f"{name} (") for one in before)
-        boundary = f"{name} ({given + 1})" if given else name
+        times = self._times[name] = self._times.get(name, 0) + 1
+        boundary = name if times == 1 else f"{name} ({times})"
+        self._given[boundary] = slot
         self.handed.append(
             HandOut(
+                number=len(self.handed),
                 boundary=boundary,
                 slot=slot,
+                value=self._plain(slot),
                 writes=len(self.run.desk.journal),
-                snapshot=self._now(boundary, {**before, boundary: slot}),
+                snapshot=self._now(boundary),
             )
         )
 
-    def _of_this_step(self) -> dict[str, Value]:
-        return {one.boundary: one.slot for one in self.handed if one.step == self.run.desk.step}
+    def _begin_step(self) -> None:
+        if self.run.desk.step != self._step:
+            self._step = self.run.desk.step
+            self._given, self._times = {}, {}
 
-    def _now(self, moment: str, handed: Mapping[str, Value]) -> Snapshot:
+    def _plain(self, slot: Value) -> Any:
+        # While the store still has what it printed before: most of it is what it was.
+        try:
+            return self.run.store.plain(slot)
+        except DepthError as error:
+            return error
+
+    def _now(self, moment: str) -> Snapshot:
         named = {self.run.holders[name]: slot for name, slot in self.run.held().items()}
         return Snapshot(
             moment=moment,
             step=self.run.desk.step,
-            holders={**named, **handed},
+            holders={**named, **self._given},
             heap=self.run.store.heap(),
         )
 
     def _write(self, write: Write) -> None:
-        now = self._now("write", self._of_this_step())
-        reached = ((name, now.heap.reached(slot)) for name, slot in now.holders.items())
-        self.names[write.number] = tuple(
-            written_path(name, paths[write.address], None)
-            for name, paths in reached
-            if write.address in paths
+        self._begin_step()
+        self._writes.append((write, self._now("write")))
+
+    # ---------------------------------------------------------------- looked up afterwards
+
+    @cached_property
+    def objects(self) -> tuple[tuple[str, ...], ...]:
+        """For each write, the names that the written object had then."""
+        marks: dict[int, int] = {}
+        for write, _ in self._writes:
+            marks[write.address] = marks.get(write.address, 0) | (1 << write.number)
+        reach = Reach(marks)
+        return tuple(_names_of(write, now, reach) for write, now in self._writes)
+
+    @cached_property
+    def aliases(self) -> tuple[tuple[Alias, ...], ...]:
+        """For each that was handed out, the objects in it that others hold as well."""
+        return tuple(own for own, _ in self._named)
+
+    def aliases_after(self, number: int) -> tuple[Alias, ...]:
+        """The objects with several names when that was handed out, which was the last of its step."""
+        return self._named[number][1]
+
+    @cached_property
+    def _named(self) -> tuple[tuple[tuple[Alias, ...], tuple[Alias, ...]], ...]:
+        lasting = [*self.run.holders.values()]
+        names = Names(lasting)
+        last = {one.step: one.number for one in self.handed}
+        return tuple(
+            (names.at(one.snapshot, one.boundary), names.aliases() if last[one.step] == one.number else ())
+            for one in self.handed
         )
 
 
-# ---------------------------------------------------------------- which names are names of one object
-
-
-def aliases(heap: Heap, holders: Mapping[str, Value]) -> tuple[Alias, ...]:
-    """The objects with several names, those left out that follow: if `a` is `b`, then `a[0]` is `b[0]`."""
-    named: dict[int, list[Place]] = {}
-    for holder, root in holders.items():
-        queue: list[tuple[Value, tuple[Key, ...]]] = [(root, ())]
-        for at, keys in queue:
-            if not isinstance(at, Ref):
-                continue
-            if at.address not in named:
-                named[at.address] = []
-                queue.extend((child, (*keys, key)) for key, child in heap.children(at))
-            named[at.address].append((holder, keys))
-    return tuple(Alias(tuple(places)) for places in named.values() if len(places) > 1)
+def _names_of(write: Write, now: Snapshot, reach: Reach) -> tuple[str, ...]:
+    reach.move_to(now.heap)
+    paths = ((name, reach.path(slot, 1 << write.number)) for name, slot in now.holders.items())
+    return tuple(written_path(name, keys, None) for name, keys in paths if keys is not None)

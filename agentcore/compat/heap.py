@@ -67,6 +67,7 @@ __all__ = [
 
 _KEPT: Final = frozenset({str, bool, type(None), Ref, Function})
 _WITH_CARE: Final = frozenset({Ref, Function})
+_NUMBERS: Final = frozenset({int, float})
 # The names that a structured clone of an error keeps.
 _ERROR_NAMES: Final = frozenset(
     {"Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError", "URIError"}
@@ -156,9 +157,9 @@ class Store:
     def derive(self, ref: Ref, *sources: Value, fields: frozenset[str] | None = None) -> Ref:
         """Records that a new cell was made from these cells (from these fields of them only, if given)."""
         if self.watching:
-            known = self.origins.get(ref.address, ())
-            new = tuple((source.address, fields) for source in sources if isinstance(source, Ref))
-            self.origins[ref.address] = known + new
+            new = tuple([(source.address, fields) for source in sources if type(source) is Ref])
+            known = self.origins.get(ref.address)
+            self.origins[ref.address] = new if known is None else known + new
         return ref
 
     def clone(self, slot: Slot) -> Slot:
@@ -172,42 +173,34 @@ class Store:
         """
         if type(slot) is not Ref:
             return _not_function(slot)
-        made: dict[int, Ref] = {}
-        todo: list[tuple[int, Ref, int]] = []
-
-        def copy_of(item: Slot, depth: int) -> Slot:
-            if type(item) is not Ref:
-                return _not_function(item)
-            known = made.get(item.address)
-            if known is None:
-                known = made[item.address] = self._place(depth)
-                todo.append((item.address, known, depth + 1))
-            return known
-
-        copy = copy_of(slot, 0)
+        cells, origins = self.cells, self.origins if self.watching else None
+        copy = self._place(0)
+        made = {slot.address: copy}
+        todo = [(slot.address, copy, 1)]
         for source, ref, depth in todo:
-            cell = self.cells[source]
-            if isinstance(cell, tuple):
-                # Scalars are copied with their container, in one go.
-                self.cells[ref.address] = tuple(
-                    [copy_of(item, depth) if type(item) in _WITH_CARE else item for item in cell]
-                )
-            else:
-                kind, fields = _cloned(cell)
-                self.cells[ref.address] = kind(
-                    {
-                        key: copy_of(item, depth) if type(item) in _WITH_CARE else item
-                        for key, item in fields.items()
-                    }
-                )
-            if self.watching:
-                self.derive(ref, Ref(source))
+            cell = cells[source]
+            kept = cell if type(cell) is tuple or type(cell) is ObjectCell else _cloned(cell)
+            below: dict[Any, Ref] = {}
+            for key, item in keyed(kept):
+                if type(item) is Ref:
+                    known = made.get(item.address)
+                    if known is None:
+                        known = made[item.address] = self._place(depth)
+                        todo.append((item.address, known, depth + 1))
+                    below[key] = known
+                elif type(item) is Function:
+                    _not_function(item)
+            # A cell never changes, so one without references is its own copy.
+            cells[ref.address] = _with_refs(kept, below) if below else kept
+            if origins is not None:
+                origins[ref.address] = ((source, None),)
         return copy
 
     def _place(self, depth: int) -> Ref:
         if depth > DEEPEST:
             raise DepthError
-        return self.array(())
+        self.cells.append(())
+        return ref_to(len(self.cells) - 1)
 
     # ---------------------------------------------------------------- writing
 
@@ -294,6 +287,13 @@ class Store:
         except RecursionError:
             raise DepthError from None
 
+    def printed(self, address: int) -> Any:
+        """What `plain` gave for a cell; None if it has not, or if anything in the cell was written since.
+
+        So whatever was made of all that is in the cell can be made again as long as this is the same object.
+        """
+        return self._printed.get(address)
+
     def _print(self, address: int, depth: int) -> Any:
         if depth > DEEPEST:
             raise DepthError
@@ -352,13 +352,21 @@ def _not_function(slot: Slot) -> Slot:
     return slot
 
 
-def _cloned(cell: ObjectCell) -> tuple[type[ObjectCell], Mapping[str, Slot]]:
-    """The kind of a cell's clone, and the fields that are cloned."""
+def _cloned(cell: Cell) -> Cell:
+    """What a clone has of a cell: of errors some fields, of step results what is not computed."""
+    if isinstance(cell, StepCell):
+        return ObjectCell(cell)
     if not isinstance(cell, ErrorCell):
-        return DateCell if isinstance(cell, DateCell) else ObjectCell, cell
+        return cell
     name = cell.get("name")
     kept: dict[str, Slot] = {"name": name if name in _ERROR_NAMES else "Error"}
-    return ErrorCell, kept | {key: cell[key] for key in ("message", "cause") if key in cell}
+    return ErrorCell(kept | {key: cell[key] for key in ("message", "cause") if key in cell})
+
+
+def _with_refs(cell: Cell, refs: Mapping[Any, Ref]) -> Cell:
+    if isinstance(cell, tuple):
+        return tuple([refs.get(index, slot) for index, slot in enumerate(cell)])
+    return type(cell)({**cell, **refs})
 
 
 def _shown(slot: Value) -> Any:

@@ -10,13 +10,16 @@ compat.polluting).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Final, Protocol
+from functools import cached_property
+from typing import Final, Protocol, cast
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import Store, Value
+from agentcore.compat.reach import Reach, ones
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import Desk, Key, Write
 
@@ -68,6 +71,8 @@ class Finding:
     step that showed it, None if none did.
     """
 
+    __repr__ = brief
+
     write: Write
     verdict: Verdict
     reach: tuple[str, ...]
@@ -76,32 +81,59 @@ class Finding:
     first_seen: int | None
 
 
+class Pollution:
+    """The report of a run that has ended, made when it is read: most runs are read for something else.
+
+    What it is made of is taken when the run has ended, so that a view that a hook kept may write on.
+
+    Raises:
+        ValueError: if the run was not watched (`Store.watching`).
+    """
+
+    def __init__(self, run: Watched) -> None:
+        if not run.store.watching:
+            raise ValueError(
+                "the run was not watched: set `store.watching` before it starts, or use compat.run"
+            )
+        self._origins = run.store.origins
+        self._journal = tuple(run.desk.journal)
+        self._snapshots = tuple(run.snapshots)
+        self._holders = run.holders
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """A finding for every write of the run, in the order in which they were made."""
+        looks = _Looks(self._journal, self.marks, self._holders)
+        for snapshot in reversed(self._snapshots):
+            looks.at(snapshot)
+        return tuple(map(looks.finding, self._journal))
+
+    @cached_property
+    def marks(self) -> Mapping[int, int]:
+        """Which writes a cell carries, as bits by their numbers, by the cell's address."""
+        marks: dict[int, int] = {}
+        for number, cells in enumerate(self.carriers):
+            for address in cells:
+                marks[address] = marks.get(address, 0) | (1 << number)
+        return marks
+
+    @cached_property
+    def carriers(self) -> tuple[frozenset[int], ...]:
+        """For every write of the run, the addresses of the cells that carry it."""
+        derived: dict[int, list[tuple[int, frozenset[str] | None]]] = defaultdict(list)
+        for made, sources in self._origins.items():
+            for source, fields in sources:
+                derived[source].append((made, fields))
+        return tuple(_carriers(write, derived) for write in self._journal)
+
+
 def findings(run: Watched) -> tuple[Finding, ...]:
     """A finding for every write of a run, in the order in which they were made.
 
     Raises:
         ValueError: if the run was not watched (`Store.watching`).
     """
-    carried = carriers(run)
-    looks = _Looks(run.snapshots, run.holders)
-    return tuple(
-        _finding(write, cells, looks) for write, cells in zip(run.desk.journal, carried, strict=True)
-    )
-
-
-def carriers(run: Watched) -> tuple[frozenset[int], ...]:
-    """For every write of a run, the addresses of the cells that carry it.
-
-    Raises:
-        ValueError: if the run was not watched (`Store.watching`).
-    """
-    if not run.store.watching:
-        raise ValueError("the run was not watched: set `store.watching` before it starts, or use compat.run")
-    derived: dict[int, list[tuple[int, frozenset[str] | None]]] = defaultdict(list)
-    for made, sources in run.store.origins.items():
-        for source, fields in sources:
-            derived[source].append((made, fields))
-    return tuple(_carriers(write, derived) for write in run.desk.journal)
+    return Pollution(run).findings
 
 
 def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str] | None]]]) -> frozenset[int]:
@@ -118,59 +150,66 @@ def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str]
 
 
 class _Looks:
-    """What each holder reached at each moment, worked out once."""
+    """What each holder showed at each moment; moments are looked at from the last one back."""
 
-    def __init__(self, snapshots: Iterable[Snapshot], holders: Mapping[str, str]) -> None:
-        self.snapshots = tuple(snapshots)
-        self.holders = holders
-        self._reached: dict[tuple[int, str], Mapping[int, tuple[Key, ...]]] = {}
+    def __init__(
+        self, journal: Sequence[Write], marks: Mapping[int, int], holders: Mapping[str, str]
+    ) -> None:
+        self._journal = journal
+        self._holders = holders
+        self._reach = Reach(marks)
+        self._prompts: list[list[int]] = [[] for _ in journal]
+        self._seen: list[set[int]] = [set() for _ in journal]
+        # Of each write, by the holder's name for people: the path at the last moment that showed it, and the
+        # number of the first one, counted from the last.
+        self._paths: list[dict[str, tuple[str, int]]] = [{} for _ in journal]
+        self._looked = 0
 
-    def paths(self, index: int, holder: str) -> Mapping[int, tuple[Key, ...]]:
-        known = self._reached.get((index, holder))
-        if known is None:
-            snapshot = self.snapshots[index]
+    def at(self, snapshot: Snapshot) -> None:
+        """Look at a moment before those that were looked at."""
+        self._looked += 1
+        self._reach.move_to(snapshot.heap)
+        if snapshot.moment == "prompt":
+            made_before = self._writes(lambda write: snapshot.heap_size >= write.size)
+            for number in ones(self._reach.of(snapshot.holders.get("prompt")) & made_before):
+                self._prompts[number].append(snapshot.step)
+        is_end = snapshot.moment == "end"
+        before = self._writes(lambda write: is_end or snapshot.step > write.step)
+        for holder, name in self._holders.items():
             root: Value = snapshot.holders.get(holder)
-            known = self._reached[index, holder] = snapshot.heap.reached(root)
-        return known
+            for number in ones(self._reach.of(root) & before):
+                self._note(number, name, root, snapshot.step)
 
-    def prompts(self, write: Write, carriers: frozenset[int]) -> Iterator[int]:
-        for index, snapshot in enumerate(self.snapshots):
-            made_after = snapshot.moment == "prompt" and snapshot.heap_size >= write.size
-            if made_after and not carriers.isdisjoint(self.paths(index, "prompt")):
-                yield snapshot.step
+    def _writes(self, matches: Callable[[Write], bool]) -> int:
+        return sum(1 << write.number for write in self._journal if matches(write))
 
-    def after(self, write: Write) -> Iterator[int]:
-        for index, snapshot in enumerate(self.snapshots):
-            if snapshot.step > write.step or snapshot.moment == "end":
-                yield index
+    def _note(self, number: int, name: str, root: Value, step: int) -> None:
+        write, paths = self._journal[number], self._paths[number]
+        if name in paths:
+            shown = paths[name][0]
+        else:
+            keys = self._reach.path(root, 1 << number)
+            shown = written_path(name, cast("tuple[Key, ...]", keys), write.key)
+        paths[name] = (shown, self._looked)
+        if step > write.step:
+            self._seen[number].add(step)
 
-
-def _finding(write: Write, carriers: frozenset[int], looks: _Looks) -> Finding:
-    prompts = tuple(looks.prompts(write, carriers))
-    later = [step for step in prompts if step > write.step]
-    paths: dict[str, str] = {}
-    seen = set(later)
-    for index in looks.after(write):
-        for holder, name in looks.holders.items():
-            reached = looks.paths(index, holder)
-            shown = min(
-                carriers.intersection(reached),
-                key=lambda address: (len(reached[address]), address),
-                default=None,
-            )
-            if shown is not None:
-                paths[name] = written_path(name, reached[shown], write.key)
-                if looks.snapshots[index].step > write.step:
-                    seen.add(looks.snapshots[index].step)
-    reach = (*paths, *([LATER_PROMPTS] if later else []))
-    return Finding(
-        write=write,
-        verdict=Verdict.POLLUTING if reach else Verdict.EPHEMERAL,
-        reach=reach,
-        paths=paths,
-        prompts=prompts,
-        first_seen=min(seen, default=None),
-    )
+    def finding(self, write: Write) -> Finding:
+        """What became of the write."""
+        prompts = tuple(reversed(self._prompts[write.number]))
+        later = [step for step in prompts if step > write.step]
+        order = [*self._holders.values()]
+        # In the order in which the holders showed it first.
+        paths = sorted(self._paths[write.number].items(), key=lambda one: (-one[1][1], order.index(one[0])))
+        reach = (*(name for name, _ in paths), *([LATER_PROMPTS] if later else []))
+        return Finding(
+            write=write,
+            verdict=Verdict.POLLUTING if reach else Verdict.EPHEMERAL,
+            reach=reach,
+            paths={name: shown for name, (shown, _) in paths},
+            prompts=prompts,
+            first_seen=min({*later, *self._seen[write.number]}, default=None),
+        )
 
 
 def written_path(root: str, keys: tuple[Key, ...], key: Key | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import Heap, Store, Value
 
 __all__ = ["Snapshot"]
@@ -15,6 +16,8 @@ __all__ = ["Snapshot"]
 @attrs.frozen
 class Snapshot:
     """Who held what at a moment of the run: holders by name, and the heap as it was."""
+
+    __repr__ = brief
 
     moment: str
     step: int

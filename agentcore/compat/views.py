@@ -15,6 +15,7 @@ from typing import Any, Self, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import (
     UNDEFINED,
     Accepts,
@@ -46,6 +47,8 @@ class Write:
     than `step`, the step in which it was written. `key` is the field or index written, None for a change of
     an array as a whole. `size` is the number of cells at that time: what was made later has a higher address.
     """
+
+    __repr__ = brief
 
     number: int
     step: int
@@ -185,7 +188,7 @@ class View(Handle):
         return _thawed(self, memo)
 
     def __repr__(self) -> str:
-        return repr(self.store.plain(self.ref))
+        return brief(self.store.plain(self.ref))
 
     def _loaded(self, value: Any, *keys: Key) -> Slot:
         """The slot for a value that is written at some place of this object."""

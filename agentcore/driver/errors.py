@@ -34,22 +34,29 @@ def resumable(run: Run) -> Run:
 class AgentError(AgentCoreError):
     """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong.
 
-    `step_number` is the step that failed, or after which a hook did; None before the steps.
+    `hook` is the name of the hook that raised it, such as "checkpoint", "stop_when" or a processor's id; None
+    where no hook did. `step_number` is the step that failed, or after which a hook did; None before step 0.
     """
 
     wire_name = "AgentError"
 
-    def __init__(self, run: Run, cause: Exception) -> None:
+    def __init__(self, run: Run, cause: Exception, hook: str | None = None) -> None:
+        if hook is None and isinstance(run.pending, Failed):
+            hook = run.pending.hook
         self.run = resumable(run)
+        processor: str | None = getattr(cause, "processor_id", None)
+        self.hook = hook or processor
         self.step_number = _step_of(self.run)
-        where = "before the steps" if self.step_number is None else f"step {self.step_number}"
         # The text alone: the arguments of an error are printed, and a run has everything that was said.
-        super().__init__(f"{where}: {text_at_step(cause)}")
+        where = "before the steps" if self.step_number is None else f"step {self.step_number}"
+        # hook.failure-named: the error of a processor names it already.
+        named = "" if self.hook == processor else f"{self.hook}: "
+        super().__init__(f"{where}: {named}{text_at_step(cause)}")
         self.__cause__ = cause
         self.path = cause.path if isinstance(cause, AgentCoreError) else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.run, self.__cause__)
+        return type(self), (self.run, self.__cause__, self.hook)
 
     @property
     def conversation(self) -> Sequence[Message]:

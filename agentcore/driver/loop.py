@@ -150,9 +150,9 @@ class Driver:
                 value = await awaited(hook(argument))
                 return NO_RESULT if value is None else HookResult(value)
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
-            return HookFailed(error)
+            return HookFailed(error, hook=name)
         except cancellations() as error:  # cancel.own-error
-            return HookFailed(await self._cancellation.failure(error, f"hook '{name}'"))
+            return HookFailed(await self._cancellation.failure(error, f"hook '{name}'"), hook=name)
 
     async def _process_input(self, wanted: NeedProcessInput) -> Outcome:
         return await self._processed(self._processors.process_input(wanted))
@@ -212,7 +212,7 @@ class Driver:
             return ModelFailed(error)
         except BaseException as error:
             for failed in signals(error, ChunkHookError):
-                return ModelFailed(failed.error)
+                return ModelFailed(failed.error, hook="on_chunk")
             raise
 
     async def _through_handlers(
@@ -347,7 +347,9 @@ class Driver:
             self._keep_finished()
         self._tool_calls = None
         if isinstance(outcome, ToolsFailed) and not isinstance(self.run.pending, NeedTools):
-            return HookFailed(outcome.error)  # all have finished, and `on_chunk` raised when told of it
+            return HookFailed(
+                outcome.error, hook=outcome.hook
+            )  # all have finished, and `on_chunk` raised when told of it
         return outcome
 
     # ------------------------------------------------------------ events

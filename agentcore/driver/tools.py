@@ -107,7 +107,7 @@ class ToolCalls:
             return ToolsFailed(error)
         except BaseException as error:
             for failed in signals(error, ChunkHookError):
-                return ToolsFailed(failed.error)
+                return ToolsFailed(failed.error, hook="on_chunk")
             raise
         if self._interrupts:
             return Asked(one for index in sorted(self._interrupts) for one in self._interrupts[index])

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.oracle.causes import Places
 from agentcore.oracle.families import Family
 from agentcore.oracle.shrink import size
@@ -41,6 +42,8 @@ class Change:
     first differ at `place`.
     """
 
+    __repr__ = brief
+
     field: str | None
     place: str | None
     count: int
@@ -53,6 +56,8 @@ class Changes:
 
     A program may be in several classes. `unsupported` programs did not run on both sides.
     """
+
+    __repr__ = brief
 
     before: Side
     after: Side

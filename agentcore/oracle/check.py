@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.oracle import crews, work
 from agentcore.oracle.chunks import WINDOW, Chunk, Found, parsed, run_chunk
 from agentcore.oracle.crews import Crew, Promise
@@ -60,6 +61,8 @@ class Report:
     of their features. It took `seconds`, in which `working` seconds were worked (by several jobs, in sum),
     and of these `waiting` were spent waiting for drivers.
     """
+
+    __repr__ = brief
 
     programs: int
     unsupported: int = 0
@@ -160,6 +163,8 @@ class Campaign:
     them, and `replayed` the same of those that were run first. `findings` are in the order in which they were
     found. `implementation` is what the driver said that it is.
     """
+
+    __repr__ = brief
 
     ended: str
     counts: dict[Kind, int]

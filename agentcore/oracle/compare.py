@@ -16,8 +16,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.oracle.families import Comparison, Each, Trace
 from agentcore.oracle.visible import bounded
+from agentcore.paths import Trail, keys_of
 
 __all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "places", "render"]
 
@@ -53,6 +55,8 @@ class Difference:
     trace has there.
     """
 
+    __repr__ = brief
+
     path: str
     expected: Any
     actual: Any
@@ -80,11 +84,11 @@ def differences(
     if alike(expected, actual):
         return None
     for path, mine, theirs in _fields("$", expected, actual, comparison.order):
-        found = _first(path, mine, theirs)
+        found = _first(mine, theirs)
         if found is not None:
-            where, here, there = found
+            trail, here, there = found
             return Difference(
-                path=where,
+                path=path + "".join(map(_step, keys_of(trail))),
                 expected=here,
                 actual=there,
                 observation=path,
@@ -141,13 +145,12 @@ def places(expected: Trace, actual: Trace, comparison: Comparison) -> tuple[str,
 
 def _fields_that_differ(path: str, mine: Any, theirs: Any) -> Iterator[str]:
     if not isinstance(mine, dict) or not isinstance(theirs, dict):
-        if _first(path, mine, theirs) is not None:
+        if _first(mine, theirs) is not None:
             yield path
         return
     for key in {**mine, **theirs}:
-        where = f"{path}{_key(key)}"
-        if _first(where, mine.get(key, MISSING), theirs.get(key, MISSING)) is not None:
-            yield where
+        if _first(mine.get(key, MISSING), theirs.get(key, MISSING)) is not None:
+            yield f"{path}{_step(key)}"
 
 
 _Pair: TypeAlias = tuple[str, Any, Any]
@@ -181,28 +184,29 @@ def _at(values: list[Any], index: int) -> Any:
     return values[index] if index < len(values) else MISSING
 
 
-def _first(path: str, expected: Any, actual: Any) -> _Pair | None:
-    """The first place below the path where the values differ, keys in the order of the expected value."""
-    stack: list[_Pair] = [(path, expected, actual)]
+def _first(expected: Any, actual: Any) -> tuple[Trail, Any, Any] | None:
+    """The first place where the values differ, keys in the order of the expected value."""
+    stack: list[tuple[Trail, Any, Any]] = [(None, expected, actual)]
+    below: list[tuple[Trail, Any, Any]]
     while stack:
-        where, mine, theirs = stack.pop()
+        trail, mine, theirs = stack.pop()
         if isinstance(mine, dict) and isinstance(theirs, dict):
             keys = {**mine, **theirs}
-            below = [
-                (f"{where}{_key(key)}", mine.get(key, MISSING), theirs.get(key, MISSING)) for key in keys
-            ]
+            below = [((trail, key), mine.get(key, MISSING), theirs.get(key, MISSING)) for key in keys]
         elif isinstance(mine, list) and isinstance(theirs, list):
             indexes = range(max(len(mine), len(theirs)))
-            below = [(f"{where}[{index}]", _at(mine, index), _at(theirs, index)) for index in indexes]
+            below = [((trail, index), _at(mine, index), _at(theirs, index)) for index in indexes]
         elif _same_scalar(mine, theirs):
             below = []
         else:
-            return where, mine, theirs
+            return trail, mine, theirs
         stack.extend(reversed(below))
     return None
 
 
-def _key(key: str) -> str:
+def _step(key: str | int) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
     return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"
 
 

@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.compare import MISSING
 from agentcore.oracle.families import family_of
@@ -61,6 +62,8 @@ class ExampleError(AgentCoreError):
 class Block:
     """A fenced block: the words of its info string, its text, and the number of its first line."""
 
+    __repr__ = brief
+
     words: tuple[str, ...]
     text: str
     line: int
@@ -69,6 +72,8 @@ class Block:
 @attrs.frozen(kw_only=True)
 class Expectation:
     """What is at some paths of the trace under a profile; or, if only `claimed`, is not."""
+
+    __repr__ = brief
 
     profile: str
     values: Mapping[str, Any]
@@ -90,6 +95,8 @@ class Place:
 @attrs.frozen(kw_only=True)
 class Example:
     """One example, and the requirements that it cites; `program` is None if its blocks are of other kinds."""
+
+    __repr__ = brief
 
     place: Place
     cites: tuple[str, ...]
@@ -115,6 +122,8 @@ class Example:
 class Script:
     """A program in a language, the targets whose package it uses, and what it writes."""
 
+    __repr__ = brief
+
     example: Example
     language: str
     targets: tuple[str, ...]
@@ -125,6 +134,8 @@ class Script:
 @attrs.frozen(kw_only=True)
 class Mismatch:
     """Something in a trace that is not as its example says."""
+
+    __repr__ = brief
 
     example: Example
     profile: str

@@ -6,14 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.compat.handouts import Alias, HandOut, Watch, aliases
-from agentcore.compat.heap import DepthError, Store
-from agentcore.compat.pollution import Finding, carriers, findings
+from agentcore.brief import brief
+from agentcore.compat.handouts import Alias, HandOut, Watch
+from agentcore.compat.heap import DepthError
+from agentcore.compat.pollution import Finding, Pollution
+from agentcore.compat.reach import Reach, ones
+from agentcore.compat.views import Write
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.families import Each, Family, Recorded, Refusal, Trace, family_of
 
@@ -44,48 +48,77 @@ class Boundary:
 
     Rule oracle.handed-out.
 
-    `name` is the hook, handler, tool or `model`; `value` is plain JSON. `aliases` are the objects in it that
-    have other names, too: of what outlives a step, and of what this step had handed out before.
+    `name` is the hook, handler, tool or `model`; `value` is plain JSON.
     """
+
+    __repr__ = brief
 
     step: int
     name: str
     value: Any
-    aliases: tuple[Alias, ...]
+    _aliases: Callable[[], tuple[Alias, ...]] = attrs.field(default=tuple, eq=False, repr=False)
+
+    @cached_property
+    def aliases(self) -> tuple[Alias, ...]:
+        """The objects in it that have other names as well.
+
+        Names of what outlives a step, and of what this step had handed out before.
+        """
+        return self._aliases()
 
 
 @attrs.frozen(kw_only=True)
 class Writing:
     """One in-place write, and how far it went (rule oracle.write-followed).
 
-    `finding` says who wrote what through which handle, what was there before and after, how long it lasts and
-    where it is at the end. `objects` are the names that the written object had then; `shown` are the
-    boundaries that handed the written thing out afterwards, with their steps, the first of them first.
+    `write` says who wrote what through which handle, and what was there before and after.
     """
 
-    finding: Finding
-    objects: tuple[str, ...]
-    shown: tuple[tuple[int, str], ...]
+    __repr__ = brief
+
+    write: Write
+    _traces: Traces = attrs.field(eq=False, repr=False)
 
     @property
     def step(self) -> int:
         """The step it was made in."""
-        return self.finding.write.step
+        return self.write.step
+
+    @property
+    def finding(self) -> Finding:
+        """How long it lasts, and where it is at the end."""
+        return self._traces.findings[self.write.number]
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """The names that the written object had then."""
+        return self._traces.objects[self.write.number]
+
+    @property
+    def shown(self) -> tuple[tuple[int, str], ...]:
+        """The boundaries that handed the written thing out afterwards, with their steps, in order."""
+        return self._traces.shown[self.write.number]
 
 
 @attrs.frozen(kw_only=True)
 class Step:
     """One step of the run: -1 is what comes before the first.
 
-    `events` are its boundaries and writes in the order in which they came. `aliases` are the objects with
-    several names when it handed something out for the last time; `snapshot` is that moment, None where there
-    is no heap.
+    `events` are its boundaries and writes in the order in which they came. `snapshot` is the moment when it
+    handed something out for the last time, None where there is no heap.
     """
+
+    __repr__ = brief
 
     number: int
     events: tuple[Boundary | Writing, ...]
-    aliases: tuple[Alias, ...]
     snapshot: Snapshot | None = attrs.field(repr=False)
+    _aliases: Callable[[], tuple[Alias, ...]] = attrs.field(default=tuple, eq=False, repr=False)
+
+    @cached_property
+    def aliases(self) -> tuple[Alias, ...]:
+        """The objects with several names when the step handed something out for the last time."""
+        return self._aliases()
 
     @property
     def boundaries(self) -> tuple[Boundary, ...]:
@@ -105,6 +138,8 @@ class Explanation:
     `refusals` are ops that an object refused (rule oracle.refusal-told). `error` is what the run failed with,
     as the trace has it. `notes` say what this profile's runs do not record.
     """
+
+    __repr__ = brief
 
     program: Mapping[str, Any] = attrs.field(repr=False)
     profile: str
@@ -131,7 +166,7 @@ class Explanation:
                 f"{error.name} is not installed; pictures need the extra: "
                 "pip install 'agentcore-reference[pictures]'"
             ) from error
-        written = {step.number: [one.finding.write.address for one in step.writes] for step in self.steps}
+        written = {step.number: [one.write.address for one in step.writes] for step in self.steps}
         moments = [step.snapshot for step in self.steps if step.snapshot is not None]
         if not moments:
             raise ExplanationError(f"there is nothing to draw under {self.profile}: {' '.join(self.notes)}")
@@ -166,7 +201,7 @@ def _boundary_json(boundary: Boundary) -> Json:
 
 
 def _write_json(writing: Writing) -> Json:
-    finding, write = writing.finding, writing.finding.write
+    finding, write = writing.finding, writing.write
     return {
         "write": write.operation,
         "by": write.hook,
@@ -230,51 +265,71 @@ def _observed(trace: Trace, family: Family) -> Iterator[Step]:
     each = next(entry for entry in family.comparison.order if isinstance(entry, Each))
     for number, step in enumerate(trace[each.field]):
         told = [name for name in each.fields if isinstance(step.get(name), dict | list) and step[name]]
-        events = tuple(Boundary(step=number, name=name, value=step[name], aliases=()) for name in told)
-        yield Step(number=number, events=events, aliases=(), snapshot=None)
+        events = tuple(Boundary(step=number, name=name, value=step[name]) for name in told)
+        yield Step(number=number, events=events, snapshot=None)
+
+
+class Traces:
+    """What became of the writes of a run, found out when it is read first."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._pollution = Pollution(watch.run)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """How long each write lasts, and where it is at the end."""
+        return self._pollution.findings
+
+    @property
+    def objects(self) -> tuple[tuple[str, ...], ...]:
+        """For each write, the names that the written object had then."""
+        return self._watch.objects
+
+    @cached_property
+    def shown(self) -> tuple[tuple[tuple[int, str], ...], ...]:
+        """For each write, what handed out afterwards something in which it can be seen."""
+        shown: list[list[tuple[int, str]]] = [[] for _ in self._watch.run.desk.journal]
+        reach = Reach(self._pollution.marks)
+        for one in self._watch.handed:
+            reach.move_to(one.snapshot.heap)
+            for number in ones(reach.of(one.slot)):
+                if one.writes > number:
+                    shown[number].append((one.step, one.boundary))
+        return tuple(map(tuple, shown))
 
 
 def _watched(watch: Watch) -> Iterator[Step]:
     """The steps of a run on the heap."""
-    run = watch.run
-    found = zip(findings(run), carriers(run), strict=True)
-    writes = [
-        Writing(
-            finding=finding,
-            objects=watch.names[finding.write.number],
-            shown=tuple(_shown(finding, carried, watch.handed)),
-        )
-        for finding, carried in found
-    ]
-    numbers = {one.step for one in watch.handed} | {one.step for one in writes}
-    for number in sorted(numbers):
-        handed = [one for one in watch.handed if one.step == number]
-        last = handed[-1].snapshot if handed else None
+    traces = Traces(watch)
+    handed: dict[int, list[HandOut]] = {}
+    for one in watch.handed:
+        handed.setdefault(one.step, []).append(one)
+    writes: dict[int, list[Writing]] = {}
+    for write in watch.run.desk.journal:
+        writes.setdefault(write.step, []).append(Writing(write=write, traces=traces))
+    for number in sorted({*handed, *writes}):
+        own = handed.get(number, [])
         yield Step(
             number=number,
-            events=tuple(_in_order(handed, [one for one in writes if one.step == number])),
-            aliases=() if last is None else aliases(last.heap, last.holders),
-            snapshot=last,
+            events=tuple(_in_order(watch, own, writes.get(number, []))),
+            snapshot=own[-1].snapshot if own else None,
+            aliases=partial(watch.aliases_after, own[-1].number) if own else tuple,
         )
 
 
-def _shown(finding: Finding, carried: frozenset[int], handed: Iterable[HandOut]) -> Iterator[tuple[int, str]]:
-    """What handed out, after a write, something in which it can be seen."""
-    for one in handed:
-        after = one.writes > finding.write.number
-        if after and not carried.isdisjoint(one.snapshot.heap.reached(one.slot)):
-            yield one.step, one.boundary
-
-
-def _in_order(handed: Iterable[HandOut], writes: Iterable[Writing]) -> Iterator[Boundary | Writing]:
-    ordered = [*((one.writes, 1, _boundary(one)) for one in handed)]
-    ordered += [(one.finding.write.number, 2, one) for one in writes]  # type: ignore[misc]
+def _in_order(
+    watch: Watch, handed: Iterable[HandOut], writes: Iterable[Writing]
+) -> Iterator[Boundary | Writing]:
+    ordered: list[tuple[int, int, Boundary | Writing]] = [
+        *((one.writes, 1, _boundary(watch, one)) for one in handed),
+        *((one.write.number, 2, one) for one in writes),
+    ]
     yield from (event for _, _, event in sorted(ordered, key=lambda entry: entry[:2]))
 
 
-def _boundary(one: HandOut) -> Boundary:
-    now = one.snapshot
-    value = Store.of(now.heap).plain(one.slot)
-    known = aliases(now.heap, now.holders)
-    own = tuple(alias for alias in known if one.boundary in alias.holders and len(alias.holders) > 1)
-    return Boundary(step=one.step, name=one.boundary, value=value, aliases=own)
+def _boundary(watch: Watch, one: HandOut) -> Boundary:
+    if isinstance(one.value, DepthError):
+        raise one.value
+    number = one.number
+    return Boundary(step=one.step, name=one.boundary, value=one.value, aliases=lambda: watch.aliases[number])

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.oracle.chunks import Found
 from agentcore.oracle.compare import Difference
 from agentcore.oracle.driver import Failure, Hung, Malformed
@@ -22,6 +23,8 @@ Json: TypeAlias = dict[str, Any]
 class _Base:
     """`original` is the program that was found, `programs` how many there were of its kind."""
 
+    __repr__ = brief
+
     kind: Kind
     program: Json
     original: Json
@@ -31,6 +34,8 @@ class _Base:
 @attrs.frozen(kw_only=True)
 class Disagreement(_Base):
     """A program with two traces, made as small as the time allowed; `original` is the one that was found."""
+
+    __repr__ = brief
 
     expected: Json
     actual: Json
@@ -44,6 +49,8 @@ class DriverFailure(_Base):
     `repeated` says whether the driver failed in the same way when it was given the program once more, alone;
     only then the program was made smaller.
     """
+
+    __repr__ = brief
 
     outcome: Failure
     repeated: bool
@@ -61,6 +68,8 @@ class DriverFailure(_Base):
 @attrs.frozen(kw_only=True)
 class ReferenceFailure(_Base):
     """The reference raised, which it does for no program; made as small as the time allowed."""
+
+    __repr__ = brief
 
     traceback: str
 

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
+
 __all__ = [
     "Answer",
     "Crashed",
@@ -29,6 +31,8 @@ _EXCERPT: Final = 200
 class Answer:
     """The trace of the program."""
 
+    __repr__ = brief
+
     trace: dict[str, Any]
 
 
@@ -36,12 +40,16 @@ class Answer:
 class Unsupported:
     """The implementation says that it cannot run this program."""
 
+    __repr__ = brief
+
     reason: str
 
 
 @attrs.frozen
 class Crashed:
     """The process ended, or could not be started, before it had answered."""
+
+    __repr__ = brief
 
     reason: str
     stderr: str
@@ -51,6 +59,8 @@ class Crashed:
 class Hung:
     """No answer within the time limit; the process was killed."""
 
+    __repr__ = brief
+
     seconds: float
     stderr: str
 
@@ -58,6 +68,8 @@ class Hung:
 @attrs.frozen
 class Malformed:
     """Output that is not one trace per program in order; the process was killed."""
+
+    __repr__ = brief
 
     reason: str
     output: str
@@ -67,6 +79,8 @@ class Malformed:
 @attrs.frozen
 class Incompatible:
     """The driver speaks another version of the protocol, so nothing was asked of it; it was killed."""
+
+    __repr__ = brief
 
     reason: str
     version: float

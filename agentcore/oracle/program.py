@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from agentcore.errors import AgentCoreError
+from agentcore.paths import Trail, plain_path
 
 __all__ = [
     "MAX_DEPTH",
@@ -146,15 +147,15 @@ def _children(container: Any) -> list[Any]:
 
 
 def _refuse_proto(program: dict[str, Any]) -> None:
-    stack: list[tuple[str, Any]] = [("$", program)]
+    stack: list[tuple[Trail, Any]] = [(None, program)]
     while stack:
-        path, value = stack.pop()
+        trail, value = stack.pop()
         if isinstance(value, dict):
             if "__proto__" in value:
-                raise BadProgram(_PROTO, path, id_of(program))
-            stack.extend((f"{path}.{key}", child) for key, child in value.items())
+                raise BadProgram(_PROTO, plain_path("$", trail), id_of(program))
+            stack.extend(((trail, key), child) for key, child in value.items())
         elif isinstance(value, list):
-            stack.extend((f"{path}[{index}]", child) for index, child in enumerate(value))
+            stack.extend(((trail, index), child) for index, child in enumerate(value))
 
 
 def id_of(program: Any) -> str | float | None:

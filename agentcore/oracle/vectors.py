@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver
@@ -38,6 +39,8 @@ class Vector:
 
     A run is a path of the profile (`stream` of `ai-sdk-7`), or the profile itself where it has no paths.
     """
+
+    __repr__ = brief
 
     file: Path
     title: str
@@ -77,6 +80,8 @@ class Vector:
 @attrs.frozen(kw_only=True)
 class Recorded:
     """A vector with new traces, and where they are not the old ones."""
+
+    __repr__ = brief
 
     vector: Vector
     differences: tuple[tuple[str, Difference], ...]

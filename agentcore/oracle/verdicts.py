@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver, Failure, Unsupported
 from agentcore.oracle.families import Family
@@ -74,6 +75,8 @@ _DRIVER: Final = frozenset({"crashed", "hung", "malformed", "incompatible", "cha
 class Wrong:
     """The implementation gave another trace."""
 
+    __repr__ = brief
+
     expected: Json
     actual: Json
     difference: Difference
@@ -88,6 +91,8 @@ class Wrong:
 class Failed:
     """The driver gave no answer."""
 
+    __repr__ = brief
+
     outcome: Failure
 
     @property
@@ -99,6 +104,8 @@ class Failed:
 @attrs.frozen
 class Raised:
     """The reference raised, which it does for no program; `error` is the class of what it raised."""
+
+    __repr__ = brief
 
     error: str
     traceback: str
@@ -117,6 +124,8 @@ Verdict: TypeAlias = Fault | Unsupported | None
 @attrs.frozen
 class Sides:
     """What a program is run on: a reference, and the driver of an implementation, both for one family."""
+
+    __repr__ = brief
 
     reference: Reference
     driver: Driver

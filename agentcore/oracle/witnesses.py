@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.oracle.causes import Pair, Places, pair_of
 from agentcore.oracle.compare import places
 from agentcore.oracle.families import Family, Trace
@@ -35,6 +36,8 @@ class Witness:
     `Family.features`), `before` and `after` its two traces.
     """
 
+    __repr__ = brief
+
     program: Mapping[str, Any]
     place: str
     places: Places
@@ -53,6 +56,8 @@ def says_all(one: Witness, other: Witness) -> bool:
 @attrs.frozen
 class Both:
     """The two sides, running."""
+
+    __repr__ = brief
 
     before: Runner
     after: Runner

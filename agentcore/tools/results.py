@@ -12,7 +12,8 @@ from pyrsistent import PVector
 
 from agentcore.errors import InvalidJsonError
 from agentcore.messages import ToolMessage, ToolOutput, ToolResultPart
-from agentcore.values import JsonValue, freeze, json_path
+from agentcore.paths import Trail, json_path, keys_of
+from agentcore.values import JsonValue, freeze
 from agentcore.wire import message_to_wire
 
 __all__ = ["output_json", "to_json"]
@@ -33,10 +34,10 @@ def to_json(value: object) -> JsonValue:
         return freeze(value)
     except InvalidJsonError:
         pass
-    for path, leaf in _leaves(value):
+    for trail, leaf in _leaves(value):
         if isinstance(leaf, _BYTES):
             reason = "bytes are no JSON; return text (such as base64), or give the tool a to_model_output"
-            raise InvalidJsonError(path, reason)
+            raise InvalidJsonError(json_path("$", *keys_of(trail)), reason)
     try:
         plain = _jsonable(value)
     except (TypeError, ValueError) as error:
@@ -57,37 +58,37 @@ def _plain(value: object) -> Any:
 
 
 def _located(value: object, error: Exception) -> InvalidJsonError:
-    for path, leaf in _leaves(value):
+    for trail, leaf in _leaves(value):
         try:
             _jsonable(leaf)
         except (TypeError, ValueError) as reason:
-            return InvalidJsonError(path, str(reason))
+            return InvalidJsonError(json_path("$", *keys_of(trail)), str(reason))
     return InvalidJsonError("$", str(error))
 
 
-def _leaves(value: object) -> Iterator[tuple[str, object]]:
+def _leaves(value: object) -> Iterator[tuple[Trail, object]]:
     """What is in containers and dataclasses, at any depth, in order; each container once."""
     seen: set[int] = set()
-    pending: list[tuple[str, object]] = [("$", value)]
+    pending: list[tuple[Trail, object]] = [(None, value)]
     while pending:
-        path, node = pending.pop()
-        children = _children(path, node)
+        trail, node = pending.pop()
+        children = _children(trail, node)
         if children is None:
-            yield path, node
+            yield trail, node
         elif id(node) not in seen:
             seen.add(id(node))
             pending += reversed(children)
 
 
-def _children(path: str, node: object) -> list[tuple[str, object]] | None:
+def _children(trail: Trail, node: object) -> list[tuple[Trail, object]] | None:
     if isinstance(node, Mapping):
-        return [(json_path(path, str(key)), child) for key, child in node.items()]
+        return [((trail, str(key)), child) for key, child in node.items()]
     if isinstance(node, (list, tuple, AbstractSet, PVector)):
-        return [(json_path(path, index), child) for index, child in enumerate(node)]
+        return [((trail, index), child) for index, child in enumerate(node)]
     # A pydantic dataclass writes its own fields, as a model does.
     if dataclasses.is_dataclass(node) and not hasattr(node, "__pydantic_serializer__"):
         names = [one.name for one in dataclasses.fields(node)]
-        return [(json_path(path, name), getattr(node, name)) for name in names]
+        return [((trail, name), getattr(node, name)) for name in names]
     return None
 
 

@@ -3,6 +3,9 @@ from __future__ import annotations
 import gc
 import pickle
 from collections import UserDict
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,12 +14,16 @@ import pytest
 
 from agent.kit import USER, add, adding, call, echo, run_by, scripted, streamed, text, went_wrong
 from agentcore.agent import Agent, AgentError, ResumeError, UnfinishedStreamError, UnknownModelError
-from agentcore.effects import NeedModel, NeedPrepareStep, NeedStepFinish
+from agentcore.effects import HookFailed, NeedModel, NeedPrepareStep, NeedStepFinish
 from agentcore.errors import InvalidOverrideError, InvalidToolApprovalError, RunCancelledError
 from agentcore.messages import AssistantMessage, ToolApprovalResponsePart, ToolMessage
 from agentcore.models import ModelRequest, ScriptedModel
-from agentcore.run import Failed, Run, need
+from agentcore.processors import NamedProcessor
+from agentcore.rules import Rule
+from agentcore.run import Failed, Run, give, need
+from agentcore.saved import from_json, load, save, to_json
 from agentcore.tools import tool, tool_without_execute
+from rulebook import states
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])
@@ -65,10 +72,78 @@ async def test_a_hook_that_raises_fails_the_run_which_goes_on_from_there(
     with pytest.raises(AgentError, match=r"^step \d: .*ZeroDivisionError: no$") as raised:
         await run_by(path, agent_by_step(), USER, **fields)
     error = raised.value
+    step = {"on_start": 0, "stop_when": 0, "on_finish": 1}.get(name, at - 1)
+    assert (error.hook, error.step_number) == (name, step)
+    assert name in str(error)
+    assert str(error).startswith(f"step {step}: ")
     assert isinstance(went_wrong(error), ZeroDivisionError)
     finished = {"on_step_finish": at, "checkpoint": at, "stop_when": 1, "on_finish": 2, "on_start": 0}
     assert len(error.run.steps) == finished.get(name, at - 1)
     assert (await agent_by_step().resume(error.run)).run == whole
+
+
+def fails(*_: Any) -> Any:
+    raise ZeroDivisionError("no")
+
+
+def failing_at(kind: str) -> Callable[[Any], Any]:
+    return lambda event: fails() if event.type == kind else None
+
+
+@states(Rule.HOOK_FAILURE_NAMED)
+@pytest.mark.parametrize(
+    ("fields", "hook", "step", "text"),
+    [
+        ({"on_chunk": failing_at("tool-started")}, "on_chunk", 0, "step 0: on_chunk: ZeroDivisionError: no"),
+        ({"on_chunk": failing_at("tool-finished")}, "on_chunk", 0, "step 0: on_chunk: ZeroDivisionError: no"),
+        ({"on_chunk": failing_at("text-delta")}, "on_chunk", 1, "step 1: on_chunk: ZeroDivisionError: no"),
+        (
+            {"tools": [attrs.evolve(add, needs_approval=fails)]},
+            "needs_approval",
+            0,
+            "step 0: needs_approval: ZeroDivisionError: no",
+        ),
+        ({"prepare_step": lambda _: {"temperature": 1}}, "prepare_step", 0, "step 0: InvalidOverrideError"),
+        (
+            {"input_processors": [NamedProcessor(id="checks", process_input=fails)]},
+            "checks",
+            None,
+            "before the steps: ProcessorFailedError",
+        ),
+        ({"model": ScriptedModel(fails)}, None, 0, "step 0: ZeroDivisionError: no"),
+    ],
+)
+async def test_an_error_says_which_hook_raised_it_and_at_which_step(
+    fields: dict[str, Any], hook: str | None, step: int | None, text: str
+) -> None:
+    agent: Agent[Any] = attrs.evolve(agent_by_step(), **fields)
+    with pytest.raises(AgentError) as raised:
+        await streamed(agent, USER)
+    error = raised.value
+    assert (error.hook, error.step_number) == (hook, step)
+    assert str(error).startswith(text)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.hook, again.step_number, str(again)) == (hook, step, str(error))
+
+
+async def test_a_checkpoint_that_cannot_save_is_named_and_its_run_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "run.json"
+    save_there = partial(save, path=path)
+    with pytest.raises(AgentError, match=r"^step 0: checkpoint: FileNotFoundError: .*run\.json") as raised:
+        await agent_by_step().generate(USER, checkpoint=save_there)
+    assert isinstance(raised.value.__cause__, FileNotFoundError)
+    path.parent.mkdir()
+    result = await agent_by_step().resume(raised.value.run, checkpoint=save_there)
+    assert (await agent_by_step().resume(load(path))).run == result.run
+
+
+async def test_a_saved_run_says_which_hook_failed_it() -> None:
+    with pytest.raises(AgentError) as raised:
+        await agent_by_step().generate(USER, checkpoint=fails)
+    failed = give(raised.value.run, HookFailed(raised.value.__cause__, hook=raised.value.hook))  # type: ignore[arg-type]
+    loaded = from_json(to_json(failed))
+    assert isinstance(loaded.pending, Failed)
+    assert (loaded.pending.hook, str(loaded.pending.error)) == ("checkpoint", "no")
 
 
 async def test_what_a_hook_returns_may_raise_as_well() -> None:

@@ -307,7 +307,11 @@ def test_what_a_tool_returns_and_javascript_lacks_is_raised_with_tool_and_place(
     assert str(error).startswith('tool look: $.a[0]["b c"]: ')
 
 
-@pytest.mark.parametrize("value", [dt.date(2026, 1, 1), b"a", Point(), len, ValueError("a")], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [dt.date(2026, 1, 1), b"a", Point(), len, ValueError("a")],
+    ids=lambda value: type(value).__name__,
+)
 def test_strands_in_python_has_json_only(value: Any) -> None:
     with pytest.raises(HostValueError, match=r"tool look: \$\.v: .*give (JSON|their base64 text)"):
         output_of(PYTHON, {"v": value})

@@ -8,6 +8,7 @@ import pytest
 
 from agentcore.oracle.compare import MISSING, Difference, differences, ids_may_differ, places, render
 from agentcore.oracle.families import Comparison, Each
+from counting import bytes_of
 
 
 def texts_may_differ(trace: dict[str, Any]) -> dict[str, Any]:
@@ -202,3 +203,20 @@ def test_a_difference_however_deep_is_rendered(wrap: Callable[[Any], Any]) -> No
     lines = render(found(changed("caller", to=mine), changed("caller", to=theirs))).splitlines()
     assert lines[0].startswith("first difference: $.caller")
     assert [line[:2] for line in lines[1:]] == ["-1", "+2"]
+
+
+LONG = "k" * 20_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{LONG: [0] * 2_000}, {LONG: [[0]] * 2_000}, {LONG: {f"{n}": {"a": n} for n in range(2_000)}}],
+)
+def test_no_path_is_made_of_what_does_not_differ(value: Any) -> None:
+    mine, theirs = changed("final", to=value), changed("final", to={**value, "z": 1})
+
+    def compare() -> None:
+        assert found(mine, theirs).path == "$.final.z"
+        assert places(mine, theirs, COMPARISON) == ("$.final.z",)
+
+    assert bytes_of(compare) < 3_000_000

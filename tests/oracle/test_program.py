@@ -8,6 +8,7 @@ import pytest
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.program import MAX_DEPTH, BadProgram, check_program, parse_program, program_to_line
+from counting import bytes_of
 
 
 def anything(_: dict[str, Any]) -> None:
@@ -104,3 +105,29 @@ def test_a_value_in_memory_is_held_against_the_same_rules_as_a_line() -> None:
         deep = [deep]
     with pytest.raises(BadProgram, match="levels deep"):
         check_program({"a": deep}, anything)
+
+
+LONG = "k" * 20_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {LONG: [[]] * 2_000},
+        {LONG: [{"a": 1}] * 2_000},
+        {LONG: {f"{n}": {} for n in range(2_000)}},
+        [[[{LONG: [[[], {}]] * 1_000}]]],
+    ],
+)
+def test_no_path_is_made_of_what_is_not_reported(value: Any) -> None:
+    line = json.dumps({"id": "é", "value": value})
+    assert "\\u" in line
+    assert bytes_of(lambda: read(line)) < 4_000_000
+    program = {"id": "a", "value": value}
+    assert bytes_of(lambda: check_program(program, anything)) < 2_000_000
+
+
+def test_the_path_of_a_key_that_no_program_has_is_whole() -> None:
+    with pytest.raises(BadProgram) as caught:
+        check_program({"a": [0, {"b c": [{"__proto__": 1}]}]}, anything)
+    assert caught.value.path == "$.a[1].b c[0]"

@@ -16,6 +16,7 @@ from agentcore.tools import (
     InvalidToolOutputError,
 )
 from agentcore.values import FrozenDict, freeze, vector
+from counting import bytes_of
 from tools.samples import Colour, Place, Point, weather
 
 
@@ -127,3 +128,22 @@ def test_to_model_output_that_returns_something_else_is_refused() -> None:
     made = attrs.evolve(weather, to_model_output=lambda value: value)
     with pytest.raises(InvalidToolOutputError, match="to_model_output returns a ToolOutput such as TextOut"):
         made.succeeded("c", "text")
+
+
+LONG = "k" * 20_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {LONG: [dt.date(2024, 5, 6)] * 2_000},
+        [{LONG: Holder([Colour.RED] * 2_000)}],
+        {LONG: dict.fromkeys(range(2000), KEPT_ID)},
+    ],
+)
+def test_no_path_is_made_of_what_can_be_json(value: Any) -> None:
+    assert bytes_of(lambda: weather.output(value)) < 3_000_000
+    wrong = [value, {"b c": [object()]}]
+    with pytest.raises(InvalidToolOutputError) as caught:
+        weather.output(wrong)
+    assert caught.value.path == '$[1]["b c"][0]'

@@ -27,7 +27,7 @@ from agentcore.compat.ai_sdk.profiles import (
     PromptCheck,
     Report,
 )
-from agentcore.compat.ai_sdk.prompts import PLAIN, prompt
+from agentcore.compat.ai_sdk.prompts import PLAIN, prompt, prompted
 from agentcore.compat.ai_sdk.record import Recorded, Sent, record
 from agentcore.compat.ai_sdk.results import finish_event, result_messages, step_result
 from agentcore.compat.ai_sdk.settings import Settings, load
@@ -105,6 +105,7 @@ class AiSdkLoop:
             merged_options_kept=profile.merged_options_kept,
             approvals_excuse_results=profile.approvals_excuse_results,
         )
+        self.prompted = prompted(self.store, self.rules)
         self.models = Models(self.desk, profile.model_version)
         self.model = self.models.new(settings.model)
         if "instructions" in profile.shown_to_prepare_step:
@@ -237,7 +238,7 @@ class AiSdkLoop:
         if profile.steps_checked:
             check_roles(store, messages, self._option("allowSystemInMessages"))
         # Rules ai-sdk.override-unchecked, ai-sdk.prompt-before-step-start.
-        model_prompt = prompt(store, system, messages, self.rules)
+        model_prompt = prompt(store, system, messages, self.rules, self.prompted)
         self._snapshot("prompt", stepInput=step_input, override=messages, prompt=model_prompt)
         active = or_else(self._override(result, "activeTools"), self._option("activeTools"))
         choice = or_else(self._override(result, "toolChoice"), self._option("toolChoice"))

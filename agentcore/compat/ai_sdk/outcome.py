@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED, Ref, Value
 
 
@@ -13,6 +14,8 @@ class Outcome:
 
     `hung` tells that the real result would never settle.
     """
+
+    __repr__ = brief
 
     error: BaseException | None = None
     steps: Ref | None = None

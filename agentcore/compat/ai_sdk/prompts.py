@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from agentcore.compat.ai_sdk.convert import or_null
 from agentcore.compat.ai_sdk.history import as_list
 from agentcore.compat.ai_sdk.offered import merged as merged_options
+from agentcore.compat.ai_sdk.prompted import FIELDS, Prompted, PromptMessage
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.compat.js import (
     PackageError,
@@ -26,8 +27,6 @@ from agentcore.errors import InvalidDataContentError
 from agentcore.media import detect_image_media_type, parse_url, read_data
 from agentcore.values import sealed
 
-# ai-sdk.unknown-fields-kept: what else a message has is not read.
-_MESSAGE: Final = frozenset({"role", "content", "providerOptions"})
 _TEXT: Final = frozenset({"type", "text", "providerOptions"})
 _MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
 _CALL: Final = frozenset({"type", "toolCallId", "toolName", "input", "providerExecuted", "providerOptions"})
@@ -50,94 +49,106 @@ class PromptRules:
     approvals_excuse_results: bool
 
 
-def prompt(store: Store, system: Value, messages: Value, rules: PromptRules | None = None) -> Ref:
+def prompted(store: Store, rules: PromptRules) -> Prompted:
+    """What remembers the messages of a run's prompts, made by these rules."""
+    return Prompted(store, lambda message: _message(store, message, rules))
+
+
+def prompt(
+    store: Store,
+    system: Value,
+    messages: Value,
+    rules: PromptRules | None = None,
+    before: Prompted | None = None,
+) -> Ref:
     """The model's prompt: messages, contents and parts are new, payloads are not (claims X3, X16, X17, C29).
 
-    Rule ai-sdk.prompt-shares-payloads.
+    Rule ai-sdk.prompt-shares-payloads. `before` remembers the messages of the run's other prompts.
 
     Raises:
         PackageError: AI_MissingToolResultsError, AI_InvalidMessageRoleError and the like.
         HeapTypeError: for messages that are not what the conversion reads.
     """
     rules = PLAIN if rules is None else rules
-    listed = elements(store, messages, "map")
-    rules.plan_downloads(store, listed)
-    approved = _approved_calls(store, listed) if rules.approvals_excuse_results else ()
-    converted = [*_system_messages(store, system), *(_message(store, message, rules) for message in listed)]
-    merged: list[dict[str, Any]] = []
+    before = prompted(store, rules) if before is None else before
+    listed = [(message, before.known(message)) for message in elements(store, messages, "map")]
+    rules.plan_downloads(store, [message for message, known in listed if known is None])
+    asking = [message for message, known in listed if known is None or known.has_approvals]
+    approved = _approved_calls(store, asking) if rules.approvals_excuse_results else ()
+    converted = [*_system_messages(store, system), *(before.message(*each) for each in listed)]
+    merged: list[PromptMessage] = []
     for message in converted:
-        if message["role"] == "tool" and merged and merged[-1]["role"] == "tool":
+        if message.role == "tool" and merged and merged[-1].role == "tool":
             if rules.merged_options_kept:
                 _merge_options(store, merged[-1], message)
-            merged[-1]["content"].extend(message["content"])
-            merged[-1]["sources"].extend(message["sources"])
+            merged[-1].join(message)
         else:
             merged.append(message)
     _require_results(store, merged, approved)
-    kept = [message for message in merged if message["role"] != "tool" or message["content"]]
+    kept = [message for message in merged if message.role != "tool" or message.content]
     refs = [_message_cell(store, message) for message in kept]
     return store.derive(store.array(refs), messages)
 
 
-def _merge_options(store: Store, earlier: dict[str, Any], later: dict[str, Any]) -> None:
+def _merge_options(store: Store, earlier: PromptMessage, later: PromptMessage) -> None:
     """The earlier message's options go to its last part, if it has one; the message keeps the later's."""
-    options, content = earlier["providerOptions"], earlier["content"]
-    last = content[-1] if content else UNDEFINED
+    last = earlier.content[-1] if earlier.content else UNDEFINED
     if is_nullish(last):
-        earlier["providerOptions"] = merged_options(store, options, later["providerOptions"])
+        earlier.options = merged_options(store, earlier.options, later.options)
         return
-    if not is_nullish(options):
-        kept = merged_options(store, options, get(store, last, "providerOptions"))
+    if not is_nullish(earlier.options):
+        kept = merged_options(store, earlier.options, get(store, last, "providerOptions"))
         store.put(last, "providerOptions", kept)  # type: ignore[arg-type]
-    earlier["providerOptions"] = later["providerOptions"]
+    earlier.options = later.options
 
 
-def _message_cell(store: Store, message: dict[str, Any]) -> Ref:
-    content = message["content"]
-    inside = content
-    if isinstance(content, list):
-        inside = store.array([or_null(part) for part in content])
-        for source in message["sources"]:
-            store.derive(inside, source, fields=_MESSAGE)
+def _message_cell(store: Store, message: PromptMessage) -> Ref:
+    inside = message.content
+    if isinstance(inside, list):
+        inside = store.array([or_null(part) for part in inside])
+    made = store.object({"role": message.role, "content": inside, "providerOptions": message.options})
+    if message.origins is not None:
+        if inside is not message.content:
+            store.origins[inside.address] = message.origins[0]
+        store.origins[made.address] = message.origins[1]
+        return made
+    if inside is not message.content:
+        for source in message.sources:
+            store.derive(inside, source, fields=FIELDS)
             store.derive(inside, get(store, source, "content"))
-    fields = {"role": message["role"], "content": inside, "providerOptions": message["providerOptions"]}
-    return store.derive(store.object(fields), *message["sources"], fields=_MESSAGE)
+    return store.derive(made, *message.sources, fields=FIELDS)
 
 
-def _system_messages(store: Store, system: Value) -> list[dict[str, Any]]:
+def _system_messages(store: Store, system: Value) -> list[PromptMessage]:
     if is_nullish(system):
         return []
     if isinstance(system, str):
-        return [_prompt_message("system", system, UNDEFINED, ())]
+        return [PromptMessage("system", system, UNDEFINED, [])]
     return [
-        _prompt_message("system", get(store, one, "content"), get(store, one, "providerOptions"), (one,))
+        PromptMessage("system", get(store, one, "content"), get(store, one, "providerOptions"), [one])
         for one in as_list(store, system)
     ]
 
 
-def _prompt_message(role: str, content: Any, options: Value, sources: Iterable[Value]) -> dict[str, Any]:
-    return {"role": role, "content": content, "providerOptions": options, "sources": list(sources)}
-
-
-def _message(store: Store, message: Value, rules: PromptRules) -> dict[str, Any]:
+def _message(store: Store, message: Value, rules: PromptRules) -> PromptMessage:
     role = get(store, message, "role")
     content = get(store, message, "content")
     options = get(store, message, "providerOptions")
     if role == "system":
-        return _prompt_message("system", content, options, (message,))
+        return PromptMessage("system", content, options, [message])
     if role in ("user", "assistant") and isinstance(content, str):
-        only = store.derive(store.object({"type": "text", "text": content}), message, fields=_MESSAGE)
-        return _prompt_message(str(role), [only], options, (message,))
+        only = store.derive(store.object({"type": "text", "text": content}), message, fields=FIELDS)
+        return PromptMessage(str(role), [only], options, [message])
     if role == "user":
         shown = [rules.user_part(store, part) for part in elements(store, content, "map")]
         shown = [part for part in shown if not _is_empty_text(store, part)]
-        return _prompt_message("user", shown, options, (message,))
+        return PromptMessage("user", shown, options, [message])
     if role == "assistant":
         parts = _assistant_parts(store, elements(store, content), rules)
-        return _prompt_message("assistant", parts, options, (message,))
+        return PromptMessage("assistant", parts, options, [message])
     if role == "tool":
         parts = _tool_parts(store, elements(store, content), rules)
-        return _prompt_message("tool", parts, options, (message,))
+        return PromptMessage("tool", parts, options, [message])
     raise PackageError("AI_InvalidMessageRoleError", f"Invalid message role: '{text(store, role)}'.")
 
 
@@ -324,18 +335,14 @@ def _approved_calls(store: Store, messages: Iterable[Value]) -> list[Value]:
     return [call_id for call_id in answered if call_id]
 
 
-def _require_results(store: Store, messages: Iterable[dict[str, Any]], approved: Iterable[Value]) -> None:
+def _require_results(store: Store, messages: Iterable[PromptMessage], approved: Iterable[Value]) -> None:
     open_calls: dict[Value, None] = {}
     for message in messages:
-        role, content = message["role"], message["content"]
-        if role == "assistant":
-            for part in content:
-                if get(store, part, "type") == "tool-call" and not get(store, part, "providerExecuted"):
-                    open_calls[get(store, part, "toolCallId")] = None
-        elif role == "tool":
-            for part in content:
-                if get(store, part, "type") == "tool-result":
-                    open_calls.pop(get(store, part, "toolCallId"), None)
+        if message.role == "assistant":
+            open_calls.update(dict.fromkeys(message.call_ids(store)))
+        elif message.role == "tool":
+            for call_id in message.call_ids(store):
+                open_calls.pop(call_id, None)
         else:
             _require_none(store, open_calls, approved)
     _require_none(store, open_calls, approved)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.given import is_list, is_mapping_of, is_one
 from agentcore.compat.heap import UNDEFINED, Ref, Value
 from agentcore.compat.views import Desk, ObjectView
@@ -28,6 +29,8 @@ class Tool:
     `{toolCallId, input, output}` and gives the output of the message.
     """
 
+    __repr__ = brief
+
     execute: Callable[[Any, ObjectView], Any] | None = None
     needs_approval: bool | Callable[[Any, ObjectView], Any] | None = None
     to_model_output: Hook | None = None
@@ -44,6 +47,8 @@ class Model:
     `on_parts` is called with a view of the parts as the model returned them.
     """
 
+    __repr__ = brief
+
     id: str
     answer: Callable[[ObjectView], Sequence[Mapping[str, Any]]]
     on_parts: Callable[[Any], None] | None = None
@@ -58,6 +63,8 @@ class Model:
 @attrs.frozen(kw_only=True)
 class Hooks:
     """The hooks of a run; None where nobody listens."""
+
+    __repr__ = brief
 
     on_start: Hook | None = None
     prepare_step: Hook | None = None
@@ -78,6 +85,8 @@ class Settings:
     them: `providerOptions`, `activeTools`, `toolChoice`, `experimental_context`. `frozen` freezes the
     messages deeply first.
     """
+
+    __repr__ = brief
 
     messages: Sequence[Any] = attrs.field(validator=is_list("a list of messages"))
     model: Model = attrs.field(validator=is_one(Model, "a Model"))

@@ -9,10 +9,12 @@ ran.pollution
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED, HostValueError
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.errors import CallerError
@@ -20,7 +22,7 @@ from agentcore.compat.mastra.loop import MastraLoop
 from agentcore.compat.mastra.outcome import Outcome, Tripwire
 from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
 from agentcore.compat.mastra.settings import Hook, Model, Processor, Settings, Tool
-from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.pollution import Finding, Pollution, Verdict
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.views import View
 
@@ -57,6 +59,8 @@ class MastraRun:
     run: before each model call (`prompt`), and at the `end`.
     """
 
+    __repr__ = brief
+
     profile: MastraProfile
     error: CallerError | None
     tripwire: Tripwire | None
@@ -67,8 +71,13 @@ class MastraRun:
     conversation: list[Any]
     system: list[Any]
     caller: Mapping[str, Any]
-    pollution: tuple[Finding, ...]
     snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
+    _report: Pollution = attrs.field(repr=False, eq=False)
+
+    @cached_property
+    def pollution(self) -> tuple[Finding, ...]:
+        """What became of every in-place write; made when it is read first."""
+        return self._report.findings
 
     @property
     def prompts(self) -> tuple[list[dict[str, Any]], ...]:
@@ -110,6 +119,6 @@ def _ended(profile: MastraProfile, loop: MastraLoop, outcome: Outcome) -> Mastra
         conversation=plain(loop.list.messages),
         system=[plain(message) for message in loop.list.all_system()],
         caller=plain(loop.caller),
-        pollution=findings(loop),
+        report=Pollution(loop),
         snapshots=tuple(loop.snapshots),
     )

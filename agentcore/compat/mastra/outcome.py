@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED, Value
 from agentcore.compat.mastra.errors import CallerError
 
@@ -13,6 +14,8 @@ from agentcore.compat.mastra.errors import CallerError
 @attrs.frozen(kw_only=True)
 class Tripwire:
     """What the caller is told of an aborted run."""
+
+    __repr__ = brief
 
     reason: str
     retry: Any
@@ -27,6 +30,8 @@ class Outcome:
     `response_messages` is undefined for an aborted run. `last_text` is what a stream's `text` gives. `chunks`
     are the kinds of the stream's chunks, repeats joined.
     """
+
+    __repr__ = brief
 
     error: CallerError | None = None
     step_texts: list[Value] = attrs.Factory(list)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.given import is_list, is_mapping_of, is_one
 from agentcore.compat.heap import Ref, Slot
 from agentcore.compat.views import Desk
@@ -24,6 +25,8 @@ class Model:
     the version of the AI SDK's model interface.
     """
 
+    __repr__ = brief
+
     id: str
     answer: Callable[[Any], Sequence[Mapping[str, Any]]]
     version: str = "v2"
@@ -33,12 +36,16 @@ class Model:
 class Router:
     """A model that the package finds by its name, such as openai/gpt-4o-mini; here none has a key."""
 
+    __repr__ = brief
+
     name: str
 
 
 @attrs.frozen(kw_only=True)
 class Tool:
     """A tool with a schema: `execute` is given its input; returning UNDEFINED leaves the call unanswered."""
+
+    __repr__ = brief
 
     execute: Callable[[Any], Any]
     description: str = ""
@@ -47,6 +54,8 @@ class Tool:
 @attrs.frozen(kw_only=True)
 class Processor:
     """A processor: `process_input` is called once per call, `process_input_step` before each model call."""
+
+    __repr__ = brief
 
     id: str
     process_input: Hook | None = None
@@ -60,6 +69,8 @@ class Settings:
     `options` are the call's providerOptions, modelSettings, toolChoice and activeTools. `call_processors` is
     None where the call says nothing of processors.
     """
+
+    __repr__ = brief
 
     model: Model = attrs.field(validator=is_one(Model, "a Model"))
     messages: Sequence[Any] = attrs.field(validator=is_list("a list of messages"))

@@ -9,12 +9,14 @@ ran.pollution
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED, HostValueError
-from agentcore.compat.pollution import Finding, Verdict, findings
+from agentcore.compat.pollution import Finding, Pollution, Verdict
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.strands.loop import StrandsLoop
 from agentcore.compat.strands.profiles import PROFILES, StrandsProfile
@@ -61,14 +63,21 @@ class StrandsRun:
     moments of the run: before each model call (`prompt`), and at the `end`.
     """
 
+    __repr__ = brief
+
     profile: StrandsProfile
     results: tuple[Mapping[str, Any] | Exception, ...]
     history: list[Any]
     system: Any
     model_state: Mapping[str, Any]
     caller: Mapping[str, Any]
-    pollution: tuple[Finding, ...]
     snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
+    _report: Pollution = attrs.field(repr=False, eq=False)
+
+    @cached_property
+    def pollution(self) -> tuple[Finding, ...]:
+        """What became of every in-place write; made when it is read first."""
+        return self._report.findings
 
     @property
     def prompts(self) -> tuple[dict[str, Any], ...]:
@@ -113,6 +122,6 @@ def _ended(profile: StrandsProfile, loop: StrandsLoop) -> StrandsRun:
         system=plain(agent.system),
         model_state=plain(agent.model_state),
         caller=given,
-        pollution=findings(loop),
+        report=Pollution(loop),
         snapshots=tuple(loop.snapshots),
     )

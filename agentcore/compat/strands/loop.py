@@ -12,6 +12,7 @@ from typing import Final, cast
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED, Ref, Store, Value
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.strands.agent import Agent
@@ -42,6 +43,8 @@ _UNANSWERED: Final = "Tool was interrupted."
 @attrs.frozen(kw_only=True)
 class Outcome:
     """How an invocation ended: with a result (`lastMessage`, `stopReason` and more), or an error."""
+
+    __repr__ = brief
 
     result: Ref | None = None
     error: Exception | None = None

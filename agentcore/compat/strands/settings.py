@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
+from agentcore.brief import brief
 from agentcore.compat.given import is_list, is_mapping_of, is_one
 from agentcore.compat.strands.turns import Item
 from agentcore.compat.views import ObjectView
@@ -31,6 +32,8 @@ class Middleware:
     `call(result)` likewise. A context or result that is passed on may be a plain dict.
     """
 
+    __repr__ = brief
+
     stage: Stage
     phase: Phase = "wrap"
     call: Callable[..., Any]
@@ -41,6 +44,8 @@ class Middleware:
 class Hook:
     """A callback for an event, such as `beforeModel` or `afterTool`; it may set `retry` or `cancel`."""
 
+    __repr__ = brief
+
     on: str
     call: Callable[[ObjectView], Any]
 
@@ -48,6 +53,8 @@ class Hook:
 @attrs.frozen(kw_only=True)
 class Said:
     """What a model says in one call; `error` is raised after it."""
+
+    __repr__ = brief
 
     blocks: Sequence[Mapping[str, Any]] = ()
     stop_reason: str | None = None
@@ -61,6 +68,8 @@ class Model:
     The request has `messages`, `system`, `toolSpecs`, `toolChoice` and `modelState`, all live.
     """
 
+    __repr__ = brief
+
     answer: Callable[[ObjectView], Said | Sequence[Mapping[str, Any]]]
 
     @classmethod
@@ -73,6 +82,8 @@ class Model:
 @attrs.frozen(kw_only=True)
 class Tool:
     """A tool: `run(tool_use, invocation_state)` gives a text, `{status?, content}`, or any other JSON."""
+
+    __repr__ = brief
 
     run: Callable[[ObjectView, ObjectView], Any]
     description: str = ""
@@ -95,6 +106,8 @@ class InvalidOutputError(Exception):
 class StructuredOutput:
     """What an agent ends with: `validate(input)` gives it as JSON, or raises InvalidOutputError."""
 
+    __repr__ = brief
+
     input_schema: Mapping[str, Any]
     validate: Callable[[Any], Any]
     description: str = ""
@@ -109,6 +122,8 @@ class Settings:
     classes, which makes a difference in TypeScript only. An input is a text, a list of messages or a list of
     blocks. Without an `invocation_state` the agent makes one for each invocation.
     """
+
+    __repr__ = brief
 
     model: Model = attrs.field(validator=is_one(Model, "a Model"))
     inputs: Sequence[Any] = attrs.field(validator=is_list("a list of inputs"))
