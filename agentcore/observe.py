@@ -393,11 +393,6 @@ class _Awaited(Generator[Any, Any, Any]):
         throw = getattr(self._steps, "throw", None)
         return self._timed(super().throw if throw is None else throw, *error)
 
-    def close(self) -> None:
-        close = getattr(self._steps, "close", None)
-        if close is not None:
-            self._timed(close)
-
     def _timed(self, do: Callable[..., Any], *arguments: Any) -> Any:
         begun = time.perf_counter()
         try:
