@@ -13,13 +13,14 @@ from agentcore.hooks import StepRecord
 from agentcore.interrupts import Interrupt
 from agentcore.models.base import PartDone, ReasoningDelta, TextDelta, ToolInputDelta
 from agentcore.processors import Tripwire
-from agentcore.values import JsonValue, frozen_list, sealed, strict_key
+from agentcore.values import JsonValue, freeze, frozen_list, sealed, strict_key
 
 __all__ = [
     "AgentEvent",
     "ChunkEvent",
     "ModelRetry",
     "PartDone",
+    "PartialObject",
     "ReasoningDelta",
     "RunFinished",
     "RunInterrupted",
@@ -56,6 +57,24 @@ class ModelRetry:
     attempt: int
     delay: float
     error: Exception
+
+
+def _json(value: object) -> JsonValue:
+    return freeze(value, "$.value")
+
+
+@sealed
+@attrs.frozen
+class PartialObject:
+    """The answer of a step that was asked for JSON, as far as its text has come (rule output.partial).
+
+    `value` is the JSON of the text, checked against no schema: fields and items are missing, the last number
+    may have more digits to come, and a type that is no object is in `{"result": ...}`.
+    """
+
+    type: ClassVar[Literal["partial-object"]] = "partial-object"
+    step_number: int
+    value: JsonValue = field(converter=_json, eq=strict_key)
 
 
 @sealed
@@ -129,5 +148,12 @@ ChunkEvent: TypeAlias = (
 """What `on_chunk` is told as well: what comes of models and tools while a step is going on."""
 
 AgentEvent: TypeAlias = (
-    ChunkEvent | StepStarted | ModelRetry | StepFinished | RunTripped | RunFinished | RunInterrupted
+    ChunkEvent
+    | StepStarted
+    | ModelRetry
+    | PartialObject
+    | StepFinished
+    | RunTripped
+    | RunFinished
+    | RunInterrupted
 )

@@ -191,10 +191,17 @@ def _json(value: object, path: str) -> JsonValue:
 
 
 def _format(value: object) -> JsonObject | None:
-    if value is not None and not (isinstance(value, Mapping) and value.get("type") in ("json", "text")):
-        reason = 'use {"type": "text"} or {"type": "json", "schema": ...}'
+    """The JSON of a format. An Output is known by its attribute: its module is no part of the core."""
+    if value is None:
+        return None
+    given = getattr(value, "response_format", value)
+    if not isinstance(given, Mapping) or given.get("type") not in ("json", "text"):
+        reason = 'use an Output, {"type": "text"} or {"type": "json", "schema": ...}'
         raise InvalidOverrideError("$.response_format", reason)
-    return cast("JsonObject | None", _json(value, "$.response_format"))
+    if not isinstance(given.get("schema", given), Mapping):
+        kind = type(given["schema"]).__name__
+        raise InvalidOverrideError("$.response_format.schema", f"use a JSON Schema, an object, not {kind}")
+    return cast("JsonObject", _json(given, "$.response_format"))
 
 
 def _is_name(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
@@ -210,7 +217,8 @@ class StepOverride:
     The seven fields of the package hold for the step. `lasting_messages` hold from this step on: its step
     input, and that of later steps with the responses since (Difference.LASTING_MESSAGES); `messages` beside
     them are what this step's own prompt is made of. `response_format` is what the step's answer is to be:
-    `{"type": "text"}`, or `{"type": "json"}` with `schema` and `name`, as an Output has it. `model_settings`
+    `{"type": "text"}`, or `{"type": "json"}` with `schema` and `name`, or an Output, of which its JSON is
+    kept. `model_settings`
     are the model's (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so that
     no key belongs there.
 

@@ -85,6 +85,16 @@ class Output(Generic[_T]):
         contract = of_schema(_schema(schema))
         return Output(contract.schema, contract.read, name=name)
 
+    @staticmethod
+    def of_format(response_format: Mapping[str, object]) -> Output[JsonValue]:
+        """Frozen JSON that a response format of the type `json` asks for; any JSON if it has no schema.
+
+        Raises:
+            TypeError: if its schema is no JSON Schema.
+        """
+        schema = cast("Mapping[str, object]", response_format.get("schema", {}))
+        return Output.json_schema(schema, name=cast("str | None", response_format.get("name")))
+
     @property
     def response_format(self) -> JsonObject:
         """What a model request has as its `response_format`."""

@@ -17,16 +17,18 @@ from agentcore.hooks import StepRecord
 from agentcore.interrupts import Interrupt
 from agentcore.messages import Message
 from agentcore.observe import Timings
+from agentcore.output import Output
 from agentcore.pending import Pending, pending_of
 from agentcore.processors import Tripwire
 from agentcore.run import Interrupted, Run
 from agentcore.shared_state import State, new_state
 from agentcore.usage import Usage
-from agentcore.values import NO_ITEMS, Vector, sealed
+from agentcore.values import NO_ITEMS, JsonObject, Vector, dump_json, sealed, strict_key
 
-__all__ = ["AgentResult", "NoObjectError"]
+__all__ = ["AgentResult", "NoObjectError", "OtherOutputError"]
 
 _T = TypeVar("_T", default=None)
+_S = TypeVar("_S")
 
 
 class NoObjectError(AgentCoreError):
@@ -41,17 +43,40 @@ class NoObjectError(AgentCoreError):
         )
 
 
+class OtherOutputError(AgentCoreError):
+    """An object was asked for as an output that the last step was not asked for.
+
+    `asked` is the response format that the step was asked for, None for text; `wanted` is the output's.
+    """
+
+    wire_name = "OtherOutputError"
+
+    def __init__(self, asked: JsonObject | None, wanted: JsonObject) -> None:
+        super().__init__(asked, wanted)
+        self.asked = asked
+        self.wanted = wanted
+
+    def __str__(self) -> str:
+        asked = "text" if self.asked is None else dump_json(self.asked)
+        return (
+            f"the last step was asked for {asked}, not for {dump_json(self.wanted)}; read its object by "
+            "`object`, or pass the output that it was asked for"
+        )
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class AgentResult(Generic[_T, State]):
     """What a call of an agent came to; `run` is all of it, `timings` are how long it took.
 
     `invocation_state` is what the call's handlers, tools and hooks shared (rule context.shared).
+    `response_format` is what the last step was asked for, by its hooks or else by the agent; None for text.
     """
 
     run: Run
     timings: Timings = field(eq=False)
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
+    response_format: JsonObject | None = field(default=None, eq=strict_key, repr=False)
     # Empty if there is none.
     _objects: tuple[_T, ...] = field(repr=False)
 
@@ -90,7 +115,10 @@ class AgentResult(Generic[_T, State]):
 
     @property
     def object(self) -> _T:
-        """The text of the last step as the agent's output; None for an agent without.
+        """The text of the last step as the output that it was asked for; None if it was asked for text.
+
+        That is the agent's output, which it is typed by, unless a hook asked for another one in the last
+        step (rule output.of-the-last-step): `object_as` is typed by that one.
 
         Raises:
             NoObjectError: if the run ended before the model had answered.
@@ -98,6 +126,20 @@ class AgentResult(Generic[_T, State]):
         if not self._objects:
             raise NoObjectError
         return self._objects[0]
+
+    def object_as(self, output: Output[_S]) -> _S:
+        """Returns the text of the last step as an output that a hook asked for, typed by that.
+
+        Raises:
+            NoObjectError: if the run ended before the model had answered.
+            OtherOutputError: if the last step was asked for another output, or for text.
+            OutputError: if the text is not that output; a saved run is read by its JSON Schema only.
+        """
+        if not self._objects:
+            raise NoObjectError
+        if strict_key(self.response_format) != strict_key(output.response_format):
+            raise OtherOutputError(self.response_format, output.response_format)
+        return output.parse(self.text)
 
     @property
     def steps(self) -> Vector[StepRecord]:

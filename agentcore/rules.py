@@ -78,6 +78,23 @@ class Rule(SourcedRequirement):
         "An error of a provider-executed call becomes an error-json output.",
         "ai@6.0.134",
     )
+    OUTPUT_OF_THE_LAST_STEP = (
+        "output.of-the-last-step",
+        (
+            "The object of a run is the text of its last step, read as that step was asked for: as the "
+            "output that its hooks returned, else as the call's; asked for text, it is None."
+        ),
+        "core",
+    )
+    OUTPUT_PARTIAL = (
+        "output.partial",
+        (
+            "The stream of a step that is asked for JSON shows the JSON of the text so far, checked against "
+            "no schema, when it has changed; the text is read again when it has grown by a twentieth and at "
+            "its end, so that the last value is that of the whole text."
+        ),
+        "core",
+    )
     CALL_UNKNOWN_TOOL = (
         "call.unknown-tool",
         (

@@ -39,6 +39,7 @@ TESTS = (
     "agent.test_agent_shared_state",
     "agent.test_agent_middleware",
     "agent.test_agent_model_state",
+    "agent.test_agent_output",
     "agent.test_agent_stages",
     "agent.test_agent_interrupts",
     "agent.test_agent_pending",

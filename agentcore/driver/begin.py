@@ -13,7 +13,7 @@ from agentcore.driver.call import Call
 from agentcore.driver.cancelling import Cancellation, cancellations
 from agentcore.driver.errors import resumable
 from agentcore.driver.fits import answered, check_fits
-from agentcore.driver.parts import Checkpoint, Parts, awaited
+from agentcore.driver.parts import Checkpoint, Parts
 from agentcore.effects import Settings
 from agentcore.errors import AgentCoreError, InvalidOverrideError
 from agentcore.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
@@ -127,8 +127,9 @@ async def _prepared(
     await cancellation.begin()
     try:
         arguments = CallArguments(agent, messages, invocation_state=state)
-        with observer.hook("prepare_call", -1), handing("prepare_call", "processor", None, arguments):
-            result = await awaited(agent.prepare_call(arguments))
+        watch = observer.hook("prepare_call", -1)
+        with watch, handing("prepare_call", "processor", None, arguments):
+            result = await watch.called(agent.prepare_call, arguments)
     except cancellations() as error:  # cancel.own-error
         raise await cancellation.failure(error, "hook 'prepare_call'") from error
     replaced = _checked_fields(result, agent)

@@ -26,6 +26,7 @@ from agentcore.output import Output
 from agentcore.pending import pending_of
 from agentcore.result import AgentResult
 from agentcore.run import Failed, Interrupted, Run, give
+from agentcore.values import JsonObject, strict_key
 
 __all__ = ["Call"]
 
@@ -128,9 +129,13 @@ class Call(Generic[_T]):
     def _result_of(self, run: Run) -> AgentResult[_T, Any]:
         if isinstance(run.pending, Failed):
             raise self._failed(run, self._named(run, run.pending.error))
-        objects = self._objects(run)
+        asked = self._asked(run)
         return AgentResult(
-            run=run, timings=self.timings, invocation_state=self._invocation_state, objects=objects
+            run=run,
+            timings=self.timings,
+            invocation_state=self._invocation_state,
+            response_format=asked,
+            objects=self._objects(run, asked),
         )
 
     def _failed(self, run: Run, error: Exception) -> AgentError:
@@ -144,21 +149,30 @@ class Call(Generic[_T]):
         as_given = run.given is self._begins.given and not run.steps
         return error.by(self._given_by, None) if as_given and error.returned_by is None else error
 
-    def _objects(self, run: Run) -> tuple[_T, ...]:
+    def _asked(self, run: Run) -> JsonObject | None:
+        return self._parts.asked_format(run.steps[-1].override.response_format if run.steps else None)
+
+    def _objects(self, run: Run, asked: JsonObject | None) -> tuple[_T, ...]:
+        """The object of the run, or none (rule output.of-the-last-step)."""
         if isinstance(run.pending, Interrupted):
             return ()
-        if self._output is None:
+        if (self._output is not None or asked is not None) and not _has_answered(run):
+            return ()
+        if asked is None:
             return cast("tuple[_T, ...]", (None,))
-        result = cast("Done", run.pending).result
-        if result.tripwire is not None or pending_of(run):
-            return ()
-        last = result.steps[-1]
-        if any(not call.provider_executed for call in last.tool_calls):
-            return ()
         try:
-            return (self._output.parse(last.text),)
+            return (self._output_of(asked).parse(run.steps[-1].text),)
         except Exception as error:
             raise self._failed(run, error) from error
+
+    def _output_of(self, asked: JsonObject) -> Output[Any]:
+        """The output that was asked for: a hook's, the call's, or of a saved run what its JSON says."""
+        key, own = strict_key(asked), self._output
+        if key in self._driver.outputs:
+            return self._driver.outputs[key]
+        if own is not None and strict_key(own.response_format) == key:
+            return own
+        return Output.of_format(asked)
 
     # ------------------------------------------------------------ the stage of the whole call
 
@@ -209,6 +223,13 @@ class Call(Generic[_T]):
         parts = [GeneratedText(content)] if isinstance(content, str) else list(content)
         check_content(parts)
         return self._result_of(one_step(context.settings, context.messages, parts))
+
+
+def _has_answered(run: Run) -> bool:
+    """Whether the run ended with an answer of the model, and not with calls or by a processor."""
+    if cast("Done", run.pending).result.tripwire is not None or pending_of(run):
+        return False
+    return all(call.provider_executed for call in run.steps[-1].tool_calls)
 
 
 def _finish_reason(run: Run) -> str | None:

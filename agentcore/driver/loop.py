@@ -11,6 +11,7 @@ from agentcore.content import ContentPart, ToolCall
 from agentcore.driver.cancelling import Cancellation, cancellations
 from agentcore.driver.errors import ChunkHookError, InvalidAnswerError, UnknownModelError, signals
 from agentcore.driver.models import ModelCall
+from agentcore.driver.partial import PartialObjects
 from agentcore.driver.parts import Emit, Parts, awaited
 from agentcore.driver.processors import Processors
 from agentcore.driver.rewritten import check_passed_on
@@ -40,7 +41,7 @@ from agentcore.effects import (
     ToolsFailed,
     Tripped,
 )
-from agentcore.events import AgentEvent, ChunkEvent, RunTripped, StepFinished, StepStarted
+from agentcore.events import AgentEvent, ChunkEvent, PartialObject, RunTripped, StepFinished, StepStarted
 from agentcore.hooks import merge_settings
 from agentcore.interrupts import InterruptSignal
 from agentcore.middleware import (
@@ -53,6 +54,7 @@ from agentcore.middleware import (
 )
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.observe import Observer
+from agentcore.output import Output
 from agentcore.readonly import handing
 from agentcore.run import Failed, Interrupted, Run, give, need
 from agentcore.tools import Tool
@@ -87,6 +89,8 @@ class Driver:
         self._observer = observer
         self._emit_event: Emit | None = None
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None
+        # Of the step whose model is called, if it is asked for JSON.
+        self._partial: PartialObjects | None = None
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
         self._definitions = {tool.name: tool.definition for tool in parts.tools}
         self._processors = Processors(parts, observer, invocation_state, cancellation)
@@ -131,6 +135,11 @@ class Driver:
         self._tool_calls = None
 
     @property
+    def outputs(self) -> Mapping[str, Output[Any]]:
+        """The outputs that hooks of the last step asked for, by the keys of their response formats."""
+        return self._processors.outputs
+
+    @property
     def _step_number(self) -> int:
         return self.run.step_number
 
@@ -146,8 +155,9 @@ class Driver:
 
     async def _hook(self, name: str, step_number: int, hook: Callable[[_T], object], argument: _T) -> Outcome:
         try:
-            with handing(name, "observer", step_number, argument), self._observer.hook(name, step_number):
-                value = await awaited(hook(argument))
+            watch = self._observer.hook(name, step_number, before_model=name == "on_step_start")
+            with handing(name, "observer", step_number, argument), watch:
+                value = await watch.called(hook, argument)
                 return NO_RESULT if value is None else HookResult(value)
         except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
             return HookFailed(error, hook=name)
@@ -158,6 +168,7 @@ class Driver:
         return await self._processed(self._processors.process_input(wanted))
 
     async def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
+        self._observer.begin_step()
         return await self._processed(self._processors.prepare_step(wanted))
 
     async def _processed(self, outcome: Awaitable[Outcome]) -> Outcome:
@@ -201,12 +212,17 @@ class Driver:
     # ------------------------------------------------------------ the model
 
     async def _model(self, wanted: NeedModel) -> Outcome:
+        self._observer.before_model(self._step_number)
+        is_json = self._parts.asked_format(wanted.response_format) is not None
+        self._partial = PartialObjects(self._step_number) if is_json and self._tell else None
         try:
             model, request = self._model_of(wanted.model), self._request(wanted)
             if self._model_handlers is None:
                 response = await self._asked(model, request, self._tell)
             else:
                 response = await self._through_handlers(self._model_handlers, model, request)
+            if self._partial is not None:
+                await self._show(self._partial.ended(response.content))
             return self._answer(wanted, response)
         except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
             return ModelFailed(error)
@@ -276,13 +292,8 @@ class Driver:
             tool_choice=wanted.tool_choice,
             settings=cast("JsonObject", merge_settings(self._parts.settings, wanted.model_settings)),
             provider_options=wanted.provider_options,
-            response_format=self._response_format(wanted),
+            response_format=self._parts.asked_format(wanted.response_format),
         )
-
-    def _response_format(self, wanted: NeedModel) -> JsonObject | None:
-        if wanted.response_format is None:
-            return self._parts.response_format
-        return None if wanted.response_format["type"] == "text" else wanted.response_format
 
     def _answer(self, wanted: NeedModel, response: ModelResponse) -> ModelAnswer:
         offered = {tool.name for tool in wanted.tools or ()}
@@ -362,17 +373,21 @@ class Driver:
         hook = self._parts.on_chunk
         if hook is not None:
             try:
-                with (
-                    handing("on_chunk", "observer", self._step_number, event),
-                    self._observer.chunk(self._step_number),
-                ):
-                    await awaited(hook(event))
+                watch = self._observer.chunk(self._step_number)
+                with handing("on_chunk", "observer", self._step_number, event), watch:
+                    await watch.called(hook, event)
             except Exception as error:
                 raise ChunkHookError(error) from error
             except cancellations() as error:
                 failed = await self._cancellation.failure(error, "hook 'on_chunk'")
                 raise ChunkHookError(failed) from failed
         await self._emit(event)
+        if self._partial is not None:
+            await self._show(self._partial.after(event))
+
+    async def _show(self, partial: PartialObject | None) -> None:
+        if partial is not None:
+            await self._emit(partial)
 
 
 def _truth(condition: Callable[[_T], object]) -> Callable[[_T], Awaitable[bool]]:

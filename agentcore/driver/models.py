@@ -101,7 +101,7 @@ class ModelCall:
         spans, model, stream = self._observer.spans, self._model, self._tell is not None
         with (
             self._observer.timed("model", model.model_id, self._step_number),
-            spans.model(model, self._request, stream=stream) as span,
+            spans.model(model, self._request, stream=stream, hooks=self._observer.hooks) as span,
         ):
             try:
                 with handing(f"model {model.model_id}", "model", self._step_number, self._request):

@@ -74,6 +74,12 @@ class Parts:
     max_retries: int = 2
     tool_concurrency: int = 8
 
+    def asked_format(self, response_format: JsonObject | None) -> JsonObject | None:
+        """Returns what a step asks its model for, None for text, if its hooks returned this format."""
+        if response_format is None:
+            return self.response_format
+        return None if response_format["type"] == "text" else response_format
+
     @property
     def processes_input(self) -> bool:
         """Whether one of the processors is for the input of a run."""

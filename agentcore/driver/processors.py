@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from agentcore.driver.cancelling import Cancellation, cancellations
-from agentcore.driver.parts import Parts, awaited
+from agentcore.driver.parts import Parts
 from agentcore.effects import (
     NO_RESULT,
     HookFailed,
@@ -18,11 +18,14 @@ from agentcore.effects import (
     Processed,
     Tripped,
 )
+from agentcore.errors import InvalidOverrideError
 from agentcore.hooks import ProcessorEdit
 from agentcore.models.base import LanguageModel, holds_history
 from agentcore.observe import Observer
-from agentcore.processors import Tripwire, ended
+from agentcore.output import Output
+from agentcore.processors import StepArguments, Tripwire, ended
 from agentcore.readonly import handing
+from agentcore.values import strict_key
 
 __all__ = ["Processors"]
 
@@ -42,7 +45,11 @@ class _Preparation(Protocol):
 
 
 class Processors:
-    """The processors of one run. `models` are those that the processors of the last step returned, by id."""
+    """The processors of one run.
+
+    `models` are those that the processors of the last step returned, by id, and `outputs` the outputs, by the
+    keys of their response formats.
+    """
 
     def __init__(
         self,
@@ -56,6 +63,7 @@ class Processors:
         self._observer = observer
         self._invocation_state = invocation_state
         self.models: dict[str, LanguageModel] = {}
+        self.outputs: dict[str, Output[Any]] = {}
 
     async def process_input(self, wanted: NeedProcessInput) -> _Ended:
         """What comes of calling `process_input` of each."""
@@ -64,6 +72,7 @@ class Processors:
     async def prepare_step(self, wanted: NeedPrepareStep) -> _Ended:
         """What comes of calling `process_input_step` of each."""
         self.models.clear()
+        self.outputs.clear()
         if not self._parts.processors:
             return NO_RESULT
         step = wanted.step.of_call(self._parts.settings, self._parts.response_format)
@@ -90,17 +99,21 @@ class Processors:
                 yield processor.id, call
 
     async def _edit(self, way: str, call: Any, so_far: _Preparation, arguments: Any) -> ProcessorEdit | None:
-        number = _BEFORE_STEPS if arguments.step_number is None else arguments.step_number
-        with (
-            self._observer.spans.processor(way, arguments) as span,
-            self._observer.hook(arguments.processor_id, number),
-        ):
-            with handing(arguments.processor_id, "processor", arguments.step_number, arguments):
-                result = await awaited(call(arguments))
-            edit = self._with_model(so_far.edit(arguments, result))
-            span.returned(result, edit, arguments.message_list.close().mutations)
-            self._note_model(result)
-            return edit
+        is_of_step = isinstance(arguments, StepArguments)
+        number = arguments.step_number if is_of_step else _BEFORE_STEPS
+        watch = self._observer.hook(arguments.processor_id, number, before_model=is_of_step)
+        with self._observer.spans.processor(way, arguments) as span:
+            try:
+                with watch:
+                    with handing(arguments.processor_id, "processor", arguments.step_number, arguments):
+                        result = await watch.called(call, arguments)
+                    edit = self._with_model(so_far.edit(arguments, result))
+                    span.returned(result, edit, arguments.message_list.close().mutations)
+                    self._note_model(result)
+                    self._note_output(arguments, result, edit)
+                    return edit
+            finally:
+                span.blocked(watch.blocked_seconds)
 
     def _with_model(self, edit: ProcessorEdit | None) -> ProcessorEdit | None:
         """The edit, with what is known of a model that it names by its id."""
@@ -116,6 +129,28 @@ class Processors:
         model = result.get("model") if isinstance(result, Mapping) else None
         if model is not None and not isinstance(model, str):
             self.models[model.model_id] = model
+
+    def _note_output(self, arguments: Any, result: object, edit: ProcessorEdit | None) -> None:
+        """Keep how to read an answer that was asked for; the run knows the JSON (output.of-the-last-step)."""
+        asked = None if edit is None else edit.override.response_format
+        if asked is None or asked["type"] == "text":
+            return
+        output = _output(result)
+        if output is not None:
+            self.outputs[strict_key(asked)] = output
+        elif asked != self._parts.response_format:
+            try:  # a wrong schema fails here, and not when the model has answered
+                Output.of_format(asked)
+            except TypeError as error:
+                path, whose = "$.response_format.schema", (arguments.processor_id, arguments.step_number)
+                raise InvalidOverrideError(path, str(error), *whose) from None
+
+
+def _output(result: object) -> Output[Any] | None:
+    """The Output that a processor returned itself, under either name."""
+    fields = result if isinstance(result, Mapping) else {}
+    given = (fields.get(name) for name in ("response_format", "structured_output"))
+    return next((each for each in given if isinstance(each, Output)), None)
 
 
 def _end(arguments: Any, error: Exception) -> Tripped | HookFailed:

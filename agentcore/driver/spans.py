@@ -26,6 +26,7 @@ from agentcore.interrupts import InterruptSignal
 from agentcore.message_list import Mutation
 from agentcore.middleware import changed_fields
 from agentcore.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, Usage
+from agentcore.observe import NO_WAIT, Wait
 from agentcore.processors import InputArguments, StepArguments, TripwireError
 from agentcore.tools import Tool
 from agentcore.values import JsonObject
@@ -64,14 +65,17 @@ class OpenTelemetrySpans:
             yield _AgentSpan(span)
 
     @contextmanager
-    def model(self, model: LanguageModel, request: ModelRequest, *, stream: bool) -> Iterator[_ChatSpan]:
-        """One attempt of a model call."""
+    def model(
+        self, model: LanguageModel, request: ModelRequest, *, stream: bool, hooks: Wait
+    ) -> Iterator[_ChatSpan]:
+        """One attempt of a model call, which waited for these hooks of its step."""
         attributes = {
             "gen_ai.provider.name": model.provider,
             "gen_ai.request.model": model.model_id,
             "gen_ai.request.stream": stream or None,
             "gen_ai.output.type": "text" if request.response_format is None else "json",
             **_settings(request.settings),
+            **_waited(hooks),
         }
         with self._span("chat", model.model_id, SpanKind.CLIENT, attributes) as span:
             yield _ChatSpan(span)
@@ -212,6 +216,9 @@ class _ProcessorSpan:
     def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
         self._span.set_attributes(result_attributes(result, edit, mutations, content=self._content))
 
+    def blocked(self, seconds: float) -> None:
+        self._span.set_attribute("agentcore.blocked_seconds", seconds)
+
 
 def _mark(span: Span, error_type: str) -> None:
     span.set_attribute("error.type", error_type)
@@ -228,6 +235,16 @@ def _error_type(error: BaseException) -> str:
 
 def _settings(settings: JsonObject) -> dict[str, Any]:
     return {attribute: settings.get(name) for name, attribute in _REQUEST.items()}
+
+
+def _waited(hooks: Wait) -> dict[str, float]:
+    """What a step's hooks took before its model call; of a step without any, nothing."""
+    if hooks is NO_WAIT:
+        return {}
+    return {
+        "agentcore.hooks.seconds": hooks.seconds,
+        "agentcore.hooks.blocked_seconds": hooks.blocked_seconds,
+    }
 
 
 def _usage(usage: Usage) -> dict[str, int]:

@@ -32,7 +32,14 @@ def processors(tracing: Tracing) -> list[tuple[str, dict[str, Any]]]:
     """Names and attributes of the spans of processors, without the prefix of these."""
     prefix = "agentcore.processor."
     return [
-        (span.name, {key.removeprefix(prefix): value for key, value in (span.attributes or {}).items()})
+        (
+            span.name,
+            {
+                key.removeprefix(prefix): value
+                for key, value in (span.attributes or {}).items()
+                if key != "agentcore.blocked_seconds"  # a time
+            },
+        )
         for span in tracing.spans
         if span.name.startswith("process_input")
     ]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, assert_type
 
+import pytest
 from pydantic import BaseModel
 
+from agentcore.agent import Agent, AgentResult
+from agentcore.events import AgentEvent
+from agentcore.models import ScriptedModel
 from agentcore.output import Output
-from agentcore.values import JsonObject, JsonValue
+from agentcore.processors import StepArguments
+from agentcore.values import FrozenDict, JsonObject, JsonValue
 
 
 class City(BaseModel):
@@ -49,3 +54,33 @@ def test_a_schema_is_parsed_to_frozen_json() -> None:
     assert_type(output.parse("[1]"), JsonValue)
     assert_type(output.response_format, JsonObject)
     assert output.parse("[1]") == (1,)
+
+
+def asks_for_a_city(step: StepArguments) -> dict[str, Any] | None:
+    return {"structured_output": Output.of(City)} if step.step_number == 0 else None
+
+
+@pytest.mark.anyio
+async def test_object_stays_typed_by_the_declared_output_and_object_as_by_the_one_it_is_given() -> None:
+    model = ScriptedModel([[{"type": "text", "text": '{"name": "Rome"}'}]])
+    agent = Agent(model, output=Output.of(Point), prepare_step=asks_for_a_city)
+    result = await agent.generate("q")
+    assert_type(result, AgentResult[Point, dict[str, Any]])
+    assert_type(result.object_as(Output.of(City)), City)
+    assert result.object_as(Output.of(City)).name == "Rome"
+
+
+def partial_of(event: AgentEvent) -> JsonValue:
+    if event.type == "partial-object":
+        assert_type(event.step_number, int)
+        return event.value
+    return None
+
+
+@pytest.mark.anyio
+async def test_a_partial_object_is_json() -> None:
+    model = ScriptedModel([[{"type": "text", "text": '{"x": 1}'}]])
+    async with Agent(model, output=Output.of(Point)).stream("q") as stream:
+        seen = [partial_of(event) async for event in stream]
+    assert seen[-2:] == [None, None]
+    assert FrozenDict({"x": 1}) in seen
