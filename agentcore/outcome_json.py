@@ -144,7 +144,7 @@ def _runs_of(ids: Iterable[str]) -> list[JsonValue]:
 
 
 def _read_ids(value: object, of: object) -> Vector[str]:
-    """The ids of messages, which are `PlacedMessages` or JSON; none is made unless there are as many as messages."""
+    """The ids of messages (PlacedMessages or JSON); none is made unless there are as many as messages."""
     if not is_array(value):
         raise WireError("$", f"expected an array, got {kind_of(value)}")
     begun, runs = _begun(cast("Sequence[object]", value), of)
@@ -186,7 +186,7 @@ def _with_ids(read: Read, ids: Mapping[str, Callable[[Mapping[str, Any]], object
         fields = dict(_mapping(value))
         for name, messages in ids.items():
             if name in fields:
-                fields[name] = _at(name, lambda: _read_ids(fields[name], messages(fields)))  # noqa: B023 - called at once
+                fields[name] = _at(name, lambda: _read_ids(fields[name], messages(fields)))  # noqa: B023 - at once
         return read(fields, cls)
 
     return read_identified

@@ -59,7 +59,10 @@ class HookFault:
 
 
 class HookFaultError(AgentCoreError, AssertionError):
-    """A hook that was checked has a fault; `hook` is its name, `raised` what it raised, if it did."""
+    """A hook that was checked has a fault; `hook` is its name, `raised` what it raised, if it did.
+
+    Rule testing.sentence.
+    """
 
     wire_name = "HookFaultError"
 

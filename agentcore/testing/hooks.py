@@ -109,7 +109,7 @@ def _smallest_fault(check: Check, conversations: Iterable[Json]) -> HookFault | 
 
 
 def _smaller(check: Check, conversation: Json, fault: HookFault) -> HookFault | None:
-    # What was found under one profile need not be looked for under the others.
+    # testing.smallest. What was found under one profile need not be looked for under the others.
     narrow = attrs.evolve(check, profiles=check.profiles and (fault.profile,))
 
     def shows_it(program: Json) -> bool:

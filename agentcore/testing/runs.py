@@ -206,7 +206,7 @@ class _Live(_Called):
             mirror.write_back()
         return mirror.live(returned)
 
-    def _require_messages(self, argument: Json) -> None:
+    def _require_messages(self, argument: Json) -> None:  # testing.messages-only
         # Only writes that are expected come this far.
         at = first_non_message(argument["messages"])
         if at is not None:
