@@ -207,7 +207,7 @@ class _Live(_Called):
         return mirror.live(returned)
 
     def _require_messages(self, argument: Json) -> None:
-        # Only writes that are expected come this far.
+        # Rule testing.messages-only; only writes that are expected come this far.
         at = first_non_message(argument["messages"])
         if at is not None:
             step, value = argument["stepNumber"], brief(argument["messages"][at])
@@ -295,6 +295,7 @@ class _AsValues(_Called):
         self.stop(self.made("returned", sentence, path, step))
 
     def _require_whole(self, given: list[Json], messages: list[Json], argument: Json) -> None:
+        """Ends the run if the messages are not what a provider takes (rule testing.prompt-whole)."""
 
         def hook(others: Any) -> Any:
             again = {**argument, "messages": copy.deepcopy([*others])}
