@@ -59,10 +59,7 @@ class HookFault:
 
 
 class HookFaultError(AgentCoreError, AssertionError):
-    """A hook that was checked has a fault; `hook` is its name, `raised` what it raised, if it did.
-
-    Rule testing.sentence.
-    """
+    """A hook that was checked has a fault; `hook` is its name, `raised` what it raised, if it did."""
 
     wire_name = "HookFaultError"
 

@@ -80,7 +80,7 @@ def check_hook(  # noqa: PLR0913 - what is asked of a hook, by name
         check = Check(hook, _name(hook), portal, takes, tuple(profiles), idempotent, expected_pollution)
         fault = _smallest_fault(check, (numbered_conversation(n, seed, texts) for n in range(examples)))
     if fault is not None:
-        # Without a cause: what the hook raised is an attribute, and the text says where.
+        # Rule testing.sentence: what the hook raised is an attribute and no cause, and the text says where.
         raise HookFaultError(check.name, fault, check.raised if fault.kind == "raised" else None)
     if expected_pollution is not None and not check.polluted:  # testing.strict
         raise NothingPollutedError(check.name, examples, tuple(expected_pollution))
@@ -109,7 +109,8 @@ def _smallest_fault(check: Check, conversations: Iterable[Json]) -> HookFault | 
 
 
 def _smaller(check: Check, conversation: Json, fault: HookFault) -> HookFault | None:
-    # testing.smallest. What was found under one profile need not be looked for under the others.
+    """The fault as the smallest conversation shows it (rule testing.smallest)."""
+    # What was found under one profile need not be looked for under the others.
     narrow = attrs.evolve(check, profiles=check.profiles and (fault.profile,))
 
     def shows_it(program: Json) -> bool:

@@ -206,8 +206,8 @@ class _Live(_Called):
             mirror.write_back()
         return mirror.live(returned)
 
-    def _require_messages(self, argument: Json) -> None:  # testing.messages-only
-        # Only writes that are expected come this far.
+    def _require_messages(self, argument: Json) -> None:
+        # Rule testing.messages-only; only writes that are expected come this far.
         at = first_non_message(argument["messages"])
         if at is not None:
             step, value = argument["stepNumber"], brief(argument["messages"][at])
@@ -295,6 +295,7 @@ class _AsValues(_Called):
         self.stop(self.made("returned", sentence, path, step))
 
     def _require_whole(self, given: list[Json], messages: list[Json], argument: Json) -> None:
+        """Ends the run if the messages are not what a provider takes (rule testing.prompt-whole)."""
 
         def hook(others: Any) -> Any:
             again = {**argument, "messages": copy.deepcopy([*others])}
