@@ -83,7 +83,7 @@ class FrozenList(tuple[_T_co, ...]):
         """A list of one's own with the same items."""
         return list(self)
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # pragma: no branch # true where it is run
         # Without __radd__, which would be asked first where a list is extended in place by one of these.
         def __add__(self, other: object) -> Any:
             return FrozenList((*self, *other)) if isinstance(other, (list, tuple, Vector)) else NotImplemented

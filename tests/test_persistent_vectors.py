@@ -254,6 +254,14 @@ def test_equality_is_that_of_lists_and_equal_vectors_have_one_hash(
     assert made(items) != 7
 
 
+@pytest.mark.parametrize("at", [0, 31, 32, 39, 1055])
+def test_a_vector_differs_by_one_item_wherever_it_is(at: int) -> None:
+    items = [*range(1100)]
+    items[at] = -1
+    assert vector(items) != vector(range(1100))
+    assert vector(range(1100)) == vector([*range(1100)])
+
+
 def test_a_comparison_that_raises_leaves_nothing_behind() -> None:
     class Odd:
         def __eq__(self, other: object) -> bool:
