@@ -1,9 +1,9 @@
-"""Vectors: programs with the traces that a real package gave for them, one file each.
+"""Vectors: programs with the traces that real packages gave for them, one file a program.
 
-A file holds `{profile, title, claims, requirements, program, traces}`. `profile` is whose traces they are,
-`ai-sdk-6` if it is left out. Where that has paths, there is a trace for each, and the program stands without
-`path`; else there is one trace, under the name of the profile. The program has no `id`: it is called as the
-file is.
+A file holds `{title, program, versions}`; `versions` has for each profile `{claims, requirements, traces}`,
+and a `title` of its own where this version shows something else. Where a profile has paths, there is a trace
+for each, and the program stands without `path`; else there is one trace, under the name of the profile. The
+program has no `id`: it is called as the file is. What versions do differently is thus seen side by side.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from agentcore.errors import AgentCoreError
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver
 from agentcore.oracle.families import (
-    DEFAULT_PROFILE,
     Family,
     UnknownProfileError,
     family_of,
@@ -35,7 +34,7 @@ class VectorError(AgentCoreError):
 
 @attrs.frozen(kw_only=True)
 class Vector:
-    """One file: the measured claims (C17, X3) and the requirements that it shows; `traces` are by run.
+    """One version of a file: the claims (C17, X3) and requirements that it shows; `traces` are by run.
 
     A run is a path of the profile (`stream` of `ai-sdk-7`), or the profile itself where it has no paths.
     """
@@ -47,7 +46,7 @@ class Vector:
     claims: tuple[str, ...]
     program: Mapping[str, Any]
     traces: Mapping[str, Any]
-    profile: str = DEFAULT_PROFILE
+    profile: str
     requirements: tuple[str, ...] = ()
 
     @property
@@ -87,32 +86,38 @@ class Recorded:
     differences: tuple[tuple[str, Difference], ...]
 
 
-def load(folder: Path) -> Iterator[Vector]:
-    """Every vector below a folder, in the order of their file names.
+def load(folder: Path, profile: str | None = None) -> Iterator[Vector]:
+    """Every vector below a folder, file by file in the order of paths, its versions as they stand there.
+
+    Args:
+        folder: Where the files are, in folders of any depth.
+        profile: The one version that is asked for; all of them if it is left out.
 
     Raises:
         VectorError: for a file that is no vector, with its name and what is wrong.
     """
     for file in sorted(folder.rglob("*.json")):
-        yield _read(file)
+        try:
+            for vector in _read(file, json.loads(file.read_text(encoding="utf-8"))):
+                if profile in (None, vector.profile):
+                    yield vector
+        except (ValueError, KeyError, TypeError, AttributeError, BadProgram, UnknownProfileError) as error:
+            raise VectorError(f"{file} is no vector: {error}") from error
 
 
-def _read(file: Path) -> Vector:
-    try:
-        fields = json.loads(file.read_text(encoding="utf-8"))
+def _read(file: Path, fields: Mapping[str, Any]) -> Iterator[Vector]:
+    for profile, version in fields["versions"].items():
         vector = Vector(
             file=file,
-            title=fields["title"],
-            claims=tuple(fields["claims"]),
+            title=version.get("title", fields["title"]),
+            claims=tuple(version["claims"]),
             program=fields["program"],
-            traces=fields.get("traces", {}),
-            profile=fields.get("profile", DEFAULT_PROFILE),
-            requirements=tuple(fields.get("requirements", ())),
+            traces=version.get("traces", {}),
+            profile=profile,
+            requirements=tuple(version.get("requirements", ())),
         )
         _check(vector)
-    except (ValueError, KeyError, TypeError, BadProgram, UnknownProfileError) as error:
-        raise VectorError(f"{file} is no vector: {error}") from error
-    return vector
+        yield vector
 
 
 def _check(vector: Vector) -> None:
@@ -154,15 +159,28 @@ def _answer(driver: Driver, vector: Vector, run: str) -> Any:
 
 
 def write(vector: Vector) -> None:
-    """Writes the file of a vector."""
-    fields = {
-        **({} if vector.profile == DEFAULT_PROFILE else {"profile": vector.profile}),
-        "title": vector.title,
+    """Writes a version into the file of its program, beside the versions that are there.
+
+    Raises:
+        VectorError: if the file has another program, which would become this one for its other versions too.
+    """
+    fields: dict[str, Any] = {"title": vector.title, "program": vector.program, "versions": {}}
+    if vector.file.exists():
+        there = json.loads(vector.file.read_text(encoding="utf-8"))
+        if {*there["versions"]} - {vector.profile}:
+            if there["program"] != vector.program:
+                raise VectorError(
+                    f"{vector.file} has another program; a vector of a new program is a new file"
+                )
+            fields = {**there, "program": vector.program}
+    own_title = {} if vector.title == fields["title"] else {"title": vector.title}
+    version = {
+        **own_title,
         "claims": vector.claims,
         "requirements": vector.requirements,
-        "program": vector.program,
         "traces": vector.traces,
     }
+    fields["versions"] = {**fields["versions"], vector.profile: version}
     vector.file.write_text(pretty(fields) + "\n", encoding="utf-8")
 
 

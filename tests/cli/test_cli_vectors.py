@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from agentcore.oracle.vectors import load, replay
 from cli.commands import TRACE, driver, run
 from oracle.drivers import TESTS
 
-RECORDED: Final = TESTS.parent / "spec" / "vectors" / "ai-sdk-6"
+RECORDED: Final = TESTS.parent / "spec" / "vectors" / "ai-sdk"
 NAMES: Final = ("push-in-place", "return-replaced-last", "write-initial-content")
 
 
@@ -21,7 +20,10 @@ def folder(tmp_path: Path) -> Path:
     copy = tmp_path / "vectors"
     copy.mkdir()
     for name in NAMES:
-        shutil.copy(RECORDED / f"{name}.json", copy)
+        [file] = RECORDED.rglob(f"{name}.json")
+        fields = json.loads(file.read_text("utf-8"))
+        fields["versions"] = {"ai-sdk-6": fields["versions"]["ai-sdk-6"]}
+        (copy / file.name).write_text(json.dumps(fields), "utf-8")
     return copy
 
 
@@ -33,7 +35,7 @@ def reference_as_target(monkeypatch: pytest.MonkeyPatch) -> None:
 def change(folder: Path) -> Path:
     file = folder / "push-in-place.json"
     fields = json.loads(file.read_text("utf-8"))
-    fields["traces"]["generate"]["caller"] = ["changed"]
+    fields["versions"]["ai-sdk-6"]["traces"]["generate"]["caller"] = ["changed"]
     file.write_text(json.dumps(fields), "utf-8")
     return file
 
@@ -88,7 +90,8 @@ def test_recording_shows_what_is_new_and_writes_it(folder: Path) -> None:
 def test_recording_leaves_the_vectors_of_other_versions_alone(folder: Path) -> None:
     changed = change(folder)
     fields = json.loads(changed.read_text("utf-8"))
-    changed.write_text(json.dumps({**fields, "profile": "ai-sdk-7"}), "utf-8")
+    versions = {"ai-sdk-7": fields["versions"]["ai-sdk-6"]}
+    changed.write_text(json.dumps({**fields, "versions": versions}), "utf-8")
     before = contents(folder)
     result = run("vectors", "record", str(folder))
     assert (result.exit_code, result.stdout) == (0, "0 different\n")

@@ -223,7 +223,9 @@ def test_a_vector_has_a_trace_for_each_path_or_one_under_its_profile(
     ],
 )
 def test_a_vector_that_its_family_cannot_run_is_none(fields: Json, reason: str, tmp_path: Path) -> None:
-    given = {"title": "t", "claims": [], "program": {"numbers": []}, **fields}
+    version = {"claims": [], "traces": fields.get("traces", {})}
+    program = fields.get("program", {"numbers": []})
+    given = {"title": "t", "program": program, "versions": {fields["profile"]: version}}
     (tmp_path / "a.json").write_text(json.dumps(given), "utf-8")
     with pytest.raises(VectorError, match=reason):
         [*load(tmp_path)]

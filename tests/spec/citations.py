@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from agentcore.oracle.examples import Example, examples
@@ -16,6 +17,12 @@ EXAMPLES: Final[tuple[Example, ...]] = tuple(
 VECTORS: Final[tuple[Vector, ...]] = tuple(
     vector for vector in load(SPEC / "vectors") if vector.family.name in families()
 )
+
+
+@cache
+def shown_by(file: Path) -> frozenset[str]:
+    """The requirements that a file of vectors shows, in any of its versions."""
+    return frozenset(name for vector in VECTORS if vector.file == file for name in vector.requirements)
 
 
 def named(example: Example) -> str:

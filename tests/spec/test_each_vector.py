@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -19,7 +18,7 @@ from agentcore.oracle.compare import differences, render
 from agentcore.oracle.families import profiles_under
 from agentcore.oracle.vectors import Vector, replay
 from agentcore.schema import schema
-from spec.citations import VECTORS
+from spec.citations import VECTORS, shown_by
 from spec.flips import decided, tells
 from spec.requirements import families, statements
 
@@ -73,8 +72,11 @@ def faults(vector: Vector) -> Iterator[str]:
 
 def _faults_of_head(vector: Vector) -> Iterator[str]:
     kind = KINDS[vector.family.name]
-    if vector.file.parent.name != vector.profile:
-        yield f"it is of {vector.profile} and stands in the folder {vector.file.parent.name}"
+    family, topic = vector.file.parts[-3:-1]
+    if family != vector.family.name:
+        yield f"it is of {vector.profile} and stands in the folder {family}"
+    if not {topic, f"{family}.{topic}"} & shown_by(vector.file):
+        yield f"it stands in the folder {topic}, which is no rule that a version of it shows"
     if not vector.title:
         yield "it has no title"
     if not vector.claims:
@@ -148,7 +150,11 @@ def _with_trace(vector: Vector, **fields: Any) -> Vector:
 
 
 BREAKS: Final[dict[str, tuple[Callable[[Vector], Vector], str]]] = {
-    "folder": (lambda one: attrs.evolve(one, file=Path("elsewhere") / one.file.name), "stands in the folder"),
+    "folder": (
+        lambda one: attrs.evolve(one, file=one.file.parents[2] / "x" / "y" / "z.json"),
+        "in the folder x",
+    ),
+    "topic": (lambda one: attrs.evolve(one, file=one.file.parents[1] / "x" / "z.json"), "which is no rule"),
     "title": (lambda one: attrs.evolve(one, title=""), "it has no title"),
     "claims": (lambda one: attrs.evolve(one, claims=()), "it cites no claim"),
     "claim": (lambda one: attrs.evolve(one, claims=("Q0",)), "Q0 is no claim"),

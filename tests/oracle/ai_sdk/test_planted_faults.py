@@ -160,8 +160,8 @@ def test_the_driver_of_the_profiles_agrees_where_none_is_planted() -> None:
 @pytest.mark.parametrize("fault", [name for name in PROFILE_FAULTS if name not in _IN_PROFILE])
 def test_a_fault_that_random_programs_hardly_meet_shows_in_a_recorded_vector(fault: str) -> None:
     path = PROFILE_FAULTS[fault].path
-    folder = TESTS.parent / "spec" / "vectors" / "ai-sdk-6"
-    recorded = ((vector.traces[path], vector.on(path)) for vector in load(folder) if path in vector.traces)
+    vectors = load(TESTS.parent / "spec" / "vectors", "ai-sdk-6")
+    recorded = ((vector.traces[path], vector.on(path)) for vector in vectors if path in vector.traces)
     assert any(
         differences(expected, faulty_trace(program, fault), FAMILY.comparison)
         for expected, program in recorded

@@ -11,7 +11,7 @@ from agentcore.oracle.vectors import Vector, load
 from oracle.drivers import TESTS
 
 FOLDER: Final = TESTS.parent / "spec" / "vectors"
-VECTORS: Final = {profile: tuple(load(FOLDER / profile)) for profile in TRAITS}
+VECTORS: Final = {profile: tuple(load(FOLDER, profile)) for profile in TRAITS}
 CASES: Final = [vector for vectors in VECTORS.values() for vector in vectors]
 
 

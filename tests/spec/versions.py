@@ -1,0 +1,80 @@
+"""The page that shows where versions of a framework differ: recorded traces of one program, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from typing import Any, Final
+
+from agentcore.oracle.compare import Difference, differences
+from agentcore.oracle.vectors import Vector
+from agentcore.oracle.visible import brief
+from spec.citations import VECTORS
+from spec.requirements import SPEC
+
+_HEAD: Final = """\
+# Where versions differ
+
+Each row is a program of [the vectors](vectors) and the first place at which the traces of two versions of the
+real package are not alike. Programs whose traces are alike are not listed: {alike} of {programs}. The file
+holds both traces whole.
+"""
+
+_WIDTH: Final = 60
+# In a table of markdown a backtick would end the cell's code.
+_QUOTE: Final = "'"
+
+
+def page() -> str:
+    """`versions.md`."""
+    rows: dict[str, list[str]] = {}
+    alike = programs = 0
+    for _, group in groupby(VECTORS, key=lambda vector: vector.file):
+        versions = list(group)
+        found = [row for two in pairwise(versions) for row in _rows(*two)]
+        rows.setdefault(versions[0].family.name, []).extend(found)
+        programs += 1
+        alike += not found
+    tables = "".join(_table(family, found) for family, found in rows.items() if found)
+    return _HEAD.format(alike=alike, programs=programs) + tables
+
+
+def _table(family: str, rows: list[str]) -> str:
+    head = "| program | versions | place | before | after |\n|---|---|---|---|---|\n"
+    return f"\n## `{family}`\n\n{head}{''.join(rows)}"
+
+
+def _rows(before: Vector, after: Vector) -> Iterator[str]:
+    """A row for each first difference; paths with the same one share it."""
+    runs: dict[tuple[str, str, str], list[str]] = {}
+    for one, other in _runs(before, after):
+        found = differences(before.traces[one], after.traces[other], before.family.comparison)
+        if found is not None:
+            runs.setdefault(_cells(found), []).append("" if one == before.profile else one)
+    for cells, paths in runs.items():
+        yield f"| {_program(before)} | {_versions(before, after, paths)} | {' | '.join(cells)} |\n"
+
+
+def _runs(before: Vector, after: Vector) -> Iterator[tuple[str, str]]:
+    """The runs of both that belong together: of one path, or the only ones."""
+    if [*before.traces] == [before.profile]:
+        yield before.profile, after.profile
+    else:
+        yield from ((run, run) for run in before.traces if run in after.traces)
+
+
+def _cells(found: Difference) -> tuple[str, str, str]:
+    return f"`{found.path}`", _shown(found.expected), _shown(found.actual)
+
+
+def _program(vector: Vector) -> str:
+    return f"[{vector.title}]({vector.file.relative_to(SPEC).as_posix()})"
+
+
+def _versions(before: Vector, after: Vector, paths: list[str]) -> str:
+    among = ", ".join(path for path in paths if path)
+    return f"{before.profile} to {after.profile}{f' ({among})' if among else ''}"
+
+
+def _shown(value: Any) -> str:
+    return f"`{brief(value, _WIDTH).replace('|', '/').replace('`', _QUOTE)}`"
