@@ -36,12 +36,19 @@ class _Console(Console):
         raise  # noqa: PLE0704 - rich calls this while it handles the error
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console. What is not a terminal gets no escape codes, and the same width everywhere."""
+def console(*, stderr: bool = False, widest: int | None = None) -> Console:
+    """Makes a console. What is not a terminal gets no escape codes, and the same width everywhere.
+
+    Args:
+        stderr: Whether it writes to standard error.
+        widest: The most columns that are used, however wide the terminal is; without it, all of them.
+    """
     found = _Console(stderr=stderr, highlight=False)
-    if found.is_terminal:
-        return found
-    return _Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH, color_system=None)
+    if not found.is_terminal:
+        return _Console(stderr=stderr, highlight=False, width=widest or _PIPED_WIDTH, color_system=None)
+    if widest is not None:
+        found.width = min(found.width, widest)
+    return found
 
 
 def say(target: Console, text: str, style: str | None = None) -> None:
