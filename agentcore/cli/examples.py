@@ -46,7 +46,7 @@ def examples_command(
     Exits with 0 if all is as the texts say, 1 if something is not, 2 if an example cannot be run.
     """
     try:
-        found = [example for file in _texts(files) for example in examples(file)]
+        found = _found(files)
         if printed:
             _print(found)
         else:
@@ -57,6 +57,16 @@ def examples_command(
     except (ExampleError, targets.TargetError) as error:
         say(console(stderr=True), str(error), "red")
         context.exit(_FAILURE)
+
+
+def _found(files: Iterable[Path]) -> list[Example]:
+    found = [example for file in _texts(files) for example in examples(file)]
+    if not found:
+        raise ExampleError(
+            f"there is no example in {', '.join(map(str, files))}: one begins with a line **Example** "
+            "(`names.of-requirements`) and has fenced blocks; name other files, or a folder of them"
+        )
+    return found
 
 
 def _texts(files: Iterable[Path]) -> Iterator[Path]:

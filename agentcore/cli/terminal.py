@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import click
 from rich.console import Console
 
 from agentcore.oracle.visible import one_line, visible
@@ -19,6 +21,7 @@ __all__ = [
     "give_up_output",
     "open_standard_streams",
     "printable",
+    "require_program",
     "say",
     "tolerant",
     "warn",
@@ -65,6 +68,19 @@ def warn(text: str) -> None:
     """Writes a warning to standard error; nothing happens where that cannot be written either."""
     with suppress(OSError):
         say(console(stderr=True), printable(text), "red")
+
+
+def require_program(driver: Sequence[str]) -> None:
+    """Refuses the command line of a driver whose program there is not, before anything is run with it.
+
+    Raises:
+        UsageError: if no file that can be executed has the name of its first word.
+    """
+    if shutil.which(driver[0]) is None:
+        raise click.UsageError(
+            f"could not start {driver[0]}: there is no such program; after `--` comes a command line whose "
+            "first word is on the PATH or is the path of an executable file: -- node driver.mjs"
+        )
 
 
 # --- what cannot be written ---------------------------------------------------------------------------------

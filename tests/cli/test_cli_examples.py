@@ -100,6 +100,13 @@ def test_programs_are_printed_as_lines_for_a_driver(file: Path) -> None:
     assert json.loads(traced.stdout)["final"]["text"] == "done"
 
 
+def test_texts_without_an_example_are_told_and_the_exit_code_is_2(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("# A chapter\n", "utf-8")
+    result = run("examples", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"there is no example in {tmp_path}: one begins with ")
+
+
 @pytest.mark.usefixtures("reference_as_target")
 def test_on_a_target_only_what_is_said_of_it_is_compared(file: Path) -> None:
     file.write_text(TEXT.replace("immutable", "ai-sdk-7/generate").replace("done", "gone", 1), "utf-8")
