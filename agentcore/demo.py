@@ -1,13 +1,14 @@
-"""The documented reminder hook, polluting and corrected, in three modes side by side.
+"""The documented reminder hook, polluting and corrected, in all modes.
 
-The hook is the one of the source document "prepareStep Semantics": it wants the model to see a reminder at
-every step, for that step only. Here it runs on the immutable core and under both paths of AI SDK 6.
+The hook is the one of the source document "prepareStep Semantics": it wants the model to read a reminder at
+every step, for that step only. Here it runs on the immutable core and under both paths of AI SDK 6 and 7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -34,32 +35,70 @@ from agentcore.run import Failed, Interrupted, give, need, start
 from agentcore.values import thaw
 from agentcore.wire import message_to_wire, messages_from_wire
 
+__all__ = ["MESSAGES", "MODES", "REMINDER", "Column", "Step", "Version", "said", "verdict", "versions"]
+
+Json: TypeAlias = Mapping[str, Any]
+
 REMINDER: Final = "[reminder] answer in one line"
-MESSAGES: Final = ({"role": "user", "content": "what is the weather in Rome?"},)
+MODES: Final = ("ai-sdk-6/stream", "ai-sdk-6/generate", "ai-sdk-7/stream", "ai-sdk-7/generate")
+"""The profiles beside `immutable`."""
+
 _WEATHER: Final = {"Rome": "sunny", "Oslo": "rain"}
 _CALLS: Final = ("Rome", "Oslo")
+MESSAGES: Final[tuple[Json, ...]] = ({"role": "user", "content": "what is the weather in Rome?"},)
+
+# Where the last message is not the user's, so that the hook takes its other branch.
+_AFTER_A_CALL: Final[tuple[Json, ...]] = (
+    *MESSAGES,
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool-call", "toolCallId": "c0", "toolName": "weather", "input": {"city": "Rome"}}
+        ],
+    },
+    {
+        "role": "tool",
+        "content": [
+            {
+                "type": "tool-result",
+                "toolCallId": "c0",
+                "toolName": "weather",
+                "output": {"type": "text", "value": "sunny"},
+            }
+        ],
+    },
+)
+
+
+# ---------------------------------------------------------------- the hook, in two versions and two languages
 
 
 def polluting(step: Any) -> Any:
-    """The documented anti-example: it writes into the last message if that is the user's."""
-    last = step["messages"][-1]
+    """The documented anti-example, both of its branches."""
+    messages = step["messages"]
+    last = messages[-1]
     if last["role"] == "user":
         last["content"] += "\n" + REMINDER
     else:
-        step["messages"].append({"role": "user", "content": REMINDER})
-    return {"messages": step["messages"]}
+        messages.append({"role": "user", "content": REMINDER})
+    return {"messages": messages}
 
 
 def corrected(step: Any) -> Any:
     """The documented correction: a new list with one more message."""
-    return {"messages": [*step["messages"], {"role": "user", "content": REMINDER}]}
+    reminder = {"role": "user", "content": REMINDER}
+    return {"messages": [*step["messages"], reminder]}
 
 
-def polluting_core(step: StepPreparation) -> Any:
-    """The anti-example on the core's values."""
-    last: Any = step.messages[-1]
-    last.content += "\n" + REMINDER
-    return {"messages": step.messages}
+def polluting_core(step: Any) -> Any:
+    """The anti-example on the core's values, both of its branches."""
+    messages = step.messages
+    last = messages[-1]
+    if last.role == "user":
+        last.content += "\n" + REMINDER
+    else:
+        messages.append(UserMessage(REMINDER))
+    return {"messages": messages}
 
 
 def corrected_core(step: StepPreparation) -> Any:
@@ -67,43 +106,141 @@ def corrected_core(step: StepPreparation) -> Any:
     return {"messages": [*step.messages, UserMessage(REMINDER)]}
 
 
+# ---------------------------------------------------------------- what came of it
+
+
+@attrs.frozen
+class Step:
+    """One step, as plain JSON: what its hook was shown, and what the model read, None if it was not asked."""
+
+    shown: tuple[Json, ...]
+    prompt: tuple[Json, ...] | None = None
+
+
 @attrs.frozen(kw_only=True)
 class Column:
-    """One mode: what the model saw at each step (plain JSON), how it ended, what was written in place."""
+    """One run of the hook: its mode, first messages and steps, how it ended, what was written in place."""
 
     mode: str
-    prompts: tuple[tuple[Mapping[str, Any], ...], ...]
+    start: tuple[Json, ...] = MESSAGES
+    steps: tuple[Step, ...]
     error: str | None
     pollution: tuple[compat.Finding, ...] = ()
+
+    @property
+    def reminders(self) -> tuple[int, ...]:
+        """How many reminders the model read in each step in which it was asked."""
+        return tuple(
+            json.dumps(step.prompt).count(REMINDER) for step in self.steps if step.prompt is not None
+        )
+
+    @property
+    def kept_by_caller(self) -> bool:
+        """Whether what was written in place is in the caller's messages after the run."""
+        return any("caller" in finding.paths for finding in self.pollution)
+
+    @property
+    def added(self) -> int:
+        """How many messages with nothing but the reminder the hook added before the last step."""
+        return sum(_own(step.prompt or ()) - _own(step.shown) for step in self.steps[:-1])
+
+    @property
+    def carried(self) -> int:
+        """How many of those the last step's hook was shown."""
+        return _own(self.steps[-1].shown)
+
+
+def _own(messages: Iterable[Json]) -> int:
+    return sum(said(message) == (REMINDER,) for message in messages)
+
+
+def said(message: Json) -> tuple[str, ...]:
+    """What a message says, in lines."""
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return tuple(line for part in parts for line in _part(part).split("\n"))
+
+
+def _part(part: Json) -> str:
+    match part["type"]:
+        case "text":
+            return str(part["text"])
+        case "tool-call":
+            return f"calls {part['toolName']}({part['input']['city']})"
+        case _:
+            return f"gets {part['output']['value']}"
 
 
 @attrs.frozen(kw_only=True)
 class Version:
-    """One version of the hook in all modes; `hook` is the function that ran under compat."""
+    """One version of the hook in all modes; `hook` and `core_hook` are the functions that ran."""
 
     title: str
     hook: Callable[[Any], Any]
+    core_hook: Callable[[Any], Any]
     columns: tuple[Column, ...]
 
 
 def versions() -> tuple[Version, ...]:
-    """Runs both versions in all modes."""
+    """Runs both versions in all modes; the anti-example on the core from where it takes either branch."""
     return (
-        _version("The reminder written into the message", polluting, polluting_core),
-        _version("The reminder in a list that is returned", corrected, corrected_core),
+        _version("Written into the messages", polluting, polluting_core, (MESSAGES, _AFTER_A_CALL)),
+        _version("Returned in a new list", corrected, corrected_core, (MESSAGES,)),
     )
 
 
-def _version(title: str, hook: Callable[[Any], Any], core_hook: Callable[[StepPreparation], Any]) -> Version:
-    compared = (_under(profile, hook) for profile in ("ai-sdk-6/stream", "ai-sdk-6/generate"))
-    return Version(title=title, hook=hook, columns=(_immutable(core_hook), *compared))
+def _version(
+    title: str,
+    hook: Callable[[Any], Any],
+    core_hook: Callable[[Any], Any],
+    starts: tuple[tuple[Json, ...], ...],
+) -> Version:
+    core = (_immutable(core_hook, messages) for messages in starts)
+    compared = (_under(profile, hook) for profile in MODES)
+    return Version(title=title, hook=hook, core_hook=core_hook, columns=(*core, *compared))
+
+
+def verdict(columns: Sequence[Column]) -> str:
+    """One sentence about what a version of the hook comes to in one mode.
+
+    Args:
+        columns: The runs of one version in one mode; several if they begin with different messages.
+
+    Returns:
+        A sentence that is made of what was seen: how many reminders were read, and where they are left.
+    """
+    if all(column.error is not None for column in columns):
+        what = "both branches raise" if len(columns) > 1 else "the hook raises"
+        return f"Refused: {what} before the model is asked; the errors say what to return instead."
+    (column,) = columns
+    after = "; ".join(_after(column))
+    if {*column.reminders} == {1} and not column.kept_by_caller:
+        return f"Right: one reminder in each prompt; {after}."
+    read = ", ".join(map(str, column.reminders))
+    meant = ", ".join("1" for _ in column.reminders)
+    return f"Wrong: {read} reminders in the prompts, not {meant}; {after}."
+
+
+def _after(column: Column) -> Iterator[str]:
+    """What became of the reminders after their step."""
+    if column.kept_by_caller:
+        yield "one stays in the caller's own message"
+    if column.carried:
+        yield "added messages are carried into later steps"
+    if column.carried < column.added:
+        yield "added messages are gone at the next step"
 
 
 # ---------------------------------------------------------------- compat
 
 
 def _under(profile: str, hook: Callable[[Any], Any]) -> Column:
-    prompts: list[tuple[Mapping[str, Any], ...]] = []
+    shown: list[tuple[Json, ...]] = []
+    prompts: list[tuple[Json, ...]] = []
+
+    def shown_to(step: Any) -> Any:
+        shown.append(tuple(step["messages"].thaw()))
+        return hook(step)
 
     def answer(options: Any) -> list[dict[str, Any]]:
         prompts.append(tuple(options["prompt"].thaw()))
@@ -113,11 +250,18 @@ def _under(profile: str, hook: Callable[[Any], Any]) -> Column:
         messages=MESSAGES,
         model=compat.Model(id="scripted", answer=answer),
         tools={"weather": compat.Tool(execute=lambda given, _: _WEATHER[given["city"]])},
-        hooks=compat.Hooks(prepare_step=hook),
+        hooks=compat.Hooks(prepare_step=shown_to),
     )
     run = compat.run(profile, settings)
     error = None if run.error is None else str(run.error)
-    return Column(mode=profile, prompts=tuple(prompts), error=error, pollution=run.pollution)
+    return Column(mode=profile, steps=_steps(shown, prompts), error=error, pollution=run.pollution)
+
+
+def _steps(shown: Sequence[tuple[Json, ...]], prompts: Sequence[tuple[Json, ...]]) -> tuple[Step, ...]:
+    return tuple(
+        Step(messages, prompts[number] if number < len(prompts) else None)
+        for number, messages in enumerate(shown)
+    )
 
 
 def _answer(call: int) -> list[dict[str, Any]]:
@@ -130,23 +274,30 @@ def _answer(call: int) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- the core
 
 
-def _immutable(hook: Callable[[StepPreparation], Any]) -> Column:
-    prompts: list[Iterable[Message]] = []
-    run = start(Settings(model="scripted", tools=[ToolSpec("weather")]), messages_from_wire(list(MESSAGES)))
+def _immutable(hook: Callable[[Any], Any], messages: tuple[Json, ...]) -> Column:
+    shown: list[tuple[Json, ...]] = []
+    prompts: list[tuple[Json, ...]] = []
+    calls_before = len(messages) // 2
+    run = start(Settings(model="scripted", tools=[ToolSpec("weather")]), messages_from_wire(list(messages)))
     while not isinstance(wanted := need(run), Done | Failed | Interrupted):
+        if isinstance(wanted, NeedPrepareStep):
+            shown.append(_plain(wanted.step.messages))
         if isinstance(wanted, NeedModel):
-            prompts.append(wanted.prompt)
-        run = give(run, _outcome(wanted, hook, len(prompts) - 1))
-    shown = tuple(tuple(thaw(message_to_wire(message)) for message in prompt) for prompt in prompts)
+            prompts.append(_plain(wanted.prompt))
+        run = give(run, _outcome(wanted, hook, calls_before + len(prompts) - 1))
     error = str(wanted.error) if isinstance(wanted, Failed) else None
-    return Column(mode="immutable", prompts=shown, error=error)
+    return Column(mode="immutable", start=messages, steps=_steps(shown, prompts), error=error)
+
+
+def _plain(messages: Iterable[Message]) -> tuple[Json, ...]:
+    return tuple(thaw(message_to_wire(message)) for message in messages)
 
 
 def _weather(call: ToolCall) -> str:
     return _WEATHER[thaw(call.input)["city"]]
 
 
-def _outcome(wanted: Need, hook: Callable[[StepPreparation], Any], call: int) -> Outcome:
+def _outcome(wanted: Need, hook: Callable[[Any], Any], call: int) -> Outcome:
     match wanted:
         case NeedPrepareStep(step=step):
             try:

@@ -20,6 +20,7 @@ from agentcore.compat.documented import told
 from agentcore.rules import Requirement
 from spec import cases, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
+from spec.statements import page as statements_page
 from spec.tables import Table
 
 # Rules of live checks hold for two languages: stated by hand, held by tests/live/test_spec.py.
@@ -144,6 +145,7 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     Path("cases/README.md"): cases.index,
     Path("versions.md"): versions.page,
     **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
+    Path("statements.md"): lambda: statements_page(chapter_of()),
 }
 
 

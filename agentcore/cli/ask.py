@@ -9,11 +9,12 @@ from typing import Any, BinaryIO, Final
 import attrs
 import click
 
-from agentcore.cli.terminal import console, printable, say
+from agentcore.cli.terminal import console, printable, require_program, say
 from agentcore.oracle.driver import Answer, Driver, Outcome
 from agentcore.oracle.program import BadProgram, parse_json
 
 _FAILURE: Final = 2
+_FORM: Final = "each line has to hold one program"
 
 
 @click.command()
@@ -32,32 +33,34 @@ def ask(context: click.Context, *, time_limit: float, file: BinaryIO, driver: tu
 
     Exits with 2 if one of them has no trace; why not is told on standard error.
     """
+    require_program(driver)
     failed = False
     with Driver(driver, time_limit=time_limit, trace_fields=()) as running:
-        for program in _programs(file):
+        for number, program in _programs(file):
             outcome = running.run(program)
             if isinstance(outcome, Answer):
                 click.echo(json.dumps(outcome.trace))
             else:
                 failed = True
-                say(console(stderr=True), printable(_told(program, outcome)), "red")
+                say(console(stderr=True), printable(_told(number, program, outcome)), "red")
     context.exit(_FAILURE if failed else 0)
 
 
-def _programs(file: BinaryIO) -> Iterator[dict[str, Any]]:
+def _programs(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each program, with the number of its line."""
     for number, line in enumerate(iter(file.readline, b""), 1):
         if not line.strip():
             continue
         try:
             program = parse_json(line)
         except BadProgram as error:
-            raise click.BadParameter(f"line {number}: {error}") from None
+            raise click.BadParameter(f"{file.name}, line {number}: {error}; {_FORM}") from None
         if not isinstance(program, dict):
-            raise click.BadParameter(f"line {number} is no JSON object")
-        yield program
+            raise click.BadParameter(f"{file.name}, line {number} is no JSON object; {_FORM}")
+        yield number, program
 
 
-def _told(program: dict[str, Any], outcome: Outcome) -> str:
+def _told(number: int, program: dict[str, Any], outcome: Outcome) -> str:
     fields = attrs.asdict(outcome)
     why = "; ".join(f"{name}: {value}" for name, value in fields.items() if value != "")
-    return f"{program.get('id')}: {type(outcome).__name__.lower()}: {why}"
+    return f"{program.get('id', f'line {number}')}: {type(outcome).__name__.lower()}: {why}"

@@ -11,11 +11,10 @@ from typing import Any, Final
 
 import attrs
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
-from agentcore.cli.terminal import console, warn, written
+from agentcore.cli.progress import progress
+from agentcore.cli.terminal import console, require_program, warn, written
 from agentcore.oracle import crews, reports, targets
 from agentcore.oracle.check import Campaign, Finding, Limits, Plan, campaign
 from agentcore.oracle.chunks import OtherFormatError
@@ -39,7 +38,9 @@ _COUNT: Final = click.IntRange(min=1)
 def _reports(_: click.Context, __: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
     for file in files:
         if file.suffix not in reports.SUFFIXES:
-            raise click.BadParameter(f"{file} ends in none of {', '.join(reports.SUFFIXES)}")
+            raise click.BadParameter(
+                f"{file} ends in none of {', '.join(reports.SUFFIXES)}; the ending chooses the format"
+            )
     return files
 
 
@@ -75,7 +76,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
     help="Run only programs that have it; a pattern such as `op *`: one of those. Repeatable: all of them.",
 )
 @click.option("--exclude", multiple=True, metavar="FEATURE", help="Run no programs that have it. Repeatable.")
-@click.option("--list-features", is_flag=True, help="Print the names of features, and do nothing else.")
+@click.option(
+    "--list-features", is_flag=True, help="Print the names of features, of a profile or of all, and end."
+)
 @click.option("--max-findings", type=_COUNT, default=1, show_default=True, help="End at so many kinds.")
 @click.option(
     "--max-failures", type=_COUNT, default=3, show_default=True, help="End when the driver failed so often."
@@ -133,13 +136,14 @@ def check(context: click.Context, /, **given: Any) -> None:
     understood; 128 and its number if a signal came before any verdict.
     """
     options = _Options(**given)
-    profile = _profile(options)
     if options.list_features:
-        for name in family_of(profile).feature_names:
-            click.echo(name)
+        _list_features(options)
         return
+    profile = _profile(options)
     if bool(options.target) == bool(options.driver):
         raise click.UsageError("name a driver after `--`, or a --target, and not both")
+    if options.driver and not options.scheduler:
+        require_program(options.driver)
     plan = _plan(profile, options)
     try:
         plan.command()
@@ -180,6 +184,19 @@ def _profile(options: _Options) -> str:
     return targets.TARGETS[options.target].profile
 
 
+def _list_features(options: _Options) -> None:
+    """Prints the features of the programs that are asked for; of all of them if no profile or target is."""
+    if options.profile or options.target:
+        click.echo("\n".join(family_of(_profile(options)).feature_names))
+        return
+    profiles: dict[str, list[str]] = {}
+    for name in _PROFILES:
+        profiles.setdefault(family_of(name).name, []).append(name)
+    for names in profiles.values():
+        click.echo(f"# --profile {', '.join(names)}")
+        click.echo("\n".join(family_of(names[0]).feature_names))
+
+
 def _plan(profile: str, options: _Options) -> Plan:
     programs = options.programs
     if programs is None and options.seconds is None:
@@ -212,12 +229,11 @@ def _checked(plan: Plan, options: _Options) -> int:
     database = None if options.no_database else Database(options.database or default_folder())
     known = _known(plan, database)
     printer = CheckPrinter(console=console(), plan=plan, save=options.save)
-    with _crew(options) as crew, _progress(console(stderr=True)) as bar:
-        task = bar.add_task("programs", total=plan.limits.programs)
+    total = plan.limits.programs
+    with _crew(options) as crew, progress(ends=False) as shown:
 
         def report(finding: Finding) -> None:
-            # The bar would be drawn into what is printed.
-            bar.stop()
+            shown.stop()
             printer.finding(finding)
             _keep(finding, plan, database)
 
@@ -227,7 +243,7 @@ def _checked(plan: Plan, options: _Options) -> int:
             seconds=options.seconds,
             replayed=known,
             crew=crew,
-            progress=lambda count: bar.update(task, completed=count),
+            progress=lambda count: shown.update("programs", count, total),
             report=report,
         )
     printer.summary(done, seed=seed, jobs=crew.size)
@@ -269,10 +285,7 @@ def _cluster(address: str) -> AbstractContextManager[Crew]:
     try:
         from agentcore.oracle import distributed  # noqa: PLC0415 - an extra, and not a small one
     except ImportError:
-        raise click.UsageError("--scheduler needs the extra `dask` of agentcore-reference") from None
+        raise click.UsageError(
+            "--scheduler needs the extra `dask`: pip install 'agentcore-reference[dask]'"
+        ) from None
     return distributed.cluster(address)
-
-
-def _progress(target: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=target, transient=True, disable=not target.is_terminal)

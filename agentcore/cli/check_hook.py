@@ -126,7 +126,9 @@ def _require_known(framework: str, version: str, given: dict[str, Any]) -> None:
     hook, mark, export = given["hook"].rpartition("#")
     if not (mark and hook and export) and (framework == "ai" or ":" not in given["hook"]):
         raise click.BadParameter(
-            f"{given['hook']} is neither FILE#EXPORT nor module:attribute", param_hint="HOOK"
+            f"{given['hook']} is neither FILE#EXPORT nor module:attribute; write hooks.py#my_hook, "
+            "hooks.ts#myHook or my_package.hooks:my_hook",
+            param_hint="HOOK",
         )
     known = KNOWN.get(framework)
     if known is None:
@@ -178,7 +180,7 @@ def _delegated(given: dict[str, Any]) -> int:
     if node is None:
         say(
             console(stderr=True),
-            "--in ai runs the hook in Node.js 20 or later, and there is no `node` on the PATH",
+            "--in ai runs the hook in Node.js: install Node.js 20 or newer, so that `node` is on the PATH",
             "red",
         )
         return _NOT_JUDGED

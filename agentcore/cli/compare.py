@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, say
 from agentcore.oracle.changes import Change, Changes
 from agentcore.oracle.changes import compare as run_compare
@@ -71,16 +71,9 @@ def compare(  # noqa: PLR0913 - one parameter per option
     try:
         sides = side(a), side(b)
         known = advice_of(advice) if advice else {}
-        with _progress(console(stderr=True)) as bar:
-            tasks: dict[str, Any] = {}
-
-            def progress(what: str, done: int, total: int) -> None:
-                if what not in tasks:
-                    tasks[what] = bar.add_task(what, total=total)
-                bar.update(tasks[what], completed=done)
-
-            seeds = range(seed, seed + programs)
-            changes = run_compare(*sides, seeds, patience=patience, jobs=jobs, progress=progress)
+        seeds = range(seed, seed + programs)
+        with progress(ends=True) as shown:
+            changes = run_compare(*sides, seeds, patience=patience, jobs=jobs, progress=shown.update)
         _tell(changes, as_json=as_json)
         if markdown is not None:
             _write(changes, known, markdown, advice, patience)
@@ -88,11 +81,6 @@ def compare(  # noqa: PLR0913 - one parameter per option
         say(console(stderr=True), str(error), "red")
         context.exit(_FAILURE)
     context.exit(_DIFFERENT if changes.differing else 0)
-
-
-def _progress(target: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=target, transient=True, disable=not target.is_terminal)
 
 
 def _write(
@@ -103,6 +91,7 @@ def _write(
     words += ["--programs", str(len(changes.seeds)), "--seed", str(changes.seeds.start)]
     words += ["--patience", str(patience), *(["--advice", str(advice)] if advice else [])]
     page = guide(changes, shlex.join([*words, "--markdown", str(file)]), known)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page, encoding="utf-8")
 
 

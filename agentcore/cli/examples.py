@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,6 @@ from agentcore.oracle.driver import Answer, Driver
 from agentcore.oracle.examples import (
     Example,
     ExampleError,
-    Script,
     Tracer,
     examples,
     mismatches,
@@ -24,11 +22,11 @@ from agentcore.oracle.examples import (
     scripts,
 )
 from agentcore.oracle.families import family_of
+from agentcore.oracle.scripts import LANGUAGES, failure
 
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1
 _FAILURE: Final = 2
-_SCRIPT_SECONDS: Final = 60
 
 
 @click.command(name="examples")
@@ -48,17 +46,27 @@ def examples_command(
     Exits with 0 if all is as the texts say, 1 if something is not, 2 if an example cannot be run.
     """
     try:
-        found = [example for file in _texts(files) for example in examples(file)]
+        found = _found(files)
         if printed:
             _print(found)
         else:
             profiles = targets.TARGETS[target].profile if target else ""
             with _tracer(target) as tracer:
-                wrong = _tell(found, tracer, profiles) + sum(map(_tell_script, _scripts(found, target)))
+                wrong = _tell(found, tracer, profiles, _failures(found, target))
             context.exit(_DIFFERENT if wrong else 0)
     except (ExampleError, targets.TargetError) as error:
         say(console(stderr=True), str(error), "red")
         context.exit(_FAILURE)
+
+
+def _found(files: Iterable[Path]) -> list[Example]:
+    found = [example for file in _texts(files) for example in examples(file)]
+    if not found:
+        raise ExampleError(
+            f"there is no example in {', '.join(map(str, files))}: one begins with a line **Example** "
+            "(`names.of-requirements`) and has fenced blocks; name other files, or a folder of them"
+        )
+    return found
 
 
 def _texts(files: Iterable[Path]) -> Iterator[Path]:
@@ -91,7 +99,8 @@ def _answer(driver: Driver, program: Json) -> Any:
     return outcome.trace
 
 
-def _tell(found: Iterable[Example], tracer: Tracer, profiles: str) -> int:
+def _tell(found: Iterable[Example], tracer: Tracer, profiles: str, failures: Iterable[str]) -> int:
+    """Prints what is not as the examples say, and how many were run; the number of those that differ."""
     output = console()
     ran = different = 0
     for example in found:
@@ -100,36 +109,21 @@ def _tell(found: Iterable[Example], tracer: Tracer, profiles: str) -> int:
         for mismatch in mismatches(example, tracer, profiles=profiles):
             different += 1
             say(output, str(mismatch))
+    for failed in failures:
+        ran += 1
+        if failed:
+            different += 1
+            say(output, failed)
     say(output, f"{ran} examples, {different} different")
     return different
 
 
 # ---------------------------------------------------------------- programs of other languages
 
-# How the interpreter of a target's driver is told to read a program from its input.
-_FROM_INPUT: Final = {"js": ("--input-type=module", "-"), "py": ("-",)}
 
-
-def _scripts(found: Iterable[Example], target: str | None) -> Iterator[tuple[Script, tuple[str, ...]]]:
+def _failures(found: Iterable[Example], target: str | None) -> Iterator[str]:
+    """What is wrong with each program that uses a target's package; an empty text if nothing is."""
     for example in found:
-        for script in scripts(example, _FROM_INPUT):
+        for script in scripts(example, LANGUAGES):
             if target in script.targets:
-                yield script, targets.command(target)
-
-
-def _tell_script(using: tuple[Script, tuple[str, ...]]) -> int:
-    """Runs a program where the target's package is found; 1 if it writes something else than it is to."""
-    script, (*interpreter, driver) = using
-    done = subprocess.run(  # noqa: S603 - the interpreter of a target, with the text that was named
-        [*interpreter, *_FROM_INPUT[script.language]],
-        cwd=Path(driver).parent,
-        input=script.source,
-        capture_output=True,
-        text=True,
-        timeout=_SCRIPT_SECONDS,
-        check=False,
-    )
-    if done.stdout == script.output and not done.returncode:
-        return 0
-    say(console(), f"{script.example.place}: the program wrote\n{done.stdout}{done.stderr[-2000:]}")
-    return 1
+                yield failure(script, targets.command(target))

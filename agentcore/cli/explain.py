@@ -58,7 +58,7 @@ def explain(
         if svg is not None:
             found.picture().save(svg)
     except (BadProgram, ExplanationError) as error:
-        say(console(stderr=True), str(error), "red")
+        say(console(stderr=True), f"{program.name}: {error}", "red")
         context.exit(_FAILURE)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from agentcore.cli.terminal import console, printable, say
+from agentcore.cli.terminal import console, printable, require_program, say
 from agentcore.oracle.lint import CHECKS, Broken, Verdict, lint
 
 _BROKEN: Final = 1
@@ -29,6 +29,7 @@ def lint_driver(context: click.Context, *, time_limit: float, driver: tuple[str,
 
     Exits with 0 if every rule is kept, 1 if one is broken, 2 if the driver cannot be started.
     """
+    require_program(driver)
     target = console()
     verdicts: list[Verdict] = []
     try:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import click
 from rich.console import Console
 
 from agentcore.oracle.visible import one_line, visible
@@ -19,6 +21,7 @@ __all__ = [
     "give_up_output",
     "open_standard_streams",
     "printable",
+    "require_program",
     "say",
     "tolerant",
     "warn",
@@ -36,12 +39,19 @@ class _Console(Console):
         raise  # noqa: PLE0704 - rich calls this while it handles the error
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console. What is not a terminal gets no escape codes, and the same width everywhere."""
+def console(*, stderr: bool = False, widest: int | None = None) -> Console:
+    """Makes a console. What is not a terminal gets no escape codes, and the same width everywhere.
+
+    Args:
+        stderr: Whether it writes to standard error.
+        widest: The most columns that are used, however wide the terminal is; without it, all of them.
+    """
     found = _Console(stderr=stderr, highlight=False)
-    if found.is_terminal:
-        return found
-    return _Console(stderr=stderr, highlight=False, width=_PIPED_WIDTH, color_system=None)
+    if not found.is_terminal:
+        return _Console(stderr=stderr, highlight=False, width=widest or _PIPED_WIDTH, color_system=None)
+    if widest is not None:
+        found.width = min(found.width, widest)
+    return found
 
 
 def say(target: Console, text: str, style: str | None = None) -> None:
@@ -58,6 +68,19 @@ def warn(text: str) -> None:
     """Writes a warning to standard error; nothing happens where that cannot be written either."""
     with suppress(OSError):
         say(console(stderr=True), printable(text), "red")
+
+
+def require_program(driver: Sequence[str]) -> None:
+    """Refuses the command line of a driver whose program there is not, before anything is run with it.
+
+    Raises:
+        UsageError: if no file that can be executed has the name of its first word.
+    """
+    if shutil.which(driver[0]) is None:
+        raise click.UsageError(
+            f"could not start {driver[0]}: there is no such program; after `--` comes a command line whose "
+            "first word is on the PATH or is the path of an executable file: -- node driver.mjs"
+        )
 
 
 # --- what cannot be written ---------------------------------------------------------------------------------

@@ -88,10 +88,15 @@ def compare(  # noqa: PLR0913 - the last three have defaults that fit most uses
     """
     if before.family is not after.family:
         raise SideError(
-            f"{before.name} runs programs of {before.family.name}, {after.name} those of {after.family.name}"
+            f"{before.name} runs programs of {before.family.name}, {after.name} those of "
+            f"{after.family.name}; compare two profiles or packages that run the same programs"
         )
+
+    def batches_done(done: int, _: int) -> None:
+        progress("programs", min(done * _BATCH, len(seeds)), len(seeds))
+
     survey = partial(_survey, before, after)
-    surveyed = _spread(survey, _batches(seeds, _BATCH), jobs, partial(progress, "programs"))
+    surveyed = _spread(survey, _batches(seeds, _BATCH), jobs, batches_done)
     found = [one for batch in surveyed for one in batch]
     show = partial(_show, before, after, patience)
     tasks = [*_tasks(found)]

@@ -18,6 +18,13 @@ from agentcore.oracle.crews import Crew, Promise
 __all__ = ["cluster"]
 
 
+def _client(address: str) -> Client:
+    try:
+        return Client(address, set_as_default=False)
+    except OSError as error:
+        raise OSError(f"{error}; start a scheduler there (`dask scheduler`), or give its address") from error
+
+
 @contextmanager
 def cluster(address: str) -> Iterator[Crew]:
     """The workers of the scheduler at an address (`tcp://host:8786`); their drivers end in the end.
@@ -25,7 +32,7 @@ def cluster(address: str) -> Iterator[Crew]:
     Raises:
         OSError: where there is no scheduler, or it has no worker.
     """
-    with Client(address, set_as_default=False) as client:
+    with _client(address) as client:
         size = sum(client.nthreads().values())
         if not size:
             raise OSError(f"the scheduler at {address} has no workers; start some: dask worker {address}")

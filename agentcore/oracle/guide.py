@@ -56,8 +56,13 @@ def advice_of(file: Path) -> Mapping[str, Advice]:
             field: Advice(**{**given, "paths": tuple(given.get("paths", ()))})
             for field, given in json.loads(file.read_text(encoding="utf-8")).items()
         }
-    except (ValueError, TypeError, AttributeError) as error:
-        raise GuideError(f"{file} holds no advice: {error}") from None
+    except ValueError as error:
+        raise GuideError(f"{file} holds no advice, it is not JSON: {error}") from None
+    except (TypeError, AttributeError):
+        raise GuideError(
+            f"{file} holds no advice; it has to be an object of fields, each with a text, and with a program "
+            'and paths or without: {"report": {"text": "read the content"}}'
+        ) from None
 
 
 # --- the page -----------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from agentcore.cli import check as module
 from agentcore.oracle import crews, targets, work
 from agentcore.oracle.ai_sdk.family import FAMILY
 from agentcore.oracle.crews import Crew
+from agentcore.oracle.families import FAMILIES, PROFILE_NAMES, family_of
 from cli.commands import driver, run
 from liars.moody import InMemory
 from oracle.junit_shape import assert_junit
@@ -119,6 +120,22 @@ def test_features_can_be_listed_without_a_driver() -> None:
     result = run("check", "--profile", "ai-sdk-6", "--list-features")
     assert result.exit_code == 0
     assert tuple(result.stdout.splitlines()) == FAMILY.feature_names
+
+
+def test_features_are_listed_with_nothing_else_for_all_kinds_of_programs() -> None:
+    result = run("check", "--list-features")
+    assert result.exit_code == 0
+    heads = [line for line in result.stdout.splitlines() if line.startswith("#")]
+    named = [name for head in heads for name in head.removeprefix("# --profile ").split(", ")]
+    assert {*PROFILE_NAMES} <= {*named}
+    assert len(named) == len({*named})
+    names = [line for line in result.stdout.splitlines() if not line.startswith("#")]
+    assert names == [name for family in FAMILIES.values() for name in family.feature_names]
+
+
+def test_features_of_a_target_are_those_of_its_programs() -> None:
+    listed = run("check", "--target", "mastra@1.0.4", "--list-features").stdout.splitlines()
+    assert tuple(listed) == family_of("mastra@1.0.4").feature_names
 
 
 @pytest.mark.usefixtures("folder")

@@ -134,7 +134,10 @@ def test_a_driver_whose_answer_changes_has_failed(saved: Path, tmp_path: Path) -
 def test_a_driver_that_cannot_be_started_is_told_and_the_exit_code_is_2(saved: Path) -> None:
     result = check(saved, "--", "/nowhere/driver")
     assert result.exit_code == 2
-    assert "could not start /nowhere/driver" in result.stdout
+    assert "could not start /nowhere/driver: there is no such program; after `--` comes " in result.stderr
+    # Nothing was run, so there is no program that has to do with it.
+    assert result.stdout == ""
+    assert not saved.exists()
 
 
 def test_a_driver_that_supports_no_program_agrees_with_nothing(saved: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Final
 import pytest
 
 from agentcore.oracle import targets
+from agentcore.oracle.examples import examples, scripts
+from agentcore.oracle.scripts import failure
 from cli.commands import TRACE, driver, run
 
 TARGET: Final = "ai-sdk@6.0.134"
@@ -98,6 +100,13 @@ def test_programs_are_printed_as_lines_for_a_driver(file: Path) -> None:
     assert json.loads(traced.stdout)["final"]["text"] == "done"
 
 
+def test_texts_without_an_example_are_told_and_the_exit_code_is_2(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("# A chapter\n", "utf-8")
+    result = run("examples", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"there is no example in {tmp_path}: one begins with ")
+
+
 @pytest.mark.usefixtures("reference_as_target")
 def test_on_a_target_only_what_is_said_of_it_is_compared(file: Path) -> None:
     file.write_text(TEXT.replace("immutable", "ai-sdk-7/generate").replace("done", "gone", 1), "utf-8")
@@ -127,15 +136,18 @@ def interpreter_as_target(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_programs_of_a_target_are_run_where_its_package_is(file: Path) -> None:
     file.write_text(SCRIPT, "utf-8")
     result = run("examples", "--target", TARGET, str(file))
-    assert (result.exit_code, result.stdout) == (0, "0 examples, 0 different\n")
+    assert (result.exit_code, result.stdout) == (0, "1 examples, 0 different\n")
 
 
 @pytest.mark.usefixtures("interpreter_as_target")
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (SCRIPT.replace("\ndriver\n", "\nother\n"), "the program wrote\ndriver\n"),
-        (SCRIPT.replace("import os", "raise SystemExit('broke')"), "the program wrote\nbroke\n"),
+        (SCRIPT.replace("os.path.basename(os.getcwd())", "'other'"), "the program wrote\nother\n"),
+        (
+            SCRIPT.replace("import os", "raise SystemExit('broke')"),
+            "the program wrote\nbroke\n\nand ended with exit code 1\n",
+        ),
     ],
 )
 def test_a_program_that_writes_something_else_or_fails_is_told(text: str, says: str, file: Path) -> None:
@@ -143,6 +155,7 @@ def test_a_program_that_writes_something_else_or_fails_is_told(text: str, says: 
     result = run("examples", "--target", TARGET, str(file))
     assert result.exit_code == 1
     assert f"{file}, example 1 (lines 1 to 10): {says}" in result.stdout
+    assert result.stdout.endswith("where its example shows\ndriver\n\n1 examples, 1 different\n")
 
 
 @pytest.mark.usefixtures("interpreter_as_target")
@@ -150,3 +163,11 @@ def test_programs_of_other_targets_are_passed_over(file: Path) -> None:
     file.write_text(SCRIPT.replace(TARGET, "ai-sdk@7.0.173").replace("import os", "broken("), "utf-8")
     assert run("examples", "--target", TARGET, str(file)).exit_code == 0
     assert run("examples", str(file)).exit_code == 0
+
+
+def test_a_program_that_does_not_end_is_stopped(file: Path) -> None:
+    file.write_text(SCRIPT.replace("import os", "import os, time; time.sleep(60)"), "utf-8")
+    (example,) = examples(file)
+    (script,) = scripts(example)
+    said = failure(script, (sys.executable, str(file)), seconds=0.2)
+    assert said == f"{file}, example 1 (lines 1 to 10): the program did not end within 0.2 seconds"

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from agentcore.oracle import targets
 from agentcore.oracle.driver import Driver
 
 TESTS = Path(__file__).parent.parent
@@ -39,6 +40,17 @@ def skeleton(language: str) -> tuple[str, str]:
     if shutil.which(program) is None and os.environ.get("CI") != "true":
         pytest.skip(f"there is no {program}")
     return program, str(files("agentcore.skeletons") / name)
+
+
+def installed(target: str) -> tuple[str, ...]:
+    """The command line of a target's driver; where it cannot be installed, a test is skipped, not in CI."""
+    try:
+        return targets.command(target)
+    except targets.TargetError as error:
+        # On a developer's machine without Node the rest of the tests are worth running; CI has it.
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"{target} is not installed: {error}")
 
 
 def small(id: str | float = "a", text: str = "hi") -> dict[str, Any]:  # noqa: A002

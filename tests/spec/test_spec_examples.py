@@ -10,11 +10,16 @@ import pytest
 
 from agentcore.oracle.examples import Example, Script, mismatches, scripts
 from agentcore.oracle.families import PROFILE_NAMES
+from agentcore.oracle.scripts import LANGUAGES, failure
 from agentcore.oracle.targets import TARGETS
+from oracle.drivers import installed
 from spec.citations import EXAMPLES, named
 
 PROGRAMS: Final = [example for example in EXAMPLES if example.program is not None]
 PYTHON: Final = [script for example in EXAMPLES for script in scripts(example, ("python",))]
+FOREIGN: Final = [
+    (script, target) for each in EXAMPLES for script in scripts(each, LANGUAGES) for target in script.targets
+]
 
 
 @pytest.mark.parametrize("example", PROGRAMS, ids=named)
@@ -28,6 +33,21 @@ def test_python_of_an_example_prints_what_stands_below_it(script: Script) -> Non
     with contextlib.redirect_stdout(printed):
         exec(compile(script.source, str(script.example.place), "exec"), {})  # noqa: S102 - the specification's own
     assert printed.getvalue() == script.output, str(script.example.place)
+
+
+@pytest.mark.parametrize(
+    ("script", "target"),
+    [pytest.param(*each, id=f"{named(each[0].example)}-{each[1]}") for each in FOREIGN],
+)
+def test_a_program_of_another_language_writes_what_stands_below_it(script: Script, target: str) -> None:
+    assert script.output
+    assert failure(script, installed(target)) == ""
+
+
+def test_the_errata_have_programs_of_other_languages() -> None:
+    shown = [script for script, _ in FOREIGN if script.example.place.file.name == "errata.md"]
+    assert {script.language for script in shown} == {"js"}
+    assert {target for _, target in FOREIGN} >= {"ai-sdk@6.0.134", "mastra@1.0.4", "strands-ts@1.19.0"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=named)
