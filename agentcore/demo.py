@@ -35,7 +35,17 @@ from agentcore.run import Failed, Interrupted, give, need, start
 from agentcore.values import thaw
 from agentcore.wire import message_to_wire, messages_from_wire
 
-__all__ = ["MESSAGES", "MODES", "REMINDER", "Column", "Step", "Version", "said", "verdict", "versions"]
+__all__ = [
+    "MESSAGES",
+    "MODES",
+    "REMINDER",
+    "Column",
+    "Step",
+    "Version",
+    "message_lines",
+    "verdict",
+    "versions",
+]
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -142,19 +152,19 @@ class Column:
     @property
     def added(self) -> int:
         """How many messages with nothing but the reminder the hook added before the last step."""
-        return sum(_own(step.prompt or ()) - _own(step.shown) for step in self.steps[:-1])
+        return sum(_reminders_in(step.prompt or ()) - _reminders_in(step.shown) for step in self.steps[:-1])
 
     @property
     def carried(self) -> int:
         """How many of those the last step's hook was shown."""
-        return _own(self.steps[-1].shown)
+        return _reminders_in(self.steps[-1].shown)
 
 
-def _own(messages: Iterable[Json]) -> int:
-    return sum(said(message) == (REMINDER,) for message in messages)
+def _reminders_in(messages: Iterable[Json]) -> int:
+    return sum(message_lines(message) == (REMINDER,) for message in messages)
 
 
-def said(message: Json) -> tuple[str, ...]:
+def message_lines(message: Json) -> tuple[str, ...]:
     """What a message says, in lines."""
     content = message["content"]
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -196,7 +206,7 @@ def _version(
     starts: tuple[tuple[Json, ...], ...],
 ) -> Version:
     core = (_immutable(core_hook, messages) for messages in starts)
-    compared = (_under(profile, hook) for profile in MODES)
+    compared = (_run_under(profile, hook) for profile in MODES)
     return Version(title=title, hook=hook, core_hook=core_hook, columns=(*core, *compared))
 
 
@@ -213,7 +223,7 @@ def verdict(columns: Sequence[Column]) -> str:
         what = "both branches raise" if len(columns) > 1 else "the hook raises"
         return f"Refused: {what} before the model is asked; the errors say what to return instead."
     (column,) = columns
-    after = "; ".join(_after(column))
+    after = "; ".join(_fate_of_reminders(column))
     if {*column.reminders} == {1} and not column.kept_by_caller:
         return f"Right: one reminder in each prompt; {after}."
     read = ", ".join(map(str, column.reminders))
@@ -221,7 +231,7 @@ def verdict(columns: Sequence[Column]) -> str:
     return f"Wrong: {read} reminders in the prompts, not {meant}; {after}."
 
 
-def _after(column: Column) -> Iterator[str]:
+def _fate_of_reminders(column: Column) -> Iterator[str]:
     """What became of the reminders after their step."""
     if column.kept_by_caller:
         yield "one stays in the caller's own message"
@@ -234,7 +244,7 @@ def _after(column: Column) -> Iterator[str]:
 # ---------------------------------------------------------------- compat
 
 
-def _under(profile: str, hook: Callable[[Any], Any]) -> Column:
+def _run_under(profile: str, hook: Callable[[Any], Any]) -> Column:
     shown: list[tuple[Json, ...]] = []
     prompts: list[tuple[Json, ...]] = []
 

@@ -26,6 +26,8 @@ from agentcore.oracle.reports.document import document
 from agentcore.oracle.selection import UnknownFeatureError
 
 _NO_VERDICT: Final = 2
+# A campaign may take hours.
+_PROGRESS_SECONDS: Final = 30.0
 _PROGRAMS: Final = 1000
 _PROFILES: Final = (
     *dict.fromkeys(name.partition("/")[0] for name in PROFILE_NAMES if "/" in name),
@@ -230,7 +232,7 @@ def _checked(plan: Plan, options: _Options) -> int:
     known = _known(plan, database)
     printer = CheckPrinter(console=console(), plan=plan, save=options.save)
     total = plan.limits.programs
-    with _crew(options) as crew, progress(ends=False) as shown:
+    with _crew(options) as crew, progress(every=_PROGRESS_SECONDS) as shown:
 
         def report(finding: Finding) -> None:
             shown.stop()

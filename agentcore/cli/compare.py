@@ -23,6 +23,7 @@ from agentcore.oracle.witnesses import Witness
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1
 _FAILURE: Final = 2
+_PROGRESS_SECONDS: Final = 5.0
 _FILE = click.Path(path_type=Path, dir_okay=False, writable=True)
 
 
@@ -72,7 +73,7 @@ def compare(  # noqa: PLR0913 - one parameter per option
         sides = side(a), side(b)
         known = advice_of(advice) if advice else {}
         seeds = range(seed, seed + programs)
-        with progress(ends=True) as shown:
+        with progress(every=_PROGRESS_SECONDS, ends=True) as shown:
             changes = run_compare(*sides, seeds, patience=patience, jobs=jobs, progress=shown.update)
         _tell(changes, as_json=as_json)
         if markdown is not None:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from agentcore.cli.terminal import console as console_of
 from agentcore.compat import Finding, Verdict
-from agentcore.demo import MESSAGES, REMINDER, Column, Step, Version, said, verdict, versions
+from agentcore.demo import MESSAGES, REMINDER, Column, Step, Version, message_lines, verdict, versions
 
 _WIDTH: Final = 80
 _ROLES: Final = {"user": "cyan", "assistant": "green", "tool": "magenta"}
@@ -69,7 +69,7 @@ def _modes(version: Version) -> tuple[_Mode, ...]:
         runs.setdefault(column.mode, []).append(column)
     alike: dict[Any, list[str]] = {}
     for name, columns in runs.items():
-        written = tuple(_written(finding) for column in columns for finding in column.pollution)
+        written = tuple(_describe_write(finding) for column in columns for finding in column.pollution)
         key = (name.partition("/")[0], repr([(each.steps, each.error) for each in columns]), written)
         alike.setdefault(key, []).append(name)
     return tuple(_Mode(tuple(names), tuple(runs[names[0]])) for names in alike.values())
@@ -146,7 +146,7 @@ _INJECTED: Final = _Mark("+", "bold yellow", "injected by the hook")
 _LEFT: Final = _Mark("!", "bold red", "left from an earlier step")
 _GONE: Final = _Mark("-", "strike dim", "snapped back")
 _REFUSED: Final = _Mark("x", "bold yellow", "refused")
-_SAID: Final = _Mark(" ", "", "")
+_PLAIN: Final = _Mark(" ", "", "")
 
 
 @attrs.frozen
@@ -204,12 +204,12 @@ def _print_run(console: Console, name: str, steps: list[list[_Line]]) -> None:
 
 def _lines(before: Sequence[Mapping[str, Any]], step: Step) -> Iterator[_Line]:
     """The lines that the model reads, or the hook was shown, and those of the prompt before that are gone."""
-    shown = [*_said(step.shown)]
-    prompt = shown if step.prompt is None else [*_said(step.prompt)]
+    shown = [*_lines_of_messages(step.shown)]
+    prompt = shown if step.prompt is None else [*_lines_of_messages(step.prompt)]
     # What is gone stands before that line of `shown` which came after it.
     gone: list[list[_Line]] = [[] for _ in range(len(shown) + 1)]
     at = 0
-    for line in _changes([*_said(before)], shown):
+    for line in _changes([*_lines_of_messages(before)], shown):
         if line.mark is _GONE:
             gone[at].append(line)
         else:
@@ -218,17 +218,17 @@ def _lines(before: Sequence[Mapping[str, Any]], step: Step) -> Iterator[_Line]:
     for line in _changes(shown, prompt):
         yield from gone[at]
         gone[at] = []
-        yield attrs.evolve(line, mark=_LEFT) if line.mark is _SAID and REMINDER in line.text else line
+        yield attrs.evolve(line, mark=_LEFT) if line.mark is _PLAIN and REMINDER in line.text else line
         at += line.mark is not _INJECTED
     yield from gone[at]
 
 
-def _said(messages: Iterable[Mapping[str, Any]]) -> Iterator[_Line]:
+def _lines_of_messages(messages: Iterable[Mapping[str, Any]]) -> Iterator[_Line]:
     """Each line of each message, with the role before its first one."""
     for message in messages:
         role = message["role"]
-        for number, line in enumerate(said(message)):
-            yield _Line(_SAID, " " * len(f"{role}: ") + line) if number else _Line(_SAID, line, role)
+        for number, line in enumerate(message_lines(message)):
+            yield _Line(_PLAIN, " " * len(f"{role}: ") + line) if number else _Line(_PLAIN, line, role)
 
 
 def _changes(before: Sequence[_Line], after: Sequence[_Line]) -> Iterator[_Line]:
@@ -252,7 +252,7 @@ def _print_writes(console: Console, version: Version) -> None:
         for finding in column.pollution
     ]
     for name, finding in findings:
-        step, what, lasts, seen = _written(finding)
+        step, what, lasts, seen = _describe_write(finding)
         style = "bold red" if lasts == Verdict.POLLUTING.value else "green"
         told = Text(f"{what}\nlasts: ").append(lasts, style).append(f"; {seen}")
         _print_row(console, Text(f"{name} step {step}"), told, indent=2)
@@ -260,7 +260,7 @@ def _print_writes(console: Console, version: Version) -> None:
         _print_row(console, Text(""), Text("nothing, in any mode", "green"), indent=0)
 
 
-def _written(finding: Finding) -> tuple[int | None, str, str, str]:
+def _describe_write(finding: Finding) -> tuple[int | None, str, str, str]:
     """The step of a write, what it did, how long it lasts, and where it was seen."""
     write = finding.write
     keys = write.handle if write.key is None else (*write.handle, write.key)

@@ -46,7 +46,7 @@ def examples_command(
     Exits with 0 if all is as the texts say, 1 if something is not, 2 if an example cannot be run.
     """
     try:
-        found = _found(files)
+        found = _read_examples(files)
         if printed:
             _print(found)
         else:
@@ -59,7 +59,7 @@ def examples_command(
         context.exit(_FAILURE)
 
 
-def _found(files: Iterable[Path]) -> list[Example]:
+def _read_examples(files: Iterable[Path]) -> list[Example]:
     found = [example for file in _texts(files) for example in examples(file)]
     if not found:
         raise ExampleError(

@@ -37,7 +37,9 @@ def lint_driver(context: click.Context, *, time_limit: float, driver: tuple[str,
             verdicts.append(verdict)
             _tell(target, verdict)
     except OSError as error:
-        say(console(stderr=True), printable(f"could not start {driver[0]}: {error.strerror}"), "red")
+        mend = f"name its interpreter first, as in -- node {driver[0]}"
+        what = f"could not start {driver[0]}: {error.strerror}; {mend}"
+        say(console(stderr=True), printable(what), "red")
         context.exit(_FAILURE)
     broken = sum(isinstance(verdict, Broken) for verdict in verdicts)
     left = len(CHECKS) - len(verdicts)

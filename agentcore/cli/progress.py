@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final, Protocol
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from agentcore.cli.terminal import console, say
 
-__all__ = ["SECONDS", "Progressing", "progress"]
-
-SECONDS: Final = 5.0
-"""The least time between two lines."""
+__all__ = ["Progressing", "progress"]
 
 
 class Progressing(Protocol):
@@ -29,10 +26,13 @@ class Progressing(Protocol):
 
 
 @contextmanager
-def progress(*, ends: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progressing]:
+def progress(
+    *, every: float, ends: bool = False, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Progressing]:
     """Shows progress on standard error for as long as the block runs.
 
     Args:
+        every: The least number of seconds between two lines where there is no terminal.
         ends: Whether a line is written when all of a kind are done, however quick they were. Only for what is
             no terminal: a bar goes away at the end.
         clock: The time in seconds.
@@ -42,7 +42,7 @@ def progress(*, ends: bool, clock: Callable[[], float] = time.monotonic) -> Iter
     """
     target = console(stderr=True)
     if not target.is_terminal:
-        yield _Lines(target, clock, ends=ends)
+        yield _Lines(target, clock, every=every, ends=ends)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=target, transient=True) as bar:
@@ -64,15 +64,16 @@ class _Bar:
 
 
 class _Lines:
-    def __init__(self, target: Console, clock: Callable[[], float], *, ends: bool) -> None:
+    def __init__(self, target: Console, clock: Callable[[], float], *, every: float, ends: bool) -> None:
         self._target = target
         self._clock = clock
+        self._every = every
         self._ends = ends
         self._began = self._printed = clock()
 
     def update(self, what: str, done: int, total: int | None) -> None:
         now = self._clock()
-        if now - self._printed < SECONDS and not (self._ends and done == total):
+        if now - self._printed < self._every and not (self._ends and done == total):
             return
         self._printed = now
         of = "" if total is None else f" of {total}"

@@ -150,6 +150,12 @@ def test_what_is_piped_is_plain_ascii_of_one_width_whatever_the_environment_says
     assert [line for line in shown.splitlines() if line != line.rstrip()] == []
 
 
+def test_where_colours_are_asked_for_there_are_some() -> None:
+    shown = run("demo", env={"FORCE_COLOR": "1", "COLUMNS": "80", "TERM": "xterm-256color"}).stdout
+    assert "\x1b[1;33m" in shown
+    assert all(source in CODES.sub("", shown) for source in SOURCES)
+
+
 @pytest.mark.parametrize("columns", [WIDTH, 200])
 def test_a_terminal_gets_colours_and_no_line_is_longer_than_80_columns(columns: int) -> None:
     shown = in_a_terminal(columns)

@@ -59,6 +59,15 @@ def test_a_driver_that_cannot_be_started_is_told_and_the_exit_code_is_2() -> Non
     assert "could not start /nowhere/driver: there is no such program; after `--` comes " in result.stderr
 
 
+def test_a_file_that_the_system_cannot_execute_is_told_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "driver"
+    file.write_bytes(b"\0")
+    file.chmod(0o755)
+    result = run("lint-driver", "--", str(file))
+    assert result.exit_code == 2
+    assert "name its interpreter first, as in -- node " in result.stderr
+
+
 @pytest.mark.parametrize("language", SKELETONS)
 def test_a_skeleton_is_written_as_it_is_short_and_needs_nothing_of_this_package(language: str) -> None:
     result = run("skeleton", language)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import pytest
 
-from agentcore.cli.progress import SECONDS, progress
+from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console
+
+SECONDS: Final = 5.0
 
 
 class Clock:
@@ -26,7 +29,7 @@ def clock() -> Clock:
 def test_a_line_comes_after_some_seconds_and_not_before(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with progress(ends=False, clock=clock) as shown:
+    with progress(every=SECONDS, clock=clock) as shown:
         for done in range(7):
             shown.update("programs", done, 6)
             clock.now += SECONDS / 2
@@ -42,7 +45,7 @@ def test_what_is_quick_has_a_line_at_its_end_if_that_is_asked_for(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for ends in (False, True):
-        with progress(ends=ends, clock=clock) as shown:
+        with progress(every=SECONDS, ends=ends, clock=clock) as shown:
             shown.update("programs", 1, 2)
             shown.update("programs", 2, 2)
             shown.stop()
@@ -50,7 +53,7 @@ def test_what_is_quick_has_a_line_at_its_end_if_that_is_asked_for(
 
 
 def test_how_many_there_are_need_not_be_known(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    with progress(ends=True, clock=clock) as shown:
+    with progress(every=SECONDS, ends=True, clock=clock) as shown:
         clock.now += SECONDS
         shown.update("programs", 30, None)
     assert capsys.readouterr().err == "programs: 30 after 5 s\n"
@@ -70,7 +73,7 @@ def test_lines_that_cannot_be_written_are_left_out(clock: Clock, monkeypatch: py
             return False
 
     monkeypatch.setattr(sys, "stderr", Full())
-    with progress(ends=True, clock=clock) as shown:
+    with progress(every=SECONDS, ends=True, clock=clock) as shown:
         shown.update("programs", 2, 2)
 
 
@@ -84,7 +87,8 @@ def in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("in_a_terminal")
 def test_a_terminal_has_a_bar_of_each_kind_that_can_be_stopped(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress(ends=True) as shown:
+    with progress(every=SECONDS, ends=True) as shown:
+        shown.update("programs", 1, 2)
         shown.update("programs", 2, 2)
         shown.update("classes", 1, 3)
         shown.stop()

@@ -119,11 +119,11 @@ def problems(about: Document) -> Iterator[str]:
     if not errata_of(about.title):
         yield f"the errata have no part {about.title!r}"
     for each in about.statements:
-        found = [*_lost(each), *_unfit(each)]
+        found = [*_unresolved(each), *_missing_for_state(each)]
         yield from (f"{each.says!r}: {problem}" for problem in found)
 
 
-def _lost(about: Statement) -> Iterator[str]:
+def _unresolved(about: Statement) -> Iterator[str]:
     for kept in about.kept:
         if not exists(kept):
             yield f"{kept} is no requirement, no heading of a page and no test"
@@ -132,7 +132,7 @@ def _lost(about: Statement) -> Iterator[str]:
             yield f"{claim} is no id of a claim"
 
 
-def _unfit(about: Statement) -> Iterator[str]:
+def _missing_for_state(about: Statement) -> Iterator[str]:
     """What its state asks for and it has not."""
     if about.state not in STATES:
         yield f"{about.state!r} is no state; there are {', '.join(STATES)}"
@@ -199,38 +199,39 @@ def page(where: Mapping[str, list[str]]) -> str:
         states="\n".join(f"- *{state}*: {text}" for state, text in STATES.items()),
         heads=" | ".join(STATES),
         rules="---|" * len(STATES),
-        counts="".join(_counts(one.title, one.statements) for one in found) + _counts("all", every),
-        left=_left([each for each in every if each.state == "open"]),
+        counts="".join(_count_row(one.title, one.statements) for one in found) + _count_row("all", every),
+        left=_open_statements([each for each in every if each.state == "open"]),
         audited="".join(
-            f"| {one.title} | {each.says} | {each.was} | {each.state} | {_kept(each, where)} |\n"
+            f"| {one.title} | {each.says} | {each.was} | {each.state} | {_kept_cell(each, where)} |\n"
             for one in found
             for each in one.statements
             if each.was
         ),
     )
-    return head + "".join(_part(one, where) for one in found)
+    return head + "".join(_document_part(one, where) for one in found)
 
 
-def _counts(name: str, found: Collection[Statement]) -> str:
+def _count_row(name: str, found: Collection[Statement]) -> str:
     numbers = [sum(each.state == state for each in found) for state in STATES]
     return f"| {name} | {' | '.join(map(str, numbers))} | {len(found)} |\n"
 
 
-def _left(found: Collection[Statement]) -> str:
+def _open_statements(found: Collection[Statement]) -> str:
     if not found:
         return "Every statement that is about the product is kept."
     return f"{len(found)} statements are open; their rows say what is left."
 
 
-def _part(about: Document, where: Mapping[str, list[str]]) -> str:
+def _document_part(about: Document, where: Mapping[str, list[str]]) -> str:
     rows = (
-        f"| {each.place} | {each.says} | {each.state} | {_kept(each, where)} |\n" for each in about.statements
+        f"| {each.place} | {each.says} | {each.state} | {_kept_cell(each, where)} |\n"
+        for each in about.statements
     )
     version = about.version[0].upper() + about.version[1:]
     return _PART.format(title=about.title, version=version) + "".join(rows)
 
 
-def _kept(about: Statement, where: Mapping[str, list[str]]) -> str:
+def _kept_cell(about: Statement, where: Mapping[str, list[str]]) -> str:
     links = [_link(each, where) for each in about.kept]
     vectors = sum(not {*about.claims}.isdisjoint(vector.claims) for vector in VECTORS)
     if vectors:
