@@ -11,7 +11,6 @@ from typing import Final
 
 import pytest
 
-pytest_plugins = ["pytester"]
 
 PROJECT: Final = Path(__file__).parent.parent.parent / "pyproject.toml"
 MODULE: Final = "agentcore.testing.plugin"
