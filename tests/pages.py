@@ -18,7 +18,7 @@ import attrs
 
 from agentcore.compat.documented import told
 from agentcore.rules import Requirement
-from spec import cases
+from spec import cases, pull_request
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.tables import Table
 
@@ -142,6 +142,7 @@ def _row(first: str, values: list[Any]) -> str:
 _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     Path("rules.md"): rules_page,
     Path("cases/README.md"): cases.index,
+    Path("strands-pull-request.md"): pull_request.page,
     **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
 }
 

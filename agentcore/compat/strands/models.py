@@ -90,12 +90,12 @@ class Models:
             self.profile,
             "model",
             {
-                "messages": copies.messages(agent.history, depths.messages),
+                "messages": copies.messages(agent.history, depths.messages, metadata=depths.metadata),
                 "system": copies.blocks(agent.system, depths.system),
                 "toolSpecs": copies.specs(agent.specs(), depths.tool_specs),
                 "toolChoice": copies.value(choice, depths.tool_choice),
                 "modelState": agent.model_state,
-                "invocationState": state,
+                "invocationState": copies.value(state, self.profile.state_copied),
             },
         )
 
