@@ -281,6 +281,17 @@ class Difference(Requirement):
         ),
         "A reminder that is added once is there once.",
     )
+    PARTS_CLOSED = (
+        "difference.parts-closed",
+        (
+            "A part of a type that no message has, such as thinking, is refused, with its place; Mastra "
+            "stores it and leaves it out of every prompt, so what it says is lost (M59)."
+        ),
+        (
+            "A provider's own part is made where the provider is called, of the part and its provider "
+            "options; a transformer that makes one by itself is found at once."
+        ),
+    )
     PROMPTS_VALIDATED = (
         "difference.prompts-validated",
         (

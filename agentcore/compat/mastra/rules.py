@@ -135,6 +135,11 @@ class MastraRule(SourcedRequirement):
         ),
         "M112",
     )
+    OWN_PARTS_LOST = (
+        "mastra.own-parts-lost",
+        "A part of a type that the list does not know is stored, and is in no prompt.",
+        "M59",
+    )
     CALLER_SHARED = (
         "mastra.caller-shared",
         (
