@@ -281,6 +281,15 @@ class Difference(Requirement):
         ),
         "A reminder that is added once is there once.",
     )
+    NOTHING_COPIED = (
+        "difference.nothing-copied",
+        (
+            "Nothing is copied for a handler or a hook: with handlers or without, a model call has the very "
+            "prompt of the step's record, in which the form of each message is made once and kept; Strands "
+            "Agents copies all messages at every model call, also where no handler is registered (S51)."
+        ),
+        "What cannot be written to needs no copy, so a step costs the same after any history.",
+    )
     PARTS_CLOSED = (
         "difference.parts-closed",
         (

@@ -46,6 +46,9 @@ function makeAgent(task, script, history) {
   if (task.override) {
     agent.addMiddleware(InvokeModelStage.Input, async (context) => ({ ...context, messages: [...context.messages, message('user', REMINDER)] }));
   }
+  if (task.handler) {
+    agent.addMiddleware(InvokeModelStage, async function* passOn(context, next) { return yield* next(context); });
+  }
   Object.getPrototypeOf(agent._tracer)._addEventMessages = () => {};
   return agent;
 }
