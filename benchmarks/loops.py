@@ -85,6 +85,13 @@ _ALL: Final = (
         forks=True,
         handlers=True,
     ),
+    Loop(
+        name="strands (JS), no copies",
+        peer="strands_ts",
+        package="@strands-agents/sdk",
+        variant="gated",
+        language="javascript",
+    ),
     Loop(name="mastra", peer="mastra", package="@mastra/core", language="javascript"),
     Loop(
         name="strands (Python)",
