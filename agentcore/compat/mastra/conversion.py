@@ -229,7 +229,10 @@ def _unwrapped(target: MessageList, part: Slot) -> Ref:
 
 
 def _in_steps(store: Store, parts: Iterable[Slot], *, calls_end: bool) -> list[list[Slot]]:
-    """The parts between the marks of steps; `calls_end`: a call ends its step, but for other calls."""
+    """The parts between the marks of steps; `calls_end`: a call ends its step, but for other calls.
+
+    A part of any other type is left out (rule mastra.own-parts-lost).
+    """
     blocks: list[list[Slot]] = [[]]
     before: Slot = None
     for part in parts:

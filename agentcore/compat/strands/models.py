@@ -1,6 +1,6 @@
 """The model stage: the hooks around a call, the chain of handlers, and the provider.
 
-Rules strands.hooks-retry, strands.handler-errors and strands.state-writes-elsewhere.
+Rules strands.hooks-retry, strands.handler-errors, strands.state-writes-elsewhere and strands.copies-ungated.
 """
 
 from __future__ import annotations
