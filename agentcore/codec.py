@@ -106,8 +106,13 @@ def same(value: Any) -> JsonValue:
 # ---------------------------------------------------------------- one of several classes
 
 
-def reads_one_of(classes: Mapping[str, type], tag: str, readers: Mapping[type, Read]) -> Read:
-    """A reader of objects whose `tag` names their class; `readers` may be filled in later."""
+def reads_one_of(
+    classes: Mapping[str, type], tag: str, readers: Mapping[type, Read], *, instead: str = ""
+) -> Read:
+    """A reader of objects whose `tag` names their class; `readers` may be filled in later.
+
+    `instead` is what an error says to do about a name that no class has.
+    """
     known = ", ".join(classes)
 
     def read(value: object, _: object = None) -> object:
@@ -115,16 +120,19 @@ def reads_one_of(classes: Mapping[str, type], tag: str, readers: Mapping[type, R
             raise WireError("$", f"expected an object, got {kind_of(value)}")
         name = value.get(tag)
         if not isinstance(name, str) or name not in classes:
-            raise WireError(f"$.{tag}", f"expected one of {known} here, got {_shown(value, tag)}")
+            told = f"; {instead}" if instead and isinstance(name, str) else ""
+            raise WireError(f"$.{tag}", f"expected one of {known} here, got {_shown(value, tag)}{told}")
         cls = classes[name]
         return readers[cls]({key: field for key, field in value.items() if key != tag}, cls)
 
     return read
 
 
-def reads_tagged(classes: Iterable[type], tag: str, readers: Mapping[type, Read]) -> Read:
+def reads_tagged(
+    classes: Iterable[type], tag: str, readers: Mapping[type, Read], *, instead: str = ""
+) -> Read:
     """The same, of classes that say their own name in the class variable `tag`."""
-    return reads_one_of({getattr(cls, tag): cls for cls in classes}, tag, readers)
+    return reads_one_of({getattr(cls, tag): cls for cls in classes}, tag, readers, instead=instead)
 
 
 def _shown(value: Mapping[str, object], tag: str) -> str:

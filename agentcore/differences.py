@@ -281,6 +281,26 @@ class Difference(Requirement):
         ),
         "A reminder that is added once is there once.",
     )
+    NOTHING_COPIED = (
+        "difference.nothing-copied",
+        (
+            "Nothing is copied for a handler or a hook: with handlers or without, a model call has the very "
+            "prompt of the step's record, in which the form of each message is made once and kept; Strands "
+            "Agents copies all messages at every model call, also where no handler is registered (S51)."
+        ),
+        "What cannot be written to needs no copy, so a step costs the same after any history.",
+    )
+    PARTS_CLOSED = (
+        "difference.parts-closed",
+        (
+            "A part of a type that no message has, such as thinking, is refused, with its place; Mastra "
+            "stores it and leaves it out of every prompt, so what it says is lost (M59)."
+        ),
+        (
+            "A provider's own part is made where the provider is called, of the part and its provider "
+            "options; a transformer that makes one by itself is found at once."
+        ),
+    )
     PROMPTS_VALIDATED = (
         "difference.prompts-validated",
         (

@@ -136,8 +136,12 @@ def _write_data(value: str | bytes) -> JsonValue:
     return FrozenDict({"bytes": base64.b64encode(value).decode("ascii")})
 
 
+_OF_A_PROVIDER: Final = "what only a provider knows goes into providerOptions of one of these"
+
+
 def _reads_parts(union: object, *, or_text: bool) -> Read:
-    read_parts = reads_each(reads_tagged(get_args(union), "type", _READERS))
+    # difference.parts-closed
+    read_parts = reads_each(reads_tagged(get_args(union), "type", _READERS, instead=_OF_A_PROVIDER))
     expected = "a string or an array of parts" if or_text else "an array of parts"
 
     def read(value: object, _: object) -> object:

@@ -33,7 +33,7 @@ class Asking:
 
     def __init__(self, loop: str, limit: float) -> None:
         self._limit = limit
-        self._warm: set[tuple[int, bool, bool]] = set()
+        self._warm: set[tuple[int, bool, bool, bool]] = set()
         self._driver = Driver(
             command(LOOPS[loop].peer),
             time_limit=limit + _PREPARATION,
@@ -72,7 +72,8 @@ class Asking:
         small = attrs.evolve(
             cell, history=min(cell.history, _WARM_HISTORY), steps=min(cell.steps, _WARM_STEPS)
         )
-        kind = (self._driver.starts, CASES[cell.case].override, CASES[cell.case].keep)
+        case = CASES[cell.case]
+        kind = (self._driver.starts, case.override, case.keep, case.handler)
         begun = time.monotonic()
         while kind not in self._warm and time.monotonic() - begun < seconds:
             self.answer(small, _WARM_RUNS)

@@ -39,7 +39,8 @@ class Cell:
         """What its run is like: cells of one shape read different figures of the same runs."""
         case = CASES[self.case]
         measure = self.case if case.measure in HERE else case.measure
-        return measure, self.loop, self.history, self.steps, self.forks, case.override, case.keep
+        size = (self.history, self.steps, self.forks)
+        return measure, self.loop, size, case.override, case.keep, case.handler
 
     @property
     def metadata(self) -> Json:
@@ -71,6 +72,7 @@ class Case:
     unit: Literal["second", "byte"] = "second"
     override: bool = False
     keep: bool = False
+    handler: bool = False
     total: Callable[[Json], float] = lambda answer: sum(answer["between"])
     parts: Callable[[Cell], int] = lambda cell: cell.steps - 1
 
@@ -102,6 +104,11 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
         ),
         "override": Case(
             says="a step with a hook that adds a message to its prompt only", measure="time", override=True
+        ),
+        "handler": Case(
+            says="a step with a handler around its model call that passes on what it is given",
+            measure="time",
+            handler=True,
         ),
         "states": Case(says="a step with every step's state kept", measure="time", keep=True),
         "memory": Case(
@@ -151,6 +158,7 @@ def request(cell: Cell, runs: int) -> Json:
         "steps": cell.steps,
         "override": case.override,
         "keep": case.keep,
+        "handler": case.handler,
         "variant": loop.variant,
         "runs": runs,
         "forks": cell.forks,
@@ -221,7 +229,8 @@ def _timed(sizes: Sizes, loops: Sequence[Loop]) -> Iterator[Cell]:
     if OURS in {loop.name for loop in loops}:
         yield Cell(case="step", loop=OURS, history=SHORT, steps=sizes.run_steps)
     asked = [loop for loop in loops if loop.states == "asked"]
-    for case, those in (("run", loops), ("override", loops), ("states", asked)):
+    handling = [loop for loop in loops if loop.handlers]
+    for case, those in (("run", loops), ("override", loops), ("handler", handling), ("states", asked)):
         for history in sizes.histories:
             yield from _each(case, those, history, sizes.run_steps)
 

@@ -13,7 +13,8 @@ class Loop:
     """A loop of a peer's program, of a `package` that the peer's files pin.
 
     `states` is whether every step's state is kept after a run: always, by a means of the loop's own that can
-    be asked for, or never. With `forks`, a run can go on from a state in its middle.
+    be asked for, or never. With `forks`, a run can go on from a state in its middle. With `handlers`, one can
+    be put around each model call.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Loop:
     ours: bool = False
     states: Literal["always", "asked", "never"] = "never"
     forks: bool = False
+    handlers: bool = False
 
 
 _ALL: Final = (
@@ -35,6 +37,7 @@ _ALL: Final = (
         ours=True,
         states="always",
         forks=True,
+        handlers=True,
     ),
     Loop(
         name="agentcore stream",
@@ -44,6 +47,7 @@ _ALL: Final = (
         language="python",
         ours=True,
         states="always",
+        handlers=True,
     ),
     Loop(
         name="agentcore machine",
@@ -79,6 +83,14 @@ _ALL: Final = (
         language="javascript",
         states="asked",
         forks=True,
+        handlers=True,
+    ),
+    Loop(
+        name="strands (JS), no copies",
+        peer="strands_ts",
+        package="@strands-agents/sdk",
+        variant="gated",
+        language="javascript",
     ),
     Loop(name="mastra", peer="mastra", package="@mastra/core", language="javascript"),
     Loop(
@@ -88,6 +100,7 @@ _ALL: Final = (
         language="python",
         states="asked",
         forks=True,
+        handlers=True,
     ),
     Loop(name="pydantic-ai", peer="pydantic_ai", package="pydantic-ai-slim", language="python"),
     Loop(

@@ -30,6 +30,8 @@ def page(found: Found) -> str:
         _goals(found),
         *(_sizes(found, case) for case in ("step", "run", "override")),
         _ratios(found),
+        _sizes(found, "handler"),
+        _handlers(found),
         _sizes(found, "states"),
         *(_exponents(found, case) for case in ("step", "override", "states")),
         *(_sizes(found, case) for case in ("memory", "states memory")),
@@ -124,6 +126,16 @@ def _ratios(found: Found) -> str:
 
     return _grid(found, "step", f"how many times the step of {OURS}", times).replace(
         "## step:", "## step,", 1
+    )
+
+
+def _handlers(found: Found) -> str:
+    def times(value: Value) -> str:
+        alone = found.median(attrs.evolve(value.cell, case="step"))
+        return "" if alone is None else f"{value.median / alone:.3g}"
+
+    return _grid(found, "handler", "how many times a step without one", times).replace(
+        "## handler:", "## handler,", 1
     )
 
 

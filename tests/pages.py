@@ -18,7 +18,7 @@ import attrs
 
 from agentcore.compat.documented import told
 from agentcore.rules import Requirement
-from spec import cases, versions
+from spec import cases, pull_request, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.statements import page as statements_page
 from spec.tables import Table
@@ -144,6 +144,7 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     Path("rules.md"): rules_page,
     Path("cases/README.md"): cases.index,
     Path("versions.md"): versions.page,
+    Path("strands-pull-request.md"): pull_request.page,
     **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
     Path("statements.md"): lambda: statements_page(chapter_of()),
 }

@@ -159,6 +159,7 @@ def result(output: Any) -> dict[str, Any]:
         (user(TEXT, {"type": "text", "text": 1}), "$.content[1].text", "expected a string, got a number"),
         (user({"type": "text"}), "$.content[0].text", "missing"),
         (user({"type": "tool-call"}), "$.content[0].type", "expected one of text, image, file here"),
+        (user({"type": "thinking"}), "$.content[0].type", "'thinking'; what only a provider knows goes into"),
         (user({**TEXT, "x y": 1}), '$.content[0]["x y"]', "unknown key"),
         (user({**TEXT, "providerOptions": []}), "$.content[0].providerOptions", "an object, got an array"),
         (user({**TEXT, "providerOptions": None}), "$.content[0].providerOptions", "an object, got null"),

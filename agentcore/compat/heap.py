@@ -33,7 +33,7 @@ from agentcore.compat.cells import (
     number,
     ref_to,
 )
-from agentcore.compat.loading import Accepts, Handle, HostValueError, Loading
+from agentcore.compat.loading import Accepts, Handle, HostValueError, Loading, NotEmulatedError
 from agentcore.values import Vector, updated_vector, vector
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "Heap",
     "HeapTypeError",
     "HostValueError",
+    "NotEmulatedError",
     "ObjectCell",
     "Ref",
     "Slot",

@@ -119,6 +119,14 @@ def iterated(store: Store, value: Value) -> Iterable[Slot]:
     return elements(store, value)
 
 
+def spread(store: Store, *sources: Value, **named: Value) -> Ref:
+    """A new object, `{...source, ...}` with more fields: what was written into a source shows in it."""
+    made: dict[str, Value] = {}
+    for source in sources:
+        made |= fields(store, source)
+    return store.derive(store.object({**made, **named}), *sources)
+
+
 def fields(store: Store, value: Value) -> dict[str, Slot]:
     """The own fields that `{...value}` and `Object.entries` give, as a new dict.
 

@@ -70,6 +70,25 @@ class HostValueError(AgentCoreError, HeapTypeError):
         return HostValueError(source, path + self.path.removeprefix("$"), self.reason)
 
 
+class NotEmulatedError(AgentCoreError):
+    """A hook used a part of the emulated package that the emulation leaves out.
+
+    `what` is the name of that part in the package, such as `messageList.get.all.aiV4.core`; `user` is who
+    used it, such as `hook p1`.
+    """
+
+    wire_name = "NotEmulatedError"
+
+    def __init__(self, user: str, what: str, instead: str) -> None:
+        super().__init__(user, what, instead)
+        self.user = user
+        self.what = what
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.what} is not emulated; {self.instead}"
+
+
 class Accepts(enum.Enum):
     """What is taken besides JSON."""
 

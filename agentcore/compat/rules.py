@@ -30,6 +30,13 @@ class CompatRule(Requirement):
             "they are in JavaScript; another value that is not JSON ends the run with who gave it, and where."
         ),
     )
+    NOT_EMULATED = (
+        "compat.not-emulated",
+        (
+            "A hook that uses a part of the package that the emulation leaves out ends the run with the name "
+            "of that part, whatever the hook does with the error."
+        ),
+    )
     COPIES_CARRY = (
         "compat.copies-carry",
         "A write is carried by the cell written and by every cell that the run made of it afterwards.",

@@ -24,6 +24,7 @@ from agentcore.compat.heap import (
     Handle,
     HeapTypeError,
     HostValueError,
+    NotEmulatedError,
     ObjectCell,
     Ref,
     Slot,
@@ -71,7 +72,7 @@ class Desk:
         self.hook = "caller"
         self.journal: list[Write] = []
         self.source: str | None = None
-        self.refused: HostValueError | None = None
+        self.refused: HostValueError | NotEmulatedError | None = None
         self.on_write: Callable[[Write], None] | None = None
         self.on_hand: Callable[[tuple[Key, ...], Value], None] | None = None
 
@@ -107,12 +108,26 @@ class Desk:
         self.refused = self.refused or named
         return named
 
+    def leave_out(self, what: str, instead: str) -> NotEmulatedError:
+        """Returns the error for a part of the package that the emulation leaves out.
+
+        Whatever the hook does with the error, the run ends with it (rule compat.not-emulated).
+        """
+        error = NotEmulatedError(f"hook {self.hook}", what, instead)
+        self.refused = self.refused or error
+        return error
+
     def settled(self, value: Any) -> Any:
         """Returns what a hook returned; raises HostValueError if somebody would have to await it."""
         return self.slot(value) if inspect.isawaitable(value) else value
 
     def require_accepted(self) -> None:
-        """Raises the HostValueError of a value that was refused, whatever became of it in the run."""
+        """Raises the error of what was refused, whatever became of it in the run.
+
+        Raises:
+            HostValueError: if code gave a value that JavaScript has no counterpart of.
+            NotEmulatedError: if a hook used a part of the package that is not emulated.
+        """
         if self.refused is not None:
             raise self.refused
 

@@ -25,6 +25,7 @@ from agentcore.effects import (
 from agentcore.history import fork
 from agentcore.hooks import StepOverride
 from agentcore.messages import Message
+from agentcore.middleware import CallModel, InvokeModelContext, InvokeModelStage
 from agentcore.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
 from agentcore.preparing import StepPreparation
 from agentcore.processors import StepArguments
@@ -51,6 +52,10 @@ def _content(script: Script, prompt: int) -> list[ContentPart]:
 
 def _reminded(step: StepPreparation | StepArguments) -> StepOverride:
     return StepOverride(messages=extend_vector(step.messages, [UserMessage(REMINDER)]))
+
+
+async def _passed_on(context: InvokeModelContext[Any], call_next: CallModel) -> ModelResponse:
+    return await call_next(context)
 
 
 class _Model:
@@ -93,7 +98,11 @@ def _tool(script: Script) -> Tool[..., Any]:
 
 def _agent(task: Task, script: Script) -> serving.Run:
     agent = Agent(
-        _Model(script), tools=[_tool(script)], stop_when=(), prepare_step=_reminded if task.override else None
+        _Model(script),
+        tools=[_tool(script)],
+        stop_when=(),
+        prepare_step=_reminded if task.override else None,
+        middleware=[InvokeModelStage.wrap(_passed_on)] if task.handler else [],
     )
     messages = _messages(task)
 

@@ -1,8 +1,8 @@
 """What every peer in Python shares: requests in, measurements out, one JSON object per line.
 
 A request names what to measure and the run: `{"id": ..., "measure": "time", "history": 100, "steps": 10,
-"override": false, "keep": false, "variant": "", "runs": 5, "limit": 5}`. The answer has the same `id` and, by
-`measure`:
+"override": false, "keep": false, "handler": false, "variant": "", "runs": 5, "limit": 5}`. The answer has the
+same `id` and, by `measure`:
 
 - `time`: for each of the `runs`, `seconds` of the whole run and `between`, those from its first model call
   to its last;
@@ -68,12 +68,17 @@ class Watch:
 
 @dataclass(frozen=True)
 class Task:
-    """The run that is asked for; `keep` wants every step's state kept, by the loop's own means."""
+    """The run that is asked for.
+
+    `keep` wants every step's state kept, by the loop's own means; `handler` a handler around each model call
+    that passes on what it is given.
+    """
 
     history: int
     steps: int
     override: bool = False
     keep: bool = False
+    handler: bool = False
     variant: str = ""
     watch: Watch = field(default_factory=lambda: Watch(inf))
 

@@ -364,3 +364,24 @@ async def test_a_call_has_no_result_before_its_end_or_after_a_failure(path: str)
 
     agent = Agent(scripted(ModelError("down")), middleware=[InvokeModelStage.wrap(hasty)])
     assert (await run_by(path, agent, "q")).text == "mended"
+
+
+@states(Difference.NOTHING_COPIED)
+@BOTH
+@pytest.mark.parametrize("handled", [False, True])
+async def test_a_model_call_has_the_very_prompt_of_the_record_with_handlers_and_without(
+    path: str, *, handled: bool
+) -> None:
+    asked: list[Any] = []
+
+    def look(context: InvokeModelContext[Any]) -> None:
+        asked.append(context.request.prompt)
+
+    model = scripted([call("add", "c0", a=1)], text())
+    agent = Agent(model, tools=[add], middleware=[InvokeModelStage.input(look)] if handled else [])
+    result = await run_by(path, agent, USER)
+    for request, record in zip(model.calls, result.steps, strict=True):
+        assert request.prompt is record.prompt
+    assert all(one is request.prompt for one, request in zip(asked, model.calls, strict=False))
+    assert len(asked) == 2 * handled
+    assert model.calls[1].prompt[0] is model.calls[0].prompt[0]

@@ -470,6 +470,18 @@ async def test_a_write_into_what_is_handed_is_refused_with_what_to_return(place:
         assert says in str(error)
 
 
+@states(Difference.PARTS_CLOSED)
+@EVERYWHERE
+async def test_a_part_of_a_type_that_no_message_has_is_refused_with_what_to_do(place: str) -> None:
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}
+    with pytest.raises(AgentError) as raised:
+        await run_in(place, "generate", lambda step: {"messages": [*step.messages, thought]})
+    error = went_wrong(raised.value)
+    assert isinstance(error, InvalidOverrideError)
+    assert error.path == "$.messages[1].content[0].type"
+    assert "what only a provider knows goes into providerOptions" in str(error)
+
+
 # ---------------------------------------------------------------- tripwires
 
 

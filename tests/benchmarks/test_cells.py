@@ -49,6 +49,11 @@ def test_loops_that_always_keep_states_are_not_asked_to() -> None:
     assert {LOOPS[cell.loop].states for cell in cells(FULL, LOOPS, ["states", "states memory"])} == {"asked"}
 
 
+def test_only_loops_that_have_handlers_are_measured_with_one() -> None:
+    found = {cell.loop for cell in cells(FULL, LOOPS, ["handler"])}
+    assert found == {"agentcore", "agentcore stream", "strands (JS)", "strands (Python)"}
+
+
 def test_cells_of_one_size_stand_together() -> None:
     sizes = [(cell.history, cell.steps) for cell in cells(FULL, LOOPS, ["run"])]
     assert sizes == sorted(sizes)
@@ -93,7 +98,7 @@ def answer(cell: Cell, limit: float = 60.0, **asked: object) -> Json:
     return asyncio.run(answered(Own(), given))
 
 
-@pytest.mark.parametrize("case", ["step", "run", "override"])
+@pytest.mark.parametrize("case", ["step", "run", "override", "handler"])
 @pytest.mark.parametrize("loop", OWN)
 def test_our_own_loops_do_all_of_the_smallest_runs(loop: str, case: str) -> None:
     timed = answer(of(case, loop))

@@ -134,6 +134,14 @@ def test_a_table_is_markdown() -> None:
     assert markdown(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
 
+def test_a_handler_is_shown_as_a_ratio_of_the_step_without_one() -> None:
+    alone = {step(OURS, history, 100): 1e-4 for history in (0, 1_000)}
+    handled = {attrs.evolve(cell, case="handler"): 1.5e-4 for cell in alone}
+    shown = page(found({**alone, **handled}))
+    section = shown[shown.index("## handler, how many times a step without one") :]
+    assert "| agentcore | 1.5 | 1.5 |" in section.split("##")[1]
+
+
 def test_the_page_shows_medians_ratios_and_what_is_missing() -> None:
     slow = step("mastra", 1_000, 10)
     shown = page(

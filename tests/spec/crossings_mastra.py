@@ -58,6 +58,16 @@ _VALUES: Final = {
         for name in ("providerOptions", "modelSettings", "toolChoice", "activeTools")
     },
     "`modelSettings` → `modelSettings` of the next step": ("modelSettings", "p1 0", "p1 1"),
+    "caller's `requestContext` → processors": ("requestContext", "caller", "p1 0"),
+    "`requestContext` → `requestContext` of the next processor": ("requestContext", "p1 0", "p2 0"),
+    "`requestContext` → `requestContext` of the next step": ("requestContext", "p1 0", "p1 1"),
+    "`tracingContext` → `tracingContext` of the next processor": ("tracingContext", "p1 0", "p2 0"),
+    "`all.db()` of `messageList.get` → `messages`": ("messages", "all.db 1", "p1 1"),
+    "`messages` → `input.db()`": ("messages", "list 1", "input.db 1"),
+    "a call's input in `messages` → `aiV5.model()`": ("input", "p1 1", "aiV5.model 1"),
+    "a call's input in `messages` → `aiV5.ui()`": ("input", "p1 1", "aiV5.ui 1"),
+    "a tool's result in `messages` → `aiV5.model()`": ("output", "p1 1", "aiV5.model 1"),
+    "a tool's result in `messages` → `aiV5.ui()`": ("output", "p1 1", "aiV5.ui 1"),
     "`providerOptions` → model": ("providerOptions", "p1 0", "model 0"),
     "`toolChoice` → model": ("toolChoice", "p1 0", "model 0"),
     "`tools` → `tools` of the next processor": ("tools", "p1 0", "p2 0"),
@@ -120,6 +130,7 @@ class _Run:
                     "toolChoice": {"type": "tool", "toolName": "look"},
                     "activeTools": ["look"],
                 },
+                request_context={"k": {"n": 1}},
             ),
         )
         caller = self.loop.desk.view(self.loop.caller)
@@ -154,6 +165,7 @@ class _Run:
             self.step = args["stepNumber"]
             self._note("messages", f"list {self.step}", args.message_list.messages)
             self._note("systemMessages", f"list {self.step}", self._listed(args))
+            self._views(args)
         self._noted(args.processor_id, args)
         if args.processor_id == "p1" and self.step == 0 and self.returns:
             returned = self.loop.desk.view(self.loop.store.load([{**_FORMS["stored"], "id": "new"}]))
@@ -161,14 +173,21 @@ class _Run:
             return {"messages": returned}
         return None
 
+    def _views(self, args: Arguments) -> None:
+        views = args.message_list.get
+        self._note("messages", f"all.db {self.step}", views.all.db())
+        self._note("messages", f"input.db {self.step}", views.input.db())
+        for name in ("model", "ui"):
+            self._payloads(f"aiV5.{name} {self.step}", getattr(views.all.aiV5, name)())
+
     def _listed(self, args: Arguments) -> ArrayView:
         view: ArrayView = self.loop.desk.view(self.loop.list.system_messages, (args.processor_id,))
         return view
 
     def _noted(self, who: str, args: Arguments) -> None:
         for name in args:
-            if isinstance(args[name], ObjectView | ArrayView):
-                self._note(name, f"{who} {self.step}", args[name])
+            value = args[name].view if name == "requestContext" else args[name]
+            self._note(name, f"{who} {self.step}", value)
         self._payloads(f"{who} {self.step}", args["messages"])
 
     def _answer(self, options: Any) -> list[Any]:
@@ -192,7 +211,9 @@ class _Run:
             output = held.get("output")
             found = {
                 "input": held.get("args", held.get("input")),
-                "output": held.get("result", output["value"] if isinstance(output, ObjectView) else None),
+                "output": held.get(
+                    "result", output.get("value", output) if isinstance(output, ObjectView) else None
+                ),
             }
             for name, value in found.items():
                 if isinstance(value, ObjectView):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from agentcore.compat.strands.profiles import PROFILES, StrandsProfile
 from agentcore.oracle.strands.family import FAMILY
+from agentcore.oracle.strands.reference import trace_under
 from spec.tables import Table
 
 Json = dict[str, Any]
@@ -13,6 +15,18 @@ Json = dict[str, Any]
 # ---------------------------------------------------------------- whose objects a context has
 
 _HISTORY: Final = {"role": "user", "content": [{"text": "hi"}], "metadata": {"custom": {"a": 1}}}
+_USED: Final = (
+    {
+        "role": "assistant",
+        "content": [{"toolUse": {"name": "look", "toolUseId": "u0", "input": {"q": {"a": 1}}}}],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"toolResult": {"toolUseId": "u0", "status": "success", "content": [{"json": {"a": 1}}]}}
+        ],
+    },
+)
 _GUARDED: Final = {"guardContent": {"text": {"text": "careful", "qualifiers": ["query"]}}}
 _TOOL: Final = {
     "script": [[{"toolUse": {"name": "look", "toolUseId": "u1", "input": {"q": {"a": 1}}}}]],
@@ -23,7 +37,7 @@ _OPTIONS: Final = {"options": {"note": {"a": 1}}}
 
 # For each row the stage, the field, and a program in which there is something in it.
 _FIELDS: Final[Mapping[str, tuple[str, str, Json]]] = {
-    "model messages": ("model", "messages", {"messages": [_HISTORY]}),
+    "model messages": ("model", "messages", {"messages": [_HISTORY, *_USED]}),
     "model system, a text": ("model", "system", {"system": "be good"}),
     "model system, a list": ("model", "system", {"system": [{"text": "be"}, {"cachePoint": {"type": "x"}}]}),
     "model system, guarded content": ("model", "system", {"system": [_GUARDED]}),
@@ -44,28 +58,27 @@ _RESULT: Final = "result of any stage"
 _ORDER: Final = ("model", "tool", "stream", "result")
 
 
-def contexts(profile: str) -> Mapping[str, str]:
+def contexts(profile: str | StrandsProfile) -> Mapping[str, str]:
     """For each field of a context whether it is the agent's or the caller's own, the same in both phases."""
     words = {row: _mode(profile, *shown) for row, shown in _FIELDS.items()}
     words |= {_CHOICE: _choice(profile), _RESULT: _result(profile)}
     return {row: words[row] for row in sorted(words, key=lambda row: _ORDER.index(row.split()[0]))}
 
 
-def _run(profile: str, program: Json) -> Json:
+def _run(profile: str | StrandsProfile, program: Json) -> Json:
     whole = {"id": "crossing", **program}
     FAMILY.require(whole)
-    trace: Json = FAMILY.trace(whole, profile)
-    return trace
+    return trace_under(PROFILES[profile] if isinstance(profile, str) else profile, whole)
 
 
-def _mode(profile: str, stage: str, field: str, program: Json) -> str:
+def _mode(profile: str | StrandsProfile, stage: str, field: str, program: Json) -> str:
     handlers = [{"stage": stage, "phase": phase, "ops": [{"op": "identity"}]} for phase in ("input", "wrap")]
     shown = _run(profile, {**program, "middleware": handlers})["identity"]
     (mode,) = {one["fields"].get(field, {"mode": "absent"})["mode"] for one in shown}
     return str(mode)
 
 
-def _choice(profile: str) -> str:
+def _choice(profile: str | StrandsProfile) -> str:
     """Nobody outside the loop holds a forced tool choice; the next call shows whether the edit was in it."""
     edit = {"op": "set", "path": ["toolChoice", "by"], "value": "changed", "when": 1}
     program = {
@@ -80,18 +93,18 @@ def _choice(profile: str) -> str:
     return "share" if "by" in _run(profile, program)["calls"][2]["toolChoice"] else "deep"
 
 
-def _result(profile: str) -> str:
+def _result(profile: str | StrandsProfile) -> str:
     edits = (edit for name, edit in _EDITS.items() if name.startswith("result"))
     return "share" if all("history" in _reached(profile, edit) for edit in edits) else "deep"
 
 
 # ---------------------------------------------------------------- how far an edit in place gets
 
-_MARK: Final = "EDIT"
+MARK: Final = "EDIT"
 
 
 def _edit(*path: Any) -> Json:
-    return {"op": "set", "path": list(path), "value": _MARK, "when": 0}
+    return {"op": "set", "path": list(path), "value": MARK, "when": 0}
 
 
 def _handler(stage: str, phase: str, *path: Any) -> Json:
@@ -123,7 +136,7 @@ _EDITED: Final[Json] = {
     "tools": {"look": {"output": "seen"}},
     "invocationState": {"mine": "state"},
 }
-_OWN_EDITS: Final = {"op": "set", "path": ["input", "q"], "value": _MARK}
+_OWN_EDITS: Final = {"op": "set", "path": ["input", "q"], "value": MARK}
 
 _EDITS: Final[Mapping[str, Json]] = {
     "model: a text of `messages`": _handler("model", "wrap", "messages", 0, "content", 0, "text"),
@@ -137,13 +150,13 @@ _EDITS: Final[Mapping[str, Json]] = {
     ),
     "model: a tool's description": _handler("model", "wrap", "toolSpecs", 0, "description"),
     "model: the agent's model state": {
-        "middleware": [{"stage": "model", "ops": [{"op": "setModelState", "key": "a", "value": _MARK}]}]
+        "middleware": [{"stage": "model", "ops": [{"op": "setModelState", "key": "a", "value": MARK}]}]
     },
     "model: the provider, a text that it was given": {
         "script": [
             {
                 "blocks": _EDITED["script"][0],
-                "mutate": [{"op": "set", "path": ["messages", 0, "content", 0, "text"], "value": _MARK}],
+                "mutate": [{"op": "set", "path": ["messages", 0, "content", 0, "text"], "value": MARK}],
             },
             _EDITED["script"][1],
         ]
@@ -159,20 +172,24 @@ _EDITS: Final[Mapping[str, Json]] = {
     "result of the stream stage": _handler("stream", "output", "lastMessage", "content", 0, "text"),
     "any stage: the invocation state": {
         "middleware": [
-            {"stage": "model", "ops": [{"op": "setInvocationState", "key": "a", "value": _MARK, "when": 0}]}
+            {"stage": "model", "ops": [{"op": "setInvocationState", "key": "a", "value": MARK, "when": 0}]}
         ]
     },
 }
 
 
-def reach(profile: str) -> Mapping[str, str]:
+def reach(profile: str | StrandsProfile) -> Mapping[str, str]:
     """For each edit where it is to be seen afterwards."""
     return {name: ", ".join(_reached(profile, edit)) or "nothing" for name, edit in _EDITS.items()}
 
 
-def _reached(profile: str, edit: Json) -> list[str]:
-    trace = _run(profile, {**_EDITED, **edit})
-    return [name for name, seen in _places(trace) if _MARK in str(seen)]
+def _reached(profile: str | StrandsProfile, edit: Json) -> list[str]:
+    return reached(profile, {**_EDITED, **edit})
+
+
+def reached(profile: str | StrandsProfile, program: Json) -> list[str]:
+    """Where the marker of a program with two calls and a run of a tool is to be seen afterwards."""
+    return [name for name, seen in _places(_run(profile, program)) if MARK in str(seen)]
 
 
 def _places(trace: Json) -> Iterator[tuple[str, Any]]:

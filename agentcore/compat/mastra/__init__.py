@@ -15,12 +15,13 @@ from typing import Any
 import attrs
 
 from agentcore.brief import brief
-from agentcore.compat.heap import UNDEFINED, HostValueError
+from agentcore.compat.heap import UNDEFINED, HostValueError, NotEmulatedError
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.errors import CallerError
 from agentcore.compat.mastra.loop import MastraLoop
 from agentcore.compat.mastra.outcome import Outcome, Tripwire
 from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
+from agentcore.compat.mastra.request_context import RequestContext
 from agentcore.compat.mastra.settings import Hook, Model, Processor, Settings, Tool
 from agentcore.compat.pollution import Finding, Pollution, Verdict
 from agentcore.compat.snapshots import Snapshot
@@ -37,7 +38,9 @@ __all__ = [
     "MastraProfile",
     "MastraRun",
     "Model",
+    "NotEmulatedError",
     "Processor",
+    "RequestContext",
     "Settings",
     "Snapshot",
     "Tool",
@@ -96,6 +99,8 @@ def run(profile: MastraProfile | str, settings: Settings) -> MastraRun:
         KeyError: if there is no profile of that name.
         HostValueError: if settings, a tool, a hook or the model gives a value that JavaScript has no
             counterpart of (rule compat.host-values).
+        NotEmulatedError: if a hook uses a part of the package that the emulation leaves out (rule
+            compat.not-emulated).
     """
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     loop = MastraLoop(chosen, settings)

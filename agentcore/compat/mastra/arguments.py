@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from agentcore.compat.heap import UNDEFINED, Value
+from agentcore.compat.heap import UNDEFINED, Ref, Value
 from agentcore.compat.mastra.errors import TripWire
+from agentcore.compat.mastra.list_views import ListViews
 from agentcore.compat.mastra.message_list import MessageList
+from agentcore.compat.mastra.request_context import INSTEAD, RequestContext
 from agentcore.compat.views import ArrayView, Desk
+
+_ALIASES: Final[Mapping[str, str]] = {
+    "systemMessages": "system_messages",
+    "getAllSystemMessages": "all_system_messages",
+    "addSystem": "add_system",
+    "replaceAllSystemMessages": "replace_all_system_messages",
+    "clearSystemMessages": "clear_system_messages",
+    "removeByIds": "remove_by_ids",
+}
+# What a list of either version has besides; each of them answers with its name.
+_LEFT_OUT_OF_LIST: Final = frozenset(
+    {
+        *("clear", "getPersisted", "getSystemMessages", "getLatestUserContent", "isNewMessage"),
+        *("drainUnsavedMessages", "getEarliestUnsavedMessageTimestamp", "makeMessageSourceChecker"),
+        *("serialize", "deserialize", "serializeForSpan", "startRecording", "stopRecording"),
+        *("hasRecordedEvents", "getRecordedEvents", "addSignal", "dropsIncompleteToolCalls", "stepStart"),
+        *("openStepBoundary", "rollbackToStepBoundary", "rotateResponseMessageId"),
+        *("markResponseMessageBoundary", "enrichLastStepStart", "updateToolInvocation"),
+        *("updateMessageMetadataByToolCallId", "addOutputErrorsToProviderToolCalls"),
+    }
+)
+_LEFT_OUT: Final = frozenset(
+    {
+        *("agent", "tracing", "loggerVNext", "metrics", "state", "writer", "abortSignal", "runId"),
+        *("rotateResponseMessageId", "sendSignal", "llmRequestStage"),
+    }
+)
 
 
 class ListHandle:
-    """A message list in the hands of a processor; two of one list are equal."""
+    """A message list in the hands of a processor; two of one list are equal.
+
+    Its methods have the names of the package's, or those names as Python writes them.
+    """
 
     def __init__(self, desk: Desk, target: MessageList) -> None:
         self.desk = desk
@@ -30,9 +62,18 @@ class ListHandle:
         return self.desk.view(self.target.messages, ("list",))  # type: ignore[no-any-return]
 
     @property
+    def get(self) -> ListViews:
+        """The messages by their source, in the forms that they can be read in."""
+        return ListViews(self.desk, self.target)
+
+    @property
     def system_messages(self) -> list[Any]:
         """All system messages, those with a tag last."""
         return [self.desk.view(message, ("list", "system")) for message in self.target.all_system()]
+
+    def all_system_messages(self) -> list[Any]:
+        """Returns all system messages, those with a tag last."""
+        return self.system_messages
 
     def add(self, messages: Any, source: Any = UNDEFINED) -> None:
         """Adds messages of any form with a source: "input", "response", "context" or "memory"."""
@@ -69,35 +110,61 @@ class ListHandle:
     def _slot(self, value: Any) -> Any:
         return self.desk.slot(value)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in _ALIASES:
+            return getattr(self, _ALIASES[name])
+        if name in _LEFT_OUT_OF_LIST:
+            raise self.desk.leave_out(f"messageList.{name}", INSTEAD)
+        raise AttributeError(f"a message list has no {name!r}")
+
 
 class Arguments(Mapping[str, Any]):
-    """The arguments of a processor by their names, as views; `message_list` is `messageList`."""
+    """The arguments of a processor by their names, as views.
+
+    `message_list` is `messageList`, and `request_context` is `requestContext`. An argument of the package
+    that the emulation leaves out raises NotEmulatedError; one that is undefined is not there.
+    """
 
     def __init__(
-        self, desk: Desk, processor_id: str, target: MessageList, values: Mapping[str, Value]
+        self,
+        desk: Desk,
+        processor_id: str,
+        target: MessageList,
+        values: Mapping[str, Value],
+        request_context: Ref,
     ) -> None:
         self.desk = desk
         self.processor_id = processor_id
         self.message_list = ListHandle(desk, target)
+        self._shared = request_context
         self._values = {name: value for name, value in values.items() if value is not UNDEFINED}
+
+    @property
+    def request_context(self) -> RequestContext:
+        """The request context of the call: one live object for all that take part."""
+        return RequestContext(self.desk, self._shared, (self.processor_id, "requestContext"))
 
     def handed(self) -> Arguments:
         """These, once each of them has passed the boundary."""
         for name, value in self._values.items():
             self.desk.hand(value, (self.processor_id, name))
+        self.desk.hand(self._shared, (self.processor_id, "requestContext"))
         return self
 
     def __getitem__(self, name: str) -> Any:
-        if name == "messageList":
-            return self.message_list
+        if name in ("messageList", "requestContext", "abort"):
+            own = {"messageList": "message_list", "requestContext": "request_context"}
+            return getattr(self, own.get(name, name))
+        if name in _LEFT_OUT:
+            raise self.desk.leave_out(f"the argument {name}", INSTEAD)
         return self.desk.view(self._values[name], (self.processor_id, name))
 
     def __iter__(self) -> Iterator[str]:
-        yield "messageList"
+        yield from ("messageList", "requestContext", "abort")
         yield from self._values
 
     def __len__(self) -> int:
-        return len(self._values) + 1
+        return len(self._values) + 3
 
     def abort(self, reason: str | None = None, options: Any = None) -> NoReturn:
         """Ends the run with a tripwire; `options` may have `retry` and `metadata`."""

@@ -12,7 +12,17 @@ from typing import Final, TypeAlias
 import attrs
 
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, text
+from agentcore.compat.js import (
+    PackageError,
+    elements,
+    fields,
+    get,
+    is_array,
+    is_nullish,
+    or_else,
+    spread,
+    text,
+)
 from agentcore.compat.mastra.content import FORMAT, tool_name
 from agentcore.compat.mastra.errors import MastraError
 from agentcore.compat.mastra.forms import has
@@ -114,9 +124,8 @@ def _dated(store: Store, part: Slot) -> Value:
     options, at = get(store, part, "providerMetadata"), get(store, part, "createdAt")
     if is_nullish(at):
         return options
-    own = fields(store, get(store, options, "mastra")) if options else {}
-    dated = store.object({**own, "createdAt": at})
-    return store.derive(store.object({**fields(store, options), "mastra": dated}), options)
+    own = get(store, options, "mastra") if options else UNDEFINED
+    return spread(store, options, mastra=spread(store, own, createdAt=at))
 
 
 def _ui_part(store: Store, part: Ref, kind: Value) -> Slot:
@@ -220,7 +229,10 @@ def _unwrapped(target: MessageList, part: Slot) -> Ref:
 
 
 def _in_steps(store: Store, parts: Iterable[Slot], *, calls_end: bool) -> list[list[Slot]]:
-    """The parts between the marks of steps; `calls_end`: a call ends its step, but for other calls."""
+    """The parts between the marks of steps; `calls_end`: a call ends its step, but for other calls.
+
+    A part of any other type is left out (rule mastra.own-parts-lost).
+    """
     blocks: list[list[Slot]] = [[]]
     before: Slot = None
     for part in parts:
@@ -278,11 +290,9 @@ def _give_options(produced: Iterable[ModelMessage], message: UiMessage) -> None:
 def _produced(store: Store, role: Value, parts: list[Slot], *, calls_end: bool) -> list[ModelMessage]:
     if role == "system":
         texts = [part for part in parts if get(store, part, "type") == "text"]
-        options: dict[str, Slot] = {}
-        for part in texts:
-            options |= fields(store, get(store, part, "providerMetadata"))
+        options = spread(store, *(get(store, part, "providerMetadata") for part in texts))
         told = "".join(text(store, get(store, part, "text")) for part in texts)
-        return [ModelMessage("system", told, store.object(options) if options else UNDEFINED)]
+        return [ModelMessage("system", told, options if fields(store, options) else UNDEFINED)]
     if role == "user":
         return [
             ModelMessage(
@@ -436,22 +446,34 @@ def system_prompt(target: MessageList) -> list[ModelMessage]:
     return model_messages(target, [ui_message(store, message) for message in stored_forms])
 
 
-def prompt(target: MessageList) -> Ref:
-    """What a model is shown: system messages, and the conversation (rule mastra.user-first).
+def model_prompt(target: MessageList) -> list[ModelMessage]:
+    """System messages, and the conversation (rule mastra.user-first), as model messages.
 
     Raises:
         MastraError: if there is no conversation, and the package wants one.
     """
-    store, profile = target.store, target.profile
     conversation = of_messages(target, target.all(), for_prompt=True)
     shown = [*system_prompt(target), *conversation]
     first = next((index for index, message in enumerate(shown) if message.role != "system"), None)
-    if first is None and profile.refuses_empty_prompts:
-        told = "This request does not contain any user or assistant messages."
+    if first is None and target.profile.refuses_empty_prompts:
+        told = (
+            "This request does not contain any user or assistant messages. At least one user or assistant "
+            "message is required to generate a response."
+        )
         raise MastraError("NO_USER_OR_ASSISTANT_MESSAGES", told)
     if first is not None and shown[first].role == "assistant":
         shown.insert(first, ModelMessage("user", "."))
-    cells = [_prompt_message(target, message) for message in shown]
+    return shown
+
+
+def prompt(target: MessageList) -> Ref:
+    """What a model is shown, in the form that its provider is given.
+
+    Raises:
+        MastraError: if there is no conversation, and the package wants one.
+    """
+    store = target.store
+    cells = [_prompt_message(target, message) for message in model_prompt(target)]
     listed = store.array([cell for cell in cells if cell is not None])
     return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
 

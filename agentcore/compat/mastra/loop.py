@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
-from agentcore.compat.js import PackageError, elements, fields, get, is_nullish, or_else
+from agentcore.compat.js import PackageError, elements, fields, get, is_nullish, or_else, spread
 from agentcore.compat.mastra import tools as tooling
 from agentcore.compat.mastra.answers import Answered, answered
 from agentcore.compat.mastra.clock import Clock, date
@@ -59,6 +59,7 @@ HOLDERS: Final[Mapping[str, str]] = MappingProxyType(
         "system": "system messages",
         "steps": "report",
         "options": "options of the call",
+        "requestContext": "request context",
     }
 )
 """What outlives a step, by the names of the snapshots and those of the pollution report."""
@@ -89,7 +90,7 @@ class MastraLoop:
         self.message_id: Value = self.clock.draw_id()
         self.texts: list[str] = []
         self.shown_calls: set[Value] = set()
-        self.processors = Processors(self.list, self.models, settings, AGENT_ID)
+        self.processors = Processors(self.list, self.models, settings, AGENT_ID, self.given.request_context)
 
     def _fallbacks(self) -> list[Fallback]:
         settings = self.settings
@@ -141,6 +142,7 @@ class MastraLoop:
             "system": self.store.array(self.list.all_system()),
             "steps": self.recorder.steps,
             "options": self.store.object({**self.options, "tools": self.tools}),
+            "requestContext": self.given.request_context,
         }
 
     def _snapshot(self, moment: str, **holders: Value) -> None:
@@ -195,8 +197,9 @@ class MastraLoop:
         live = self.profile.live_system_messages
         self.original_system = self.list.system_messages if live else self.store.array(self.list.all_system())
         if not self.profile.settings_anew:
-            own = fields(self.store, self.options["modelSettings"])
-            self.options["modelSettings"] = self.store.object({**self.profile.settings, **own})
+            own = self.options["modelSettings"]
+            made = {**self.profile.settings, **fields(self.store, own)}
+            self.options["modelSettings"] = self.store.derive(self.store.object(made), own)
         count = 0
         goes_on = True
         while goes_on:
@@ -301,7 +304,7 @@ class MastraLoop:
             store.object({**fields(store, settings), "maxRetries": or_else(own, retries)}), settings
         )
         if current["tools"]:
-            current["tools"] = store.object(fields(store, current["tools"]))
+            current["tools"] = spread(store, current["tools"])
         current["executedModel"] = self.models.named(current["model"])
         return current
 
@@ -349,7 +352,7 @@ class MastraLoop:
 
     def _headers(self, headers: Value) -> Value:
         if not self.profile.lowers_headers:
-            return self.store.object(fields(self.store, headers)) if headers else UNDEFINED
+            return spread(self.store, headers) if headers else UNDEFINED
         named = {name.lower(): value for name, value in fields(self.store, headers).items()}
         return self.store.object(named) if named else UNDEFINED
 
@@ -445,7 +448,7 @@ class MastraLoop:
             told = {"state": "output-error", "errorText": answer.error}
         elif is_nullish(answer.result):
             told = {"state": "call"}
-        call = store.object({**fields(store, answer.call), **told})
+        call = spread(store, answer.call, **told)
         return store.object({"type": "tool-invocation", "toolInvocation": call})
 
     def _run_tools(self, step: _Step) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
-from agentcore.compat.js import elements, fields, get, is_array, is_nullish
+from agentcore.compat.js import elements, get, is_array, is_nullish, spread
 from agentcore.compat.mastra.content import stamp
 from agentcore.compat.mastra.forms import assign
 from agentcore.compat.mastra.keys import part_key, starts_with
@@ -38,8 +38,7 @@ def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:
     content, added = get(store, latest, "content"), get(store, incoming, "content")
     metadata = get(store, added, "metadata")
     if metadata and profile.merging_takes_all:
-        both = {**fields(store, get(store, content, "metadata")), **fields(store, metadata)}
-        assign(store, content, "metadata", store.object(both))
+        assign(store, content, "metadata", spread(store, get(store, content, "metadata"), metadata))
     _Merge(target, latest, incoming).run()
     told = get(store, added, "content")
     if told and get(store, content, "content") != told:
@@ -98,14 +97,14 @@ class _Merge:
             return
         names = ("step", "result") if state == "result" else ("approval", "errorText", "rawInput")
         changed = {name: get(store, answer, name) for name in names}
-        args = {**fields(store, get(store, call, "args")), **fields(store, get(store, answer, "args"))}
-        made = {**fields(store, call), "state": state, **changed, "args": store.object(args)}
-        invocation = store.derive(store.object(made), call, answer)
+        args = spread(store, get(store, call, "args"), get(store, answer, "args"))
+        made = spread(store, call, **{"state": state, **changed, "args": args})
+        invocation = store.derive(made, answer)
         assign(store, known, "toolInvocation", invocation)
         options = get(store, part, "providerMetadata")
         if options and takes_all:
-            both = {**fields(store, get(store, known, "providerMetadata")), **fields(store, options)}
-            assign(store, known, "providerMetadata", store.object(both))
+            both = spread(store, get(store, known, "providerMetadata"), options)
+            assign(store, known, "providerMetadata", both)
         if state == "result":
             self._list_call(invocation)
 
@@ -187,16 +186,16 @@ def answer(target: MessageList, message: Ref, index: int, call: Ref) -> None:
     part = elements(store, parts)[index]
     known = get(store, part, "toolInvocation")
     args = get(store, known, "args")
-    invocation = store.derive(store.object({**fields(store, call), "args": args}), call)
+    invocation = spread(store, call, args=args)
     kept = {name: get(store, part, name) for name in ("providerExecuted", "title")}
     options = get(store, part, "providerMetadata")
     if options is not UNDEFINED:
-        kept["providerMetadata"] = store.object(fields(store, options))
+        kept["providerMetadata"] = spread(store, options)
     made = store.derive(store.object({"type": "tool-invocation", "toolInvocation": invocation, **kept}), part)
     slots = list(elements(store, parts))
     slots[index] = made
     store.replace(parts, tuple(slots))  # type: ignore[arg-type]
-    assign(store, content, "metadata", store.object(fields(store, get(store, content, "metadata"))))
+    assign(store, content, "metadata", spread(store, get(store, content, "metadata")))
     calls = get(store, content, "toolInvocations")
     if is_array(store, calls) and get(store, call, "state") == "result":
         listed = [_answered(store, one, call, args) for one in elements(store, calls)]
@@ -209,4 +208,4 @@ def _answered(store: Store, listed: Slot, call: Ref, args: Value) -> Slot:
     if get(store, listed, "toolCallId") != get(store, call, "toolCallId"):
         return listed
     changed = {"state": "result", "args": args, "result": get(store, call, "result")}
-    return store.derive(store.object({**fields(store, listed), **changed}), listed)
+    return spread(store, listed, **changed)

@@ -41,7 +41,9 @@ _STEP_FIELDS: Final = (
 class Processors:
     """The processors of a call, on its message list: its own or the agent's (rule mastra.call-replaces)."""
 
-    def __init__(self, target: MessageList, models: Models, settings: Settings, agent_id: str) -> None:
+    def __init__(
+        self, target: MessageList, models: Models, settings: Settings, agent_id: str, request_context: Ref
+    ) -> None:
         given = settings.call_processors
         self.profile = models.profile
         self.executor = Executor.WORKFLOW if given is None else self.profile.call_processors
@@ -49,6 +51,7 @@ class Processors:
         self.store = desk.store
         self.target = target
         self.models = models
+        self.request_context = request_context
         processors = settings.processors if given is None else given
         self.processors = [one for one in processors if one.process_input or one.process_input_step]
         self.prepare_step = settings.prepare_step or settings.default_prepare_step
@@ -238,7 +241,11 @@ class Processors:
     def _called(self, processor_id: str, hook: Hook, shown: Mapping[str, Value]) -> Any:
         self.desk.hook = processor_id
         self.target.pass_time()
-        return self.desk.settled(hook(Arguments(self.desk, processor_id, self.target, shown).handed()))
+        # Without observability there is no span; the object around it is a new one for each (rule
+        # mastra.tracing-context-own).
+        values = {**shown, "tracingContext": self.store.object({})}
+        args = Arguments(self.desk, processor_id, self.target, values, self.request_context)
+        return self.desk.settled(hook(args.handed()))
 
     def _ids(self, messages: Value) -> list[Value]:
         return [get(self.store, message, "id") for message in elements(self.store, messages, "map")]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from agentcore.compat.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.js import elements, fields, get, or_else
+from agentcore.compat.js import elements, fields, get, or_else, spread
 from agentcore.compat.mastra.content import FORMAT
 from agentcore.compat.mastra.forms import assign
 from agentcore.compat.mastra.merging import merge
@@ -45,11 +45,8 @@ def remember(target: MessageList, made: Ref, known: Ref, source: str) -> None:
 
 def _take_content(store: Store, made: Ref, known: Ref) -> None:
     own, live = (fields(store, get(store, message, "content")) for message in (made, known))
-    metadata = {
-        **fields(store, or_else(own.get("metadata", UNDEFINED), UNDEFINED)),
-        **fields(store, or_else(live.get("metadata", UNDEFINED), UNDEFINED)),
-    }
-    content = store.object({**own, **live, "metadata": store.object(metadata)})
+    told = (or_else(each.get("metadata", UNDEFINED), UNDEFINED) for each in (own, live))
+    content = store.object({**own, **live, "metadata": spread(store, *told)})
     assign(store, made, "content", store.derive(content, get(store, known, "content")))
 
 
@@ -101,8 +98,8 @@ def _without_stale(store: Store, made: Ref, known: Ref) -> Ref:
     parts = [_fresh(store, part, states) for part in _parts(store, known)]
     if parts == list(_parts(store, known)):
         return known
-    content = {**fields(store, get(store, known, "content")), "parts": store.array(parts)}
-    return store.object({**fields(store, known), "content": store.object(content)})
+    content = spread(store, get(store, known, "content"), parts=store.array(parts))
+    return spread(store, known, content=content)
 
 
 def _fresh(store: Store, part: Slot, states: Mapping[Value, Value]) -> Slot:
@@ -122,7 +119,7 @@ def _only_outcomes(store: Store, made: Ref, known: Ref) -> Ref:
     calls = _calls(store, made)
     parts = [part for one in _parts(store, known) for part in _outcome(store, one, calls)]
     content = store.object({"format": FORMAT, "parts": store.array(parts)})
-    return store.object({**fields(store, known), "content": content})
+    return spread(store, known, content=content)
 
 
 def _outcome(store: Store, part: Slot, calls: Mapping[Value, Slot]) -> Iterator[Slot]:
@@ -139,5 +136,5 @@ def _outcome(store: Store, part: Slot, calls: Mapping[Value, Slot]) -> Iterator[
         return
     named = {name: get(store, live, name) for name in ("result", "errorText")}
     approval = or_else(get(store, live, "approval"), get(store, call, "approval"))
-    made = store.object({**fields(store, call), "state": state, **named, "approval": approval})
-    yield store.object({"type": "tool-invocation", "toolInvocation": store.derive(made, call, live)})
+    made = spread(store, call, **{"state": state, **named, "approval": approval})
+    yield store.object({"type": "tool-invocation", "toolInvocation": store.derive(made, live)})

@@ -126,6 +126,20 @@ class MastraRule(SourcedRequirement):
         "What a method of the list does is stored at once, whether anything is returned or not.",
         "M21, M80",
     )
+    VIEWS_SHARE_PAYLOADS = (
+        "mastra.views-share-payloads",
+        (
+            "`messageList.get` reads the list's messages: `all.db()` is the list's own array, `db()` of a "
+            "source a new array of the list's own messages; model messages and UI messages are new objects, "
+            "in which a call's input and a tool's answer are the stored ones."
+        ),
+        "M112",
+    )
+    OWN_PARTS_LOST = (
+        "mastra.own-parts-lost",
+        "A part of a type that the list does not know is stored, and is in no prompt.",
+        "M59",
+    )
     CALLER_SHARED = (
         "mastra.caller-shared",
         (
@@ -194,6 +208,23 @@ class MastraRule(SourcedRequirement):
             "objects, and so is all inside the model settings."
         ),
         "M32",
+    )
+    REQUEST_CONTEXT_SHARED = (
+        "mastra.request-context-shared",
+        (
+            "The request context is one object for the caller, all processors and all steps of a call: what "
+            "one puts in, all after it read, and it stays in the caller's; a call that is given none has its "
+            "own."
+        ),
+        "M26",
+    )
+    TRACING_CONTEXT_OWN = (
+        "mastra.tracing-context-own",
+        (
+            "The tracing context is a new object for each call of a processor; without observability there "
+            "is no span in it."
+        ),
+        "M26",
     )
     TOOLS_LIVE = (
         "mastra.tools-live",

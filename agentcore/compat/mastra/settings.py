@@ -66,8 +66,9 @@ class Processor:
 class Settings:
     """An agent (`model` to `default_prepare_step`) and a call of it.
 
-    `options` are the call's providerOptions, modelSettings, toolChoice and activeTools. `call_processors` is
-    None where the call says nothing of processors.
+    `options` are the call's providerOptions, modelSettings, toolChoice and activeTools. `request_context` are
+    the values that the call's request context begins with, None where the call is given none.
+    `call_processors` is None where the call says nothing of processors.
     """
 
     __repr__ = brief
@@ -84,6 +85,9 @@ class Settings:
     max_retries: int | None = None
 
     options: Mapping[str, Any] = attrs.field(factory=dict, validator=is_mapping_of(object, "JSON"))
+    request_context: Mapping[str, Any] | None = attrs.field(
+        default=None, validator=is_mapping_of(object, "JSON", optional=True)
+    )
     context: Sequence[Any] = attrs.field(default=(), validator=is_list("a list of messages"))
     system: Any = None
     call_processors: Sequence[Processor] | None = None
@@ -94,9 +98,13 @@ class Settings:
 
 @attrs.frozen
 class Loaded:
-    """The values of some settings on the heap; `caller` has the caller's messages, context and options."""
+    """The values of some settings on the heap.
+
+    `caller` has the caller's messages, context and options, and the request context if the caller made it.
+    """
 
     caller: Ref
+    request_context: Ref
     instructions: Slot
     system: Slot
 
@@ -110,5 +118,9 @@ def load(settings: Settings, desk: Desk) -> Loaded:
     own = {**settings.options, "messages": settings.messages, "context": settings.context}
     with desk.acting("settings"):
         caller = {name: desk.slot(value, json_path("$", name)) for name, value in own.items()}
+        shared = desk.slot({} if settings.request_context is None else settings.request_context)
+        if settings.request_context is not None:
+            caller["requestContext"] = shared
         instructions = desk.slot(settings.instructions, "$.instructions")
-        return Loaded(desk.store.object(caller), instructions, desk.slot(settings.system, "$.system"))
+        system = desk.slot(settings.system, "$.system")
+        return Loaded(desk.store.object(caller), shared, instructions, system)  # type: ignore[arg-type]  # a mapping is an object

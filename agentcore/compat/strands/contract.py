@@ -35,7 +35,9 @@ def contract(profile: StrandsProfile) -> Mapping[str, str]:
             "model toolSpecs": _word(max(copies.tool_specs, CopyDepth.LIST)),
             "model toolChoice": _word(copies.tool_choice),
             "model modelState": SHARE if profile.model_state is ModelState.LIVE else ABSENT,
-            "model invocationState": SHARE,
+            "model invocationState": _word(
+                copied if (copied := profile.state_copied) >= CopyDepth.PART else CopyDepth.SHARE
+            ),
             "tool toolUse": _word(profile.tool_use_copied),
             "tool invocationState": SHARE,
             "stream args, messages": _word(profile.args_copied),

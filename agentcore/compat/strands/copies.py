@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from agentcore.compat.copying import through_json
 from agentcore.compat.depth import CopyDepth
@@ -26,17 +27,22 @@ class Copies:
             return value
         return self.store.clone(value) if self.keep_aliases else through_json(self.store, value)
 
-    def messages(self, value: Value, depth: CopyDepth) -> Value:
-        """Of list, message, content and block so many new, down to this depth."""
+    def messages(self, value: Value, depth: CopyDepth, *, metadata: CopyDepth = CopyDepth.SHARE) -> Value:
+        """Of list, message, content and block so many new, down to this depth.
+
+        `metadata` is how deep the metadata of messages that are new is copied.
+        """
         if depth is CopyDepth.DEEP or not isinstance(value, Ref) or depth is CopyDepth.SHARE:
             return self.deep(value) if depth is CopyDepth.DEEP else value
-        return self._list(value, [self.message(message, depth) for message in items(self.store, value)])
+        listed = items(self.store, value)
+        return self._list(value, [self._message(message, depth, metadata) for message in listed])
 
-    def message(self, value: Slot, depth: CopyDepth) -> Slot:
-        """A message, down to this depth."""
+    def _message(self, value: Slot, depth: CopyDepth, metadata: CopyDepth) -> Slot:
         if depth < CopyDepth.MESSAGE or not isinstance(value, Ref):
             return value
         fields = dict(own(self.store, value))
+        if "metadata" in fields:
+            fields["metadata"] = cast("Slot", self.value(fields["metadata"], metadata))
         if depth >= CopyDepth.CONTENT and isinstance(fields.get("content"), Ref):
             fields["content"] = self._blocks(fields["content"], depth)
         return self._object(value, fields)
@@ -47,20 +53,16 @@ class Copies:
             return value
         return self.deep(value) if depth is CopyDepth.DEEP else self._blocks(value, depth)
 
-    def tool_use(self, value: Value, depth: CopyDepth) -> Value:
-        """A tool use: shared, new with the same input, or new altogether."""
-        if not isinstance(value, Ref) or depth < CopyDepth.PART:
-            return value
-        return self.deep(value) if depth is CopyDepth.DEEP else self._object(value, own(self.store, value))
-
     def specs(self, specs: Iterable[Slot], depth: CopyDepth) -> Value:
         """Descriptions of tools in a new list: the tools' own ones, or copies."""
         listed = self.store.array(specs)
         return self.deep(listed) if depth is CopyDepth.DEEP else listed
 
     def value(self, value: Value, depth: CopyDepth) -> Value:
-        """The value itself, or a deep copy."""
-        return self.deep(value) if depth is CopyDepth.DEEP else value
+        """An object, such as a tool use or a state: itself, a new one of the same values, or a deep copy."""
+        if not isinstance(value, Ref) or depth < CopyDepth.PART:
+            return value
+        return self.deep(value) if depth is CopyDepth.DEEP else self._object(value, own(self.store, value))
 
     # ---------------------------------------------------------------- levels
 

@@ -1,6 +1,6 @@
 """The model stage: the hooks around a call, the chain of handlers, and the provider.
 
-Rules strands.hooks-retry, strands.handler-errors and strands.state-writes-elsewhere.
+Rules strands.hooks-retry, strands.handler-errors, strands.state-writes-elsewhere and strands.copies-ungated.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ class Models:
             self.profile,
             "model",
             {
-                "messages": copies.messages(agent.history, depths.messages),
+                "messages": copies.messages(agent.history, depths.messages, metadata=depths.metadata),
                 "system": copies.blocks(agent.system, depths.system),
                 "toolSpecs": copies.specs(agent.specs(), depths.tool_specs),
                 "toolChoice": copies.value(choice, depths.tool_choice),
                 "modelState": agent.model_state,
-                "invocationState": state,
+                "invocationState": copies.value(state, self.profile.state_copied),
             },
         )
 

@@ -73,9 +73,13 @@ class Contexts:
 
 @attrs.frozen(kw_only=True)
 class ModelCopies:
-    """How deep the fields of the model stage's context are copied; the invocation state never is."""
+    """How deep the fields of the model stage's context are copied.
+
+    `metadata` is of messages that are new and not wholly so.
+    """
 
     messages: CopyDepth
+    metadata: CopyDepth
     system: CopyDepth
     tool_specs: CopyDepth
     tool_choice: CopyDepth
@@ -158,6 +162,8 @@ class StrandsProfile:
     """The fields of the three stages' contexts; those with a question mark only if there is something."""
     model_copies: ModelCopies
     """How much is new in the model stage's context."""
+    state_copied: CopyDepth
+    """How much of the invocation state is new in the model stage's context."""
     tool_use_to_hooks: CopyDepth
     """How much of a tool use in the history is new in the one that hooks are given."""
     tool_use_copied: CopyDepth
@@ -277,10 +283,12 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     options_given=True,
     model_copies=ModelCopies(
         messages=CopyDepth.SHARE,
+        metadata=CopyDepth.SHARE,
         system=CopyDepth.SHARE,
         tool_specs=CopyDepth.LIST,
         tool_choice=CopyDepth.SHARE,
     ),
+    state_copied=CopyDepth.SHARE,
     tool_use_copied=CopyDepth.PART,
     tool_use_to_hooks=CopyDepth.PART,
     args_copied=CopyDepth.SHARE,
@@ -355,6 +363,7 @@ STRANDS_TS_1_19: Final = attrs.evolve(
     ),
     model_copies=ModelCopies(
         messages=CopyDepth.DEEP,
+        metadata=CopyDepth.DEEP,
         system=CopyDepth.PART,
         tool_specs=CopyDepth.DEEP,
         tool_choice=CopyDepth.DEEP,
@@ -396,10 +405,12 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     options_given=False,
     model_copies=ModelCopies(
         messages=CopyDepth.DEEP,
+        metadata=CopyDepth.DEEP,
         system=CopyDepth.DEEP,
         tool_specs=CopyDepth.DEEP,
         tool_choice=CopyDepth.DEEP,
     ),
+    state_copied=CopyDepth.SHARE,
     tool_use_copied=CopyDepth.PART,
     tool_use_to_hooks=CopyDepth.SHARE,
     args_copied=CopyDepth.SHARE,

@@ -64,6 +64,12 @@ class StrandsRule(SourcedRequirement):
         "S85",
     )
 
+    COPIES_UNGATED = (
+        "strands.copies-ungated",
+        "What is copied for a stage's context is copied at every call, whether a handler is there or none.",
+        "S51",
+    )
+
     # --- what is outside the chain ---
 
     HOOKS_OUTSIDE = (

@@ -62,7 +62,7 @@ class Tools:
         agent, profile = self.agent, self.profile
         call = _Call(
             tool_use_id=field(self.store, use, "toolUseId"),
-            use=agent.copies.tool_use(use, profile.tool_use_to_hooks),
+            use=agent.copies.value(use, profile.tool_use_to_hooks),
             tool=agent.tools.get(as_text(self.store, use, "name")),
             state=state,
         )
@@ -120,7 +120,7 @@ class Tools:
             self.profile,
             "tool",
             {
-                "toolUse": agent.copies.tool_use(call.use, self.profile.tool_use_copied),
+                "toolUse": agent.copies.value(call.use, self.profile.tool_use_copied),
                 "invocationState": call.state,
             },
         )
@@ -196,7 +196,7 @@ class Tools:
     def _handed(self, use: Ref) -> Ref:
         """The tool use as the tool has it, which in TypeScript is an object of its own."""
         depth = CopyDepth.PART if self.profile.has_classes else CopyDepth.SHARE
-        return cast("Ref", self.agent.copies.tool_use(use, depth))
+        return cast("Ref", self.agent.copies.value(use, depth))
 
     def _ran(self, tool: Registered, use: Ref, state: Slot) -> Mapping[str, Value]:
         if isinstance(tool.tool, StructuredOutput):

@@ -16,6 +16,7 @@ Json: TypeAlias = dict[str, Any]
 _CALL: Final = (
     *("messages", "context", "system", "callSystem", "script", "tools", "providerOptions", "modelSettings"),
     *("toolChoice", "activeTools", "emptyCallProcessors", "maxSteps", "maxRetries", "fallbackModels"),
+    "requestContext",
 )
 _FORMS: Final = (
     *("text", "role and text", "role and parts", "UI", "UI with content", "stored", "stored with a date"),
@@ -31,11 +32,12 @@ _PLACES: Final = (
 )
 _OPS: Final = (
     *("set", "append", "delete", "push", "splice", "reverse", "stash", "list", "return", "returnMessages"),
+    "observe",
     *("returnList", "returnValue", "returnArgs", "abort", "throw"),
 )
 _TARGETS: Final = (
     *("messages", "list", "stash", "systemMessages", "steps", "tools", "providerOptions", "modelSettings"),
-    *("toolChoice", "activeTools"),
+    *("toolChoice", "activeTools", "requestContext", "view"),
 )
 _METHODS: Final = (
     *("add", "addSystem", "replaceAllSystemMessages", "clearSystemMessages", "removeByIds", "clearAll"),
@@ -183,7 +185,7 @@ def _steps(program: Json) -> Iterator[dict[str, list[Json]]]:
 def _of_op(op: Json) -> Iterator[str]:
     verb = op["op"]
     yield f"op {verb}"
-    if verb in ("set", "append", "delete", "push", "splice", "reverse"):
+    if verb in ("set", "append", "delete", "push", "splice", "reverse", "observe"):
         yield f"on {op.get('on', 'messages').partition(':')[0]}"
     yield from (what for spec in made_messages(op) for what in _of_made(spec))
     about = {"list": _of_method, "return": _of_return, "returnList": _of_return, "abort": _of_abort}

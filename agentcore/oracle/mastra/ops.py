@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 from agentcore.compat.heap import UNDEFINED
@@ -42,6 +43,10 @@ class Objects(Protocol):
         """An id that nothing has."""
         ...
 
+    def shown(self, live: Any) -> Json:
+        """A value as it is now, as a trace shows it."""
+        ...
+
     def model(self, spec: Json) -> Any:
         """A model that answers from the same script."""
         ...
@@ -61,6 +66,7 @@ class Ops:
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
         self.stash: dict[str, Any] = {}
+        self.observations: list[dict[str, Any]] = []
         self.errors: list[str] = []
 
     def run(self, ops: Sequence[Op] | None, args: Arguments, where: str) -> Any:
@@ -69,7 +75,7 @@ class Ops:
         Raises:
             Exception: what the program throws, a method of the list, or aborting.
         """
-        turn = _Turn(self, args)
+        turn = _Turn(self, args, where)
         for number, op in enumerate(ops or ()):
             try:
                 turn.apply(op)
@@ -139,8 +145,9 @@ _PICKED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 class _Turn:
     """The ops of one call of a processor."""
 
-    def __init__(self, ops: Ops, args: Arguments) -> None:
+    def __init__(self, ops: Ops, args: Arguments, where: str) -> None:
         self.ops = ops
+        self.where = where
         self.objects = ops.objects
         self.args = args
         self.result: Any = UNDEFINED
@@ -185,6 +192,10 @@ class _Turn:
 
     def _stash(self, op: Op) -> None:
         self.ops.stash[op["name"]] = self._at(op)
+
+    def _observe(self, op: Op) -> None:
+        value = self.objects.shown(self._at(op))
+        self.ops.observations.append({"by": self.where, "what": op["as"], "value": value})
 
     def _list(self, op: Op) -> None:
         values = self._list_values(op)
@@ -255,6 +266,10 @@ class _Turn:
             return self.args.message_list.messages
         if on.startswith("stash:"):
             return self._stashed(on.removeprefix("stash:"))
+        if on.startswith("view:"):
+            return self._view(on.removeprefix("view:"))
+        if on == "requestContext":
+            return self.args.request_context.view
         if on not in self.args:
             raise NowhereError(f"there is no argument {on}")
         return self.args[on]
@@ -263,6 +278,12 @@ class _Turn:
         if name not in self.ops.stash:
             raise NowhereError(f"nothing is stashed as {name}")
         return self.ops.stash[name]
+
+    def _view(self, name: str) -> Any:
+        try:
+            return attrgetter(name)(self.args.message_list.get)()
+        except Exception as error:
+            raise _Thrown(error) from error
 
     def _at(self, op: Op) -> Any:
         return self._below(self._root(op), op.get("at", ()))
@@ -304,6 +325,8 @@ class _Turn:
             return self.args.message_list.messages
         if source == "empty":
             return []
+        if source.startswith("view:"):
+            return self._view(source.removeprefix("view:"))
         return _listed(self._stashed(source.removeprefix("stash:")), source)
 
     def _stage(self, messages: Any, name: str, value: Any) -> Any:

@@ -13,7 +13,7 @@ __all__ = ["check", "to_line"]
 _FIELDS: Final = (
     *("id", "path", "system", "callSystem", "messages", "context", "script", "tools", "processors"),
     *("emptyCallProcessors", "prepareStep", "defaultPrepareStep", "providerOptions", "modelSettings"),
-    *("toolChoice", "activeTools", "maxSteps", "maxRetries", "fallbackModels", "timeoutMs"),
+    *("toolChoice", "activeTools", "requestContext", "maxSteps", "maxRetries", "fallbackModels", "timeoutMs"),
 )
 
 
@@ -32,7 +32,7 @@ def check(program: dict[str, Any]) -> None:
 _OPS: Final = {
     name: name
     for name in (
-        *("set", "append", "delete", "push", "splice", "reverse", "stash", "list"),
+        *("set", "append", "delete", "push", "splice", "reverse", "stash", "observe", "list"),
         *("return", "returnMessages", "returnList", "returnValue", "returnArgs", "abort", "throw"),
     )
 }

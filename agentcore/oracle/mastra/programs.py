@@ -49,6 +49,7 @@ class _Generator:
         self.options(program)
         self.processors(program)
         self.models(program)
+        self.reading(program)
         return program
 
     # --- the conversation ---
@@ -163,6 +164,17 @@ class _Generator:
         if choices.chance(4):
             program["emptyCallProcessors"] = True
 
+    def reading(self, program: Json) -> None:
+        """Views and the request context. Drawn last, so that a seed gives the rest of its program as ever."""
+        choices = self.choices
+        turns = [processor.get("steps", {}) for processor in program.get("processors", [])]
+        turns += [program.get(name, {}) for name in ("prepareStep", "defaultPrepareStep")]
+        ops = [ops for by_step in turns for ops in by_step.values()]
+        if ops and choices.chance(25):
+            choices.sample(ops)[:0] = [choices.sample(_READING)(self.make)]
+        if choices.chance(15):
+            program["requestContext"] = {"k": self.make.mark()}
+
     def processor(self, name: str, where: str, found: Callable[[int], Expected]) -> Json:
         choices = self.choices
         made: Json = {"id": name} | ({"where": "ctor"} if where == "ctor" else {})
@@ -198,6 +210,25 @@ class _Generator:
         return at
 
 
+_VIEWS: Final = (
+    *("all.db", "all.aiV5.model", "all.aiV5.ui", "all.aiV5.prompt"),
+    *(
+        f"{source}.{form}"
+        for source in ("response", "input", "remembered")
+        for form in ("db", "aiV5.model", "aiV5.ui")
+    ),
+)
+_READING: Final[tuple[Callable[[Maker], Op], ...]] = (
+    lambda make: {"op": "observe", "on": f"view:{make.choices.sample(_VIEWS)}", "as": "view"},
+    lambda make: {
+        "op": "set",
+        "on": f"view:all.aiV5.{make.choices.sample(('model', 'prompt'))}",
+        "at": [0, "content"],
+        "value": make.mark(),
+    },
+    lambda _: {"op": "observe", "on": "requestContext", "as": "context"},
+    lambda make: {"op": "set", "on": "requestContext", "at": ["k"], "value": make.mark()},
+)
 _SETTINGS: Final[tuple[Json, ...]] = (
     {"topK": 3, "seed": 7},
     {"maxOutputTokens": 100},

@@ -32,7 +32,7 @@ PROFILE_NAMES: Final = tuple(PROFILES)
 
 _DONE: Final = [[{"type": "text", "text": "ok"}]]
 _OPTIONS: Final = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
-_CALLER: Final = ("messages", *_OPTIONS, "context", "callSystem")
+_CALLER: Final = ("messages", *_OPTIONS, "context", "callSystem", "requestContext")
 _SOURCES: Final = {"memory": "remembered", None: "none"}
 _DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -100,6 +100,7 @@ class Recording:
             default_prepare_step=self._prepare_step("defaultPrepareStep"),
             max_retries=program.get("maxRetries"),
             options={name: self.caller[name] for name in _OPTIONS if name in self.caller},
+            request_context=self.caller.get("requestContext"),
             context=self.caller.get("context", ()),
             system=self.caller.get("callSystem"),
             call_processors=on_call if on_call or program.get("emptyCallProcessors") else None,
@@ -163,6 +164,10 @@ class Recording:
     def draw_id(self) -> str:
         """An id that nothing has."""
         return self.loop.clock.draw_id()
+
+    def shown(self, live: Any) -> Any:
+        """A value as it is now, as a trace shows it."""
+        return self._shown(live)
 
     def model(self, spec: Any) -> Any:
         """A model that answers from the same script."""
@@ -278,6 +283,8 @@ class Recording:
             made["list"] = self._stored()
             made["listSystem"] = [_printed(self.store, one, hide=True) for one in self.loop.list.all_system()]
         made["callerChanged"] = self._changed()
+        if self.ops.observations:
+            made["observations"] = self.ops.observations
         if self.ops.errors:
             made["opErrors"] = self.ops.errors
         return _numbered(made, self.program)

@@ -29,6 +29,7 @@ class Recording {
     });
     this.caller = callerValues(program);
     this.passed = callerValues(program);
+    this.requestContext = program.requestContext && new sdk.RequestContext(Object.entries(structuredClone(program.requestContext)));
   }
 
   // --- what the program is given ---
@@ -123,6 +124,7 @@ class Recording {
     return {
       ...options,
       ...(callSystem === undefined ? {} : { system: callSystem }),
+      ...(this.requestContext === undefined ? {} : { requestContext: this.requestContext }),
       ...(given ? { inputProcessors } : {}),
       ...(this.program.prepareStep === undefined ? {} : { prepareStep: this.prepareStep('prepareStep') }),
       maxSteps: this.program.maxSteps ?? 10,
@@ -136,6 +138,12 @@ class Recording {
     } catch (error) {
       return this.trace({ error: showError(error) });
     }
+  }
+
+  changedContext() {
+    if (this.requestContext === undefined) return {};
+    const before = { requestContext: this.program.requestContext };
+    return changed(before, { requestContext: Object.fromEntries(this.requestContext.entries()) });
   }
 
   printed(values) {
@@ -159,7 +167,8 @@ class Recording {
       logged: this.logged,
       ...(chunks === undefined ? {} : { chunks }),
       ...(this.list === undefined ? {} : { list: stored(this.list), listSystem: show(this.list.getAllSystemMessages()) }),
-      callerChanged: changed(this.caller, this.passed),
+      callerChanged: { ...changed(this.caller, this.passed), ...this.changedContext() },
+      ...(this.ops.observations.length > 0 ? { observations: this.ops.observations } : {}),
       ...(this.ops.errors.length > 0 ? { opErrors: this.ops.errors } : {}),
     };
     return withIdsNumbered(trace, this.program);

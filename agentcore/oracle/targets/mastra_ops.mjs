@@ -1,5 +1,6 @@
 // The ops of spec/program-format-processors.md, on the live objects that a processor is given.
 import { Nowhere, slot } from './ops.mjs';
+import { show } from './mastra_show.mjs';
 
 // A program's own error, or the package's from one of its methods: the processor throws it.
 class Thrown extends Error {
@@ -31,17 +32,28 @@ const LIST_CALLS = {
   clearResponse: (target) => target.clear.response.db(),
 };
 
+// A request context as an object of its keys, which the ops read and write like any other.
+const keyed = (context) => new Proxy({}, {
+  get: (_, key) => context.get(key),
+  set: (_, key, value) => { context.set(key, value); return true; },
+  deleteProperty: (_, key) => { context.delete(key); return true; },
+  has: (_, key) => context.has(key),
+  ownKeys: () => [...context.keys()],
+  getOwnPropertyDescriptor: (_, key) => (context.has(key) ? { value: context.get(key), enumerable: true, configurable: true, writable: true } : undefined),
+});
+
 // One run's ops. `make` makes what JSON cannot say: model(value), tools(specs), and messageList(), one of nobody's.
 export class Ops {
   constructor(make) {
     this.make = make;
     this.stash = Object.create(null);
+    this.observations = [];
     this.errors = [];
   }
 
   // Runs the ops; gives what the processor returns, or throws what it throws.
   run(ops, args, where) {
-    const turn = new Turn(this, args);
+    const turn = new Turn(this, args, where);
     for (const [number, op] of (ops ?? []).entries()) {
       try {
         turn.apply(op);
@@ -56,9 +68,10 @@ export class Ops {
 
 // The ops of one call of a processor.
 class Turn {
-  constructor(ops, args) {
+  constructor(ops, args, where) {
     this.ops = ops;
     this.args = args;
+    this.where = where;
     this.result = undefined;
     this.latest = 0;
   }
@@ -102,6 +115,11 @@ class Turn {
 
   do_stash(op) {
     this.ops.stash[op.name] = this.at(op);
+  }
+
+  do_observe(op) {
+    const value = show(this.at(op)) ?? null;
+    this.ops.observations.push({ by: this.where, what: op.as, value });
   }
 
   do_list(op) {
@@ -178,6 +196,8 @@ class Turn {
   root({ on = 'messages' }) {
     if (on === 'list') return this.args.messageList.messages;
     if (on.startsWith('stash:')) return this.stashed(on.slice('stash:'.length));
+    if (on.startsWith('view:')) return this.view(on.slice('view:'.length));
+    if (on === 'requestContext') return keyed(this.args.requestContext);
     if (!isObject(this.args[on]) && this.args[on] === undefined) throw new Nowhere(`there is no argument ${on}`);
     return this.args[on];
   }
@@ -185,6 +205,16 @@ class Turn {
   stashed(name) {
     if (!(name in this.ops.stash)) throw new Nowhere(`nothing is stashed as ${name}`);
     return this.ops.stash[name];
+  }
+
+  view(name) {
+    const path = name.split('.');
+    const method = path.pop();
+    try {
+      return path.reduce((views, key) => views[key], this.args.messageList.get)[method]();
+    } catch (error) {
+      throw new Thrown(error);
+    }
   }
 
   at(op) {
@@ -221,6 +251,7 @@ class Turn {
     if (from === 'current') return list(current, 'the current value');
     if (from === 'list') return this.args.messageList.messages;
     if (from === 'empty') return [];
+    if (from.startsWith('view:')) return this.view(from.slice('view:'.length));
     return list(this.stashed(from.slice('stash:'.length)), from);
   }
 

@@ -64,6 +64,11 @@ def _reminded(context: Any) -> Any:
     return context
 
 
+async def _passed_on(context: Any, call_next: Any) -> AsyncIterator[Any]:
+    async for event in call_next(context):
+        yield event
+
+
 def _agent(task: Task, script: Script, messages: list[Any]) -> Agent:
     @tool
     async def look(q: int) -> str:
@@ -79,6 +84,8 @@ def _agent(task: Task, script: Script, messages: list[Any]) -> Agent:
     )
     if task.override:
         agent.add_middleware(InvokeModelStage.Input, _reminded)
+    if task.handler:
+        agent.add_middleware(InvokeModelStage, _passed_on)
     return agent
 
 

@@ -32,9 +32,14 @@ class Scripted extends Model {
   }
 }
 
+// The variant `gated` makes no copies of messages, as the SDK could where no handler is registered.
+const { clone } = Message.prototype;
+function same() { return this; }
+
 const message = (role, text) => new Message({ role, content: [new TextBlock(text)] });
 
 function makeAgent(task, script, history) {
+  Message.prototype.clone = task.variant === 'gated' ? same : clone;
   const look = tool({ name: TOOL, description: TOOL_DOES, inputSchema: z.object({ q: z.number() }), callback: ({ q }) => script.look(q) });
   const agent = new Agent({
     model: new Scripted(script),
@@ -45,6 +50,9 @@ function makeAgent(task, script, history) {
   });
   if (task.override) {
     agent.addMiddleware(InvokeModelStage.Input, async (context) => ({ ...context, messages: [...context.messages, message('user', REMINDER)] }));
+  }
+  if (task.handler) {
+    agent.addMiddleware(InvokeModelStage, async function* passOn(context, next) { return yield* next(context); });
   }
   Object.getPrototypeOf(agent._tracer)._addEventMessages = () => {};
   return agent;

@@ -50,6 +50,7 @@ def test_every_field_of_the_format_is_read_and_written() -> None:
         "modelSettings": {"temperature": 1},
         "toolChoice": {"type": "tool", "toolName": "look"},
         "activeTools": ["look"],
+        "requestContext": {"user": "#12"},
         "maxSteps": 3,
         "maxRetries": 0,
         "fallbackModels": ["second"],

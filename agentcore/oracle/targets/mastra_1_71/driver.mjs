@@ -2,6 +2,7 @@
 import '../mastra_world.mjs';
 import { createRequire } from 'node:module';
 import { Agent, MessageList } from '@mastra/core/agent';
+import { RequestContext } from '@mastra/core/request-context';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { drive } from '../mastra.mjs';
@@ -9,6 +10,7 @@ import { drive } from '../mastra.mjs';
 drive({
   Agent,
   MessageList,
+  RequestContext,
   createTool,
   version: createRequire(import.meta.url)('@mastra/core/package.json').version,
   looseObject: z.looseObject({}),
