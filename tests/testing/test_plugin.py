@@ -11,7 +11,6 @@ from typing import Final
 
 import pytest
 
-
 PROJECT: Final = Path(__file__).parent.parent.parent / "pyproject.toml"
 MODULE: Final = "agentcore.testing.plugin"
 INSTALLED: Final = any(point.value == MODULE for point in entry_points(group="pytest11"))
