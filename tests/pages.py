@@ -1,7 +1,8 @@
 """What the specification has from code; `python tests/pages.py` writes it, a test holds it.
 
 The index of requirements, the claims, the pages of profiles and the index of cases are made whole. In the
-chapters, an item that begins with the name of a requirement is given the requirement's statement.
+chapters, an item that begins with the name of a requirement is given the requirement's statement, and the
+errata their tables.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import attrs
 
 from agentcore.compat.documented import told
 from agentcore.rules import Requirement
-from spec import cases, claims
+from spec import cases, claims, errata
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.tables import Table
 
@@ -154,6 +155,8 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
 def pages() -> Mapping[Path, str]:
     """Every page of the specification as it has to be, by its path below it."""
     written = {file.relative_to(SPEC): stated(file.read_text(encoding="utf-8")) for file in chapters()}
+    page = errata.PAGE.relative_to(SPEC)
+    written[page] = errata.with_tables(written[page])
     return written | {name: page() for name, page in _MADE.items()}
 
 

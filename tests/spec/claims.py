@@ -7,7 +7,6 @@ vectors, and in the words of code, tests and chapters.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -174,7 +173,7 @@ def by_vector() -> Mapping[str, list[str]]:
     """The vectors that cite each id, by their names, once for all versions."""
     found: dict[str, dict[str, None]] = {}
     for vector in load(SPEC / "vectors"):
-        for name in json.loads(vector.file.read_text("utf-8"))["claims"]:
+        for name in vector.claims:
             found.setdefault(name, {})[vector.file.stem] = None
     return {name: sorted(vectors) for name, vectors in found.items()}
 
