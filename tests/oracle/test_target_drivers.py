@@ -11,6 +11,8 @@ from agentcore.oracle import targets
 from agentcore.oracle.driver import Driver
 from agentcore.oracle.lint import CHECKS, Broken, lint
 
+pytestmark = pytest.mark.live
+
 # Those that start no other process: a package takes long to load.
 _RULES: Final = [
     rule
