@@ -20,6 +20,7 @@ from agentcore.readonly import read_only
 
 __all__ = [
     "NO_ITEMS",
+    "PERSISTENT_VECTOR",
     "FrozenDict",
     "FrozenList",
     "FrozenSet",
@@ -117,6 +118,10 @@ def frozen_list_or_none(items: Iterable[Any] | None) -> FrozenList[Any] | None:
 
 
 # ---------------------------------------------------------------- vectors
+
+# Private parts of pyrsistent are used in this module and in no other; pyproject.toml bounds its version.
+PERSISTENT_VECTOR: Final[Any] = PythonPVector
+"""The class of pyrsistent's vectors of the pure-Python kind, which has no public name."""
 
 if TYPE_CHECKING:
 

@@ -1,7 +1,8 @@
 """What the specification has from code; `python tests/pages.py` writes it, a test holds it.
 
-The index of requirements, the pages of profiles and the index of cases are made whole. In the chapters, an
-item that begins with the name of a requirement is given the requirement's statement.
+The index of requirements, the claims, the pages of profiles and the index of cases are made whole. In the
+chapters, an item that begins with the name of a requirement is given the requirement's statement, and the
+errata their tables.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import attrs
 
 from agentcore.compat.documented import told
 from agentcore.rules import Requirement
-from spec import cases, pull_request, versions
+from spec import cases, claims, errata, pull_request, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.statements import page as statements_page
 from spec.tables import Table
@@ -29,9 +30,9 @@ _ITEM: Final = re.compile(r"^- \*\*`(?!live\.)([^`]+)`\*\*(?:$| .*$)", flags=re.
 _RULES: Final = """\
 # Requirements by name
 
-Each has the same name in code, in vectors and in the chapter that states it. The source is a measured claim
-about `ai@6.0.134` (C.., X..), `@mastra/core` (M.., aliasing) or Strands Agents (S..), the package itself,
-or the core. What profiles decide is on the pages of their families: {}.
+Each has the same name in code, in vectors and in the chapter that states it. The source is a measured
+[claim](claims.md), the package itself, or the core. What profiles decide is on the pages of their
+families: {}.
 
 | requirement | statement | source | chapter |
 |---|---|---|---|
@@ -85,9 +86,13 @@ def rules_page() -> str:
 
 
 def _rule(rule: Requirement, files: list[str]) -> str:
-    source = getattr(rule, "source", "core")
+    source = ", ".join(map(_source, getattr(rule, "source", "core").split(", ")))
     links = ", ".join(f"[{file.removesuffix('.md')}]({file})" for file in files)
     return f"| `{rule.value}` | {rule.statement} | {source} | {links} |\n"
+
+
+def _source(name: str) -> str:
+    return f"[{name}](claims.md#{claims.anchor(name)})" if name in claims.claims() else name
 
 
 def profile_page(family: ProfileFamily) -> str:
@@ -145,6 +150,7 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     Path("cases/README.md"): cases.index,
     Path("versions.md"): versions.page,
     Path("strands-pull-request.md"): pull_request.page,
+    Path("claims.md"): claims.page,
     **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
     Path("statements.md"): lambda: statements_page(chapter_of()),
 }
@@ -153,6 +159,8 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
 def pages() -> Mapping[Path, str]:
     """Every page of the specification as it has to be, by its path below it."""
     written = {file.relative_to(SPEC): stated(file.read_text(encoding="utf-8")) for file in chapters()}
+    page = errata.PAGE.relative_to(SPEC)
+    written[page] = errata.with_tables(written[page])
     return written | {name: page() for name, page in _MADE.items()}
 
 

@@ -158,6 +158,7 @@ def test_a_url_is_what_node_makes_of_it(text: str, shown: str | None) -> None:
     assert href(text) == shown
 
 
+@pytest.mark.live
 def test_node_and_the_parser_here_agree_about_random_urls() -> None:
     node = shutil.which("node")
     if node is None:

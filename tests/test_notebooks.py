@@ -13,6 +13,8 @@ import pytest
 import agentcore
 from tools import notebooks
 
+pytestmark = pytest.mark.slow
+
 FOLDER: Final = Path(agentcore.__file__).parent / "notebooks"
 NOTEBOOKS: Final = notebooks.NOTEBOOKS
 # What is another at each run, or tells of the machine.

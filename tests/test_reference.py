@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import agentcore
+
+pytestmark = pytest.mark.slow
 
 SOURCE = Path(agentcore.__file__).parent.parent / "spec" / "reference"
 

@@ -14,6 +14,8 @@ import pyrsistent
 import pytest
 from pyrsistent._pvector import python_pvector
 
+pytestmark = pytest.mark.slow
+
 # Two vectors share a node that holds the message, and die together in a reference cycle.
 SCRIPT: Final = """
 import gc

@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
         fresh = executed(file)
         found = [*differences(read(file), fresh)]
         changed += bool(found)
-        print(f"{file.name}: {len(found)} cells with new outputs")  # noqa: T201 - a command
+        print(f"{file.name}: {len(found)} cells with new outputs")
         if found and not check:
             nbformat.write(fresh, file)  # type: ignore[no-untyped-call]
     return int(check and changed > 0)

@@ -302,10 +302,15 @@ def _why_refused(value: Any) -> str | None:
             return instead
     if is_value(kind):
         return f"a {kind.__name__} of the core; give its JSON, such as thaw(message_to_wire(value))"
-    made = all(base.__flags__ & _HEAP_TYPE and base.__module__ not in _MODULES for base in kind.__mro__[:-1])
+    made = all(base.__flags__ & _HEAP_TYPE and _library(base) not in _MODULES for base in kind.__mro__[:-1])
     if made and not any(hasattr(kind, name) for name in _RESOURCE):
         return None
     return f"a {kind.__name__}; JavaScript has no counterpart of it, give JSON"
+
+
+def _library(kind: type) -> str:
+    # In Python 3.13 paths are of `pathlib._local`.
+    return kind.__module__.partition(".")[0]
 
 
 # ---------------------------------------------------------------- where it stands

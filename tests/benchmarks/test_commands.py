@@ -5,12 +5,15 @@ import sys
 from pathlib import Path
 
 import pyperf
+import pytest
 from click.testing import CliRunner
 
 from benchmarks.__main__ import main
 from benchmarks.goals import step
 from benchmarks.install import ROOT
 from benchmarks.results import Results
+
+pytestmark = pytest.mark.slow
 
 
 def results(folder: Path, seconds: dict[int, float]) -> Path:

@@ -11,6 +11,8 @@ from benchmarks.asking import Asking
 from benchmarks.cells import Cell
 from benchmarks.install import ROOT
 
+pytestmark = pytest.mark.live
+
 LOOP = """
 import {{ DONE, messages, serve }} from '{serving}';
 

@@ -11,6 +11,8 @@ from agentcore.oracle.examples import examples, mismatches
 from cli.commands import run
 from oracle import toy_versions
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 SUMS: Final = ("sum@1", "sum@2")
 ONE: Final = ("ai-sdk-6/generate", "ai-sdk-7/generate", "-n", "1", "--seed", "1", "--patience", "1")

@@ -322,6 +322,7 @@ console.log(JSON.stringify(shown));
 """
 
 
+@pytest.mark.live
 def test_node_prints_random_values_and_the_recorded_ones_the_same() -> None:
     node = shutil.which("node")
     if node is None:

@@ -27,6 +27,8 @@ from compat.mastra.test_mastra_run import settings as mastra_settings
 from compat.strands.test_strands_run import settings as strands_settings
 from counting import calls_of, growth
 
+pytestmark = pytest.mark.slow
+
 # ---------------------------------------------------------------- vectors
 
 

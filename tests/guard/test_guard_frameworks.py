@@ -10,6 +10,8 @@ import pytest
 
 from guard.frameworks import EXAMPLES, ROOT, NoFrameworksError, output, python
 
+pytestmark = pytest.mark.live
+
 CHAPTER: Final = (ROOT / "spec" / "guard-frameworks.md").read_text("utf-8")
 SECTIONS: Final = {
     match[1]: match[2]

@@ -10,6 +10,8 @@ import pytest
 from agentcore.live.adapters.known import KNOWN
 from live.packages import HOOKS, checked, kinds
 
+pytestmark = pytest.mark.live
+
 CLEAN: Final = {
     ("langchain", "wrap_model_call"): "WrapModelCallClean",
     ("openai-agents", "on_llm_start"): "OnLlmStartClean",

@@ -17,6 +17,8 @@ from filelock import FileLock
 
 import agentcore
 
+pytestmark = pytest.mark.live
+
 PACKAGE: Final = Path(agentcore.__file__).parent / "live" / "js"
 SCHEMAS: Final = Path(agentcore.__file__).parent / "live" / "schemas"
 TESTS: Final = Path(__file__).parent / "js"

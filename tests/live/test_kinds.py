@@ -6,6 +6,8 @@ import pytest
 
 from live.packages import checked, kinds
 
+pytestmark = pytest.mark.live
+
 
 @pytest.mark.parametrize(
     ("hook", "wanted"),

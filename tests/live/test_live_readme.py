@@ -14,6 +14,8 @@ import pytest
 from live.packages import RELEASES
 from live.test_js import root
 
+pytestmark = pytest.mark.live
+
 __all__ = ["root"]
 
 README: Final = (Path(__file__).parents[2] / "README.md").read_text("utf-8")

@@ -35,6 +35,8 @@ from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind
 from liars.moody import InMemory
 from oracle.drivers import TESTS, small
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 STREAM: Final = "ai-sdk-6/stream"
 WRONG: Final = Kind("wrong", "$.caller")

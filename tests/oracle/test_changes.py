@@ -17,6 +17,8 @@ from oracle import toy_versions
 from oracle.drivers import TESTS
 from oracle.toy_versions import FAMILY, FIRST, SECOND, ToyProfile, trace
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 SEEDS = range(200)
 

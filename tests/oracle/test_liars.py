@@ -25,6 +25,8 @@ from liars import toy
 from oracle.drivers import TESTS, liar, small
 from oracle.test_driver import wait_until_gone
 
+pytestmark = pytest.mark.slow
+
 _RIGHT: Final = Answer(toy.trace(small()))
 _LIMIT: Final = 1.0
 

@@ -10,6 +10,8 @@ from agentcore.oracle.driver import Driver
 from agentcore.oracle.lint import CHECKS, Broken, lint
 from oracle.drivers import installed
 
+pytestmark = pytest.mark.live
+
 # Those that start no other process: a package takes long to load.
 _RULES: Final = [
     rule

@@ -22,6 +22,8 @@ from agentcore.oracle.guide import advice_of
 from agentcore.oracle.sides import Side, side
 from spec.requirements import SPEC
 
+pytestmark = pytest.mark.slow
+
 ADVICE: Final = SPEC / "migrate-ai-sdk-6-to-7.advice.json"
 STATEMENTS: Final = {field.name: field.statement for field in fields_of(AiSdkProfile)}
 

@@ -9,6 +9,8 @@ from agentcore.oracle.ai_sdk.features import FEATURES
 from agentcore.oracle.driver import Driver
 from spec.walkthrough import follow, steps
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:

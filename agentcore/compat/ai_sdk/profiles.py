@@ -6,9 +6,7 @@ compat.profile-is-data).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
-from types import MappingProxyType
 from typing import Final
 
 import attrs
@@ -88,9 +86,8 @@ class Schedule:
 
     The model's chunks come one after the other, each taking its time; an answer is ready its delay after
     its call came, and answers pass one at a time. The unit is half a turn of the microtask queue, the
-    smallest that tells all orders
-    apart: found by search, it gives the package's order on all of 33,479 measured sequences of up to ten
-    parts.
+    smallest that tells all orders apart. The numbers were found by search: `tools/fit_schedule.py` measures
+    the package's orders and compares them.
     """
 
     text_start: int
@@ -99,10 +96,8 @@ class Schedule:
     call: int
     unknown_call: int
     asking_call: int
-    dynamic_call: int
-    provider_result: Mapping[str, int]
-    """By what the chunk before it was: "call", "unknown_call" or "asking_call"."""
-    provider_error: Mapping[str, int]
+    provider_result: int
+    provider_error: int
     result_ready: int
     error_ready: int
     unknown_ready: int
@@ -254,19 +249,18 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     content_copied=True,
     schedule=Schedule(
         text_start=12,
-        text_rest=26,
+        text_rest=21,
         source=12,
         call=19,
         unknown_call=18,
         asking_call=23,
-        dynamic_call=21,
-        provider_result=MappingProxyType({"call": 7, "unknown_call": 12, "asking_call": 9}),
-        provider_error=MappingProxyType({"call": 6, "unknown_call": 14, "asking_call": 6}),
+        provider_result=12,
+        provider_error=12,
         result_ready=28,
         error_ready=18,
-        unknown_ready=-4,
+        unknown_ready=-7,
         asking_ready=-6,
-        provider_error_ready=-6,
+        provider_error_ready=-8,
         passing=7,
     ),
     failure=Failure.REPORTED,

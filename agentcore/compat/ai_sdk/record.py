@@ -211,14 +211,13 @@ class _AsReady(_Recorder):
         flowing: list[tuple[int, int, Ref]] = []
         ready: list[tuple[int, int, Ref]] = []
         now = 0
-        before = "call"
         for index, part in enumerate(self.parts(sent)):
             kind = self.kind(part)
             if kind == "tool-call":
                 call = self.parse(part, sent)
                 recorded.calls.append(call)
-                before, result, delay = self._answered(call, schedule, inputs)
-                now += getattr(schedule, before)
+                took, result, delay = self._answered(call, schedule, inputs)
+                now += took
                 flowing.append((now, index, call))
                 if result is not None:
                     ready.append((now + delay, index, result))
@@ -227,38 +226,37 @@ class _AsReady(_Recorder):
                 dynamic = get(self.store, part, "dynamic")
                 result = self.provider_result(part, inputs.get(call_id, UNDEFINED), dynamic)
                 if get(self.store, part, "isError"):
-                    now += schedule.provider_error.get(before, schedule.provider_error["call"])
+                    now += schedule.provider_error
                     ready.append((now + schedule.provider_error_ready, index, result))
                 else:
-                    now += schedule.provider_result.get(before, schedule.provider_result["call"])
+                    now += schedule.provider_result
                     flowing.append((now, index, result))
             else:
                 now += schedule.source if kind == "source" else schedule.text_start
                 flowing.append((now, index, self.plain_part(part)))
                 now += 0 if kind == "source" else schedule.text_rest
-                before = "call"
         self._merge(recorded, flowing, ready, schedule.passing)
         return recorded
 
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
-    ) -> tuple[str, Ref | None, int]:
-        """What kind of call it is to the schedule, what answers it here, and when that is ready."""
+    ) -> tuple[int, Ref | None, int]:
+        """How long the call takes in the stream, what answers it here, and how much later that is ready."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
-            return "unknown_call", calls.invalid_result(call), schedule.unknown_ready
+            return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready
         if is_nullish(self.tool(call)):
-            return "dynamic_call", None, 0
+            return schedule.call, None, 0
         calls.input_available(call, self.step)
         request = calls.approval_request(call, self.step)
         if request is not None:
-            return "asking_call", request, schedule.asking_ready
+            return schedule.asking_call, request, schedule.asking_ready
         inputs[get(store, call, "toolCallId")] = get(store, call, "input")
         if get(store, call, "providerExecuted") is True:
-            return "call", None, 0
+            return schedule.call, None, 0
         result = calls.run(call, self.step)
         failed = result is not None and get(store, result, "type") == "tool-error"
-        return "call", result, schedule.error_ready if failed else schedule.result_ready
+        return schedule.call, result, schedule.error_ready if failed else schedule.result_ready
 
     def _merge(
         self,

@@ -27,6 +27,8 @@ from faults.profile_driver import faulty_trace
 from faults.profile_faults import PROFILE_FAULTS
 from oracle.drivers import TESTS
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 _PROGRAMS: Final = 2_000
 _HI: Final = [{"role": "user", "content": ""}]
@@ -189,6 +191,7 @@ def _changed(installed: tuple[str, Path], folder: Path, fault: JsFault | None) -
     return partial(Driver, [node, str(copied_driver(driver, folder, fault))])
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("fault", _IN_DRIVER)
 def test_a_fault_in_the_driver_is_found_and_made_small(
     fault: str, installed: tuple[str, Path], tmp_path: Path
@@ -197,6 +200,7 @@ def test_a_fault_in_the_driver_is_found_and_made_small(
     _assert_found(fault, _IN_DRIVER[fault], planted.path, _changed(installed, tmp_path, planted))
 
 
+@pytest.mark.live
 def test_the_copied_driver_agrees_where_nothing_is_planted(
     installed: tuple[str, Path], tmp_path: Path
 ) -> None:

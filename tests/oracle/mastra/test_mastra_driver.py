@@ -15,6 +15,8 @@ from agentcore.oracle import targets
 from agentcore.oracle.driver import Answer, Driver, Malformed
 from agentcore.schema import schema
 
+pytestmark = pytest.mark.live
+
 Json = dict[str, Any]
 CALL = {"type": "tool-call", "toolCallId": "c", "toolName": "look", "input": {"a": "#1"}}
 LOOKING: Json = {

@@ -19,6 +19,8 @@ from faults.js_faults import copied_driver
 from faults.mastra_faults import FAULTS, IN_DRIVER
 from oracle.drivers import TESTS
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 PROFILE: Final = "mastra@1.71.0"
 _PROGRAMS: Final = 2_000
@@ -129,6 +131,7 @@ def installed() -> tuple[str, Path]:
     return node, Path(driver)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("fault", _ON_PACKAGE)
 def test_a_fault_in_the_driver_of_mastra_is_found_and_made_small(
     fault: str, installed: tuple[str, Path], tmp_path: Path

@@ -22,6 +22,8 @@ from faults.js_faults import copied_driver
 from faults.strands_driver import FaultyDriver
 from faults.strands_faults import IN_DRIVER, IN_PROFILE
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 
@@ -169,6 +171,7 @@ def _installed(name: str) -> tuple[str, ...]:
         pytest.skip(str(error))
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("fault", _FOUND_IN_DRIVER)
 def test_a_fault_in_the_driver_is_found_and_made_small(fault: str, tmp_path: Path) -> None:
     planted = IN_DRIVER[fault]
@@ -178,6 +181,7 @@ def test_a_fault_in_the_driver_is_found_and_made_small(fault: str, tmp_path: Pat
     _assert_found(_FOUND_IN_DRIVER[fault], planted.path, make_driver)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("profile", FAMILY.profiles)
 def test_the_real_package_agrees_where_nothing_is_planted(profile: str) -> None:
     command = _installed(profile)

@@ -1,0 +1,118 @@
+"""Finds since which release the errata about the AI SDK hold: `python -m tools.errata_releases`.
+
+Each program of spec/errata.md runs on some releases of the package, which are installed and kept as targets
+are. A statement is true of a release unless the values in a block `claimed` are others there; the blocks of
+`ai-sdk-6` are held against releases of 6, those of `ai-sdk-7` against releases of 7. The findings go to
+tools/data/errata-releases.json, and the tables of the page show them (tests/spec/errata.py).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, Final
+
+import platformdirs
+
+from agentcore.oracle.driver import Answer, Driver
+from agentcore.oracle.examples import Example, Expectation, examples, value_at
+from agentcore.oracle.targets import TARGETS, sources
+
+ROOT: Final = Path(__file__).parent.parent
+ERRATA: Final = ROOT / "spec" / "errata.md"
+DATA: Final = Path(__file__).parent / "data" / "errata-releases.json"
+RELEASES: Final = (
+    *(f"6.0.{patch}" for patch in (134, 140, 170, 200, 230, 260, 290, 310, 326)),
+    *("7.0.0", "7.0.173"),
+)
+_SECONDS: Final = 300
+
+
+def installed(release: str) -> tuple[str, ...]:
+    """The command line of the driver on a release of `ai`, which is installed the first time.
+
+    Raises:
+        CalledProcessError: if npm fails.
+    """
+    target = TARGETS["ai-sdk@6.0.134" if release.startswith("6.") else "ai-sdk@7.0.173"]
+    root = platformdirs.user_cache_path("agentcore") / "releases" / f"ai-{release}"
+    place = root / target.folder
+    if not (root / "complete").exists():
+        with as_file(files("agentcore.oracle.targets")) as source:
+            for name in sources(target):
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source / name, root / name)
+        package = json.loads((place / "package.json").read_text("utf-8"))
+        package["dependencies"]["ai"] = release
+        (place / "package.json").write_text(json.dumps(package), encoding="utf-8")
+        (place / "package-lock.json").unlink()
+        npm = ("npm", "install", "--no-audit", "--no-fund")
+        subprocess.run(  # noqa: S603 - an installer, with fixed arguments
+            npm, cwd=place, check=True, capture_output=True, timeout=_SECONDS
+        )
+        (root / "complete").touch()
+    return ("node", str(place / "driver.mjs"))
+
+
+def claimed(release: str, example: Example) -> Iterator[Expectation]:
+    """What an example says was claimed, for the version that a release belongs to."""
+    version = f"ai-sdk-{release.partition('.')[0]}/"
+    yield from (each for each in example.expectations if each.claimed and each.profile.startswith(version))
+
+
+def holds(expectation: Expectation, trace: Mapping[str, Any]) -> bool:
+    """Whether a trace has all that was claimed."""
+    return all(value_at(trace, path) == value for path, value in expectation.values.items())
+
+
+def found_on(release: str, file: Path = ERRATA) -> Mapping[str, Mapping[str, bool]]:
+    """For each line an example begins at, and each path of it: whether what was claimed is so."""
+    found: dict[str, dict[str, bool]] = {}
+    with Driver(installed(release)) as driver:
+        for example in examples(file):
+            for each in claimed(release, example):
+                driver.submit(example.on(each.profile))
+                outcome = driver.receive()
+                so = isinstance(outcome, Answer) and holds(each, outcome.trace)
+                found.setdefault(str(example.place.number), {})[each.profile.partition("/")[2]] = so
+    return found
+
+
+def measured() -> Mapping[str, Mapping[str, Mapping[str, bool]]]:
+    """What was found: by release, statement and path."""
+    found: Mapping[str, Mapping[str, Mapping[str, bool]]] = json.loads(DATA.read_text("utf-8"))
+    return found
+
+
+def main() -> int:
+    """Measures all releases and writes what was found."""
+    found = {}
+    for release in RELEASES:
+        found[release] = found_on(release)
+        print(f"{release}: {sum(all(paths.values()) for paths in found[release].values())} hold", flush=True)
+    titles = by_example()
+    data = {
+        release: {titles[int(number)]: paths for number, paths in statements.items()}
+        for release, statements in found.items()
+    }
+    DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def by_example(file: Path = ERRATA) -> Mapping[int, str]:
+    """The heading that each example stands under, by the number of the example."""
+    lines = file.read_text("utf-8").splitlines()
+    found = {}
+    for example in examples(file):
+        above = (line for line in reversed(lines[: example.place.lines[0]]) if line.startswith("### "))
+        found[example.place.number] = next(above).removeprefix("### ")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
