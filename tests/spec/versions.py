@@ -31,7 +31,7 @@ def page() -> str:
     alike = programs = 0
     for _, group in groupby(VECTORS, key=lambda vector: vector.file):
         versions = list(group)
-        found = [row for two in pairwise(versions) for row in _rows(*two)]
+        found = [row for two in pairwise(versions) if _is_one_package(*two) for row in _rows(*two)]
         rows.setdefault(versions[0].family.name, []).extend(found)
         programs += 1
         alike += not found
@@ -42,6 +42,12 @@ def page() -> str:
 def _table(family: str, rows: list[str]) -> str:
     head = "| program | versions | place | before | after |\n|---|---|---|---|---|\n"
     return f"\n## `{family}`\n\n{head}{''.join(rows)}"
+
+
+def _is_one_package(before: Vector, after: Vector) -> bool:
+    """Whether these are two versions of a package, and not packages of one family in two languages."""
+    one, other = (each.profile.partition("@")[0].rstrip("-0123456789") for each in (before, after))
+    return one == other
 
 
 def _rows(before: Vector, after: Vector) -> Iterator[str]:
