@@ -9,7 +9,13 @@ import attrs
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.driver.cancelling import Cancellation, cancellations
-from agentcore.driver.errors import ChunkHookError, InvalidAnswerError, UnknownModelError, signals
+from agentcore.driver.errors import (
+    ChunkHookError,
+    InvalidAnswerError,
+    UnknownModelError,
+    signals,
+    without_signals,
+)
 from agentcore.driver.models import ModelCall
 from agentcore.driver.partial import PartialObjects
 from agentcore.driver.parts import Emit, Parts, awaited
@@ -119,12 +125,12 @@ class Driver:
         while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - raised, or what is left of it
                 asked = signals(error, InterruptSignal)
                 if not asked:
                     self._keep_finished()
                     self.run = give(self.run, Cancelled())
-                    raise
+                    raise without_signals(error)  # noqa: B904 - it is that exception
                 outcome = Asked(signal.interrupt for signal in asked)
             self.run = give(self.run, outcome)
         return self.run

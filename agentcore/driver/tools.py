@@ -11,7 +11,7 @@ import anyio
 import attrs
 
 from agentcore.content import ToolCall
-from agentcore.driver.cancelling import Cancellation, cancellations
+from agentcore.driver.cancelling import Cancellation, cancellations, has_cancellation
 from agentcore.driver.errors import ChunkHookError, ForeignCancellationError, signals
 from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.threads import in_thread
@@ -150,14 +150,16 @@ class ToolCalls:
 
     async def _ran_together(self, concurrency: int) -> None:
         limiter = anyio.CapacityLimiter(concurrency)
-        fatal: list[Exception | ChunkHookError] = []
+        fatal: list[BaseException] = []
 
         async def run(index: int, call: ToolCall) -> None:
             async with limiter:
                 try:
                     await self._ran_alone(index, call)
-                except (Exception, ChunkHookError) as error:  # noqa: BLE001 - raised below
-                    # Not raised in the group, which would wrap it.
+                except BaseException as error:
+                    if has_cancellation(error):
+                        raise
+                    # Raised below and not in the group, which would wrap it.
                     fatal.append(error)
                     group.cancel_scope.cancel()
 
