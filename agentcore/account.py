@@ -1,22 +1,40 @@
 """What really happened in a step: an account of its prompt, read off the records of the steps.
 
-Nothing of it is computed while a run goes on. Whether two messages are the same one goes by identity where it
-is asked where a message comes from, and by value where it is asked what a hook changed.
+Nothing of it is computed while a run goes on, and each step costs what is new in it. Whether two messages are
+the same one goes by identity where it is asked where a message comes from, and by value where it is asked
+what a hook changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 import attrs
 from attrs import field
 
-from agentcore.hooks import StepOverride, StepRecord
-from agentcore.messages import Message, ToolMessage
-from agentcore.prompt import prompt_form
-from agentcore.values import NO_ITEMS, FrozenList, Vector, frozen_list, sealed
+from agentcore.hooks import StepRecord
+from agentcore.messages import Message
+from agentcore.origins import (
+    Initial,
+    Injected,
+    Instruction,
+    Origin,
+    Response,
+    Stage,
+    TracedPrompt,
+    traced,
+)
+from agentcore.values import (
+    NO_ITEMS,
+    FrozenList,
+    Vector,
+    following,
+    frozen_list,
+    sealed,
+)
+from agentcore.vectors import changed_places
 
 __all__ = [
     "Added",
@@ -34,54 +52,6 @@ __all__ = [
     "account",
     "changes",
 ]
-
-FORK: Final = "fork"
-
-# ---------------------------------------------------------------- what an account says
-
-
-@sealed
-@attrs.frozen
-class Instruction:
-    """One of the instructions of the call, or of the override in their place."""
-
-    index: int
-
-
-@sealed
-@attrs.frozen
-class Initial:
-    """A message of the initial chain."""
-
-    index: int
-
-
-@sealed
-@attrs.frozen
-class Response:
-    """A message of the response chain, by its index there.
-
-    Of no step if it came before step 0 or between two steps: an answer to approvals or calls, or a result.
-    """
-
-    step_number: int | None
-    index: int
-
-
-@sealed
-@attrs.frozen(kw_only=True)
-class Injected:
-    """A message that a hook brought in, at this step or by a lasting edit before; or `fork` did.
-
-    `index` is where it stands in what the hook returned, or the fork was given.
-    """
-
-    hook: str
-    step_number: int
-    index: int
-
-
-Origin: TypeAlias = Instruction | Initial | Response | Injected
 
 
 @sealed
@@ -147,7 +117,8 @@ class PrefixBreak:
 
 
 def _frozen_lists(value: Iterable[Iterable[Origin]]) -> tuple[tuple[Origin, ...], ...]:
-    return FrozenList(map(frozen_list, value))
+    # Those of a vector were made here, so that nothing of Python's own goes through them.
+    return FrozenList(value if isinstance(value, Vector) else map(frozen_list, value))
 
 
 @sealed
@@ -177,45 +148,30 @@ def account(record: StepRecord, previous: Sequence[StepRecord] = ()) -> StepAcco
         raise ValueError(
             f"step {record.step_number} has {record.step_number} steps before it; give all of them"
         )
-    now = _Prompt(record, previous)
-    then = _Prompt(previous[-1], previous[:-1]) if previous else None
+    now = _Prompt(record, traced(record, previous))
+    # Made on the way to this one.
+    then = _Prompt(previous[-1], traced(previous[-1], previous[:-1])) if previous else None
+    shared = 0 if then is None else _shared(then.record.prompt, record.prompt)
     return StepAccount(
         step_number=record.step_number,
         prompt=record.prompt,
-        hooks=tuple(map(_edit, now.stages)),
-        origins=tuple(now.origins),
-        shared_prefix=0 if then is None else _common(then.record.prompt, record.prompt),
-        broken_by=None if then is None else _break(now, then),
+        hooks=now.edits,
+        origins=now.origins,
+        shared_prefix=shared,
+        broken_by=None if then is None else _break(now, then, shared),
     )
+
+
+def _shared(one: Vector[Message], other: Vector[Message]) -> int:
+    """How many messages two prompts have in common at their beginning; costs what they do not share."""
+    differ = (place for place in changed_places(one, other) if one[place] != other[place])
+    return next(differ, min(len(one), len(other)))
 
 
 # ---------------------------------------------------------------- what hooks did
 
 
-@sealed
-@attrs.frozen(kw_only=True)
-class _Stage:
-    """One hook of a step, between the messages it was shown and those it left; hooks follow each other."""
-
-    hook: str
-    shown: Vector[Message]
-    left: Vector[Message]
-    lasting: Vector[Message] | None
-    override: StepOverride
-
-
-def _stages(record: StepRecord) -> Iterator[_Stage]:
-    shown = record.step_input
-    for edit in record.edits:
-        override, lasting = edit.override, edit.override.lasting_messages
-        left = shown if lasting is None else lasting
-        if override.messages is not None:
-            left = override.messages
-        yield _Stage(hook=edit.processor_id, shown=shown, left=left, lasting=lasting, override=override)
-        shown = left
-
-
-def _edit(stage: _Stage) -> HookEdit:
+def _edit(stage: Stage) -> HookEdit:
     return HookEdit(
         hook=stage.hook,
         fields=stage.override.fields,
@@ -226,6 +182,10 @@ def _edit(stage: _Stage) -> HookEdit:
 
 def changes(before: Sequence[Message], after: Sequence[Message]) -> tuple[Change, ...]:
     """What makes one list of messages the other, by value, in order of position."""
+    if isinstance(before, Vector) and isinstance(after, Vector):
+        more = following(after, before)
+        if more is not None:
+            return tuple(Added(len(before) + index, message) for index, message in enumerate(more))
     old, new = list(before), list(after)
     start = _common(old, new)
     end = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - start)
@@ -261,105 +221,35 @@ def _common(one: Iterable[Message], other: Iterable[Message]) -> int:
     return count
 
 
-# ---------------------------------------------------------------- where messages come from
-
-
-def _grouped(messages: Iterable[Message]) -> list[tuple[Message, ...]]:
-    """The messages that each message of a prompt is made of, as `agentcore.prompt.fold` makes it."""
-    groups: list[tuple[Message, ...]] = []
-    tail: list[Message] = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            tail += [message] if _shows_parts(message) else []
-            continue
-        groups += [tuple(tail)] if tail else []
-        groups.append((message,))
-        tail = []
-    return groups + ([tuple(tail)] if tail else [])
-
-
-def _shows_parts(message: ToolMessage) -> bool:
-    # Of parts of tool messages none can fail to be shown, so there is a form.
-    changed = prompt_form(message).changed
-    return bool((message if changed is None else changed).content)
-
-
-class _Prompt:
-    """The prompt of a record, each message with the messages it was made of and where these come from."""
-
-    def __init__(self, record: StepRecord, previous: Sequence[StepRecord]) -> None:
-        self.record = record
-        self.stages = tuple(_stages(record))
-        left = self.stages[-1].left if self.stages else record.step_input
-        groups = _grouped(left)
-        places = _places(record, previous, left)
-        count = len(record.prompt) - len(groups)
-        self.sources: list[tuple[Message, ...]] = [()] * count + groups
-        self.origins: list[tuple[Origin, ...]] = [(Instruction(index),) for index in range(count)]
-        self.origins += [tuple(_next(places[id(message)]) for message in group) for group in groups]
-
-
-def _next(places: list[Origin]) -> Origin:
-    """The next place of a message that is there several times, the last one for good."""
-    return places.pop(0) if len(places) > 1 else places[0]
-
-
-def _places(
-    record: StepRecord, previous: Sequence[StepRecord], left: Vector[Message]
-) -> dict[int, list[Origin]]:
-    """Where each of these messages comes from, by identity."""
-    places: dict[int, list[Origin]] = {}
-    _note(places, record.initial_messages, map(Initial, range(len(record.initial_messages))))
-    _note(places, record.messages, _responses(record, previous))
-    unknown = {id(message) for message in left} - places.keys()
-    for hook, step_number, messages in _foreign(record, previous):
-        if not unknown:
-            break
-        came = [(index, message) for index, message in enumerate(messages) if id(message) in unknown]
-        _note(
-            places,
-            [message for _, message in came],
-            [Injected(hook=hook, step_number=step_number, index=index) for index, _ in came],
-        )
-        unknown -= places.keys()
-    return places
-
-
-def _note(places: dict[int, list[Origin]], messages: Iterable[Message], origins: Iterable[Origin]) -> None:
-    # There are more messages than origins where a record's own response follows.
-    for message, origin in zip(messages, origins, strict=False):
-        places.setdefault(id(message), []).append(origin)
-
-
-def _responses(record: StepRecord, previous: Sequence[StepRecord]) -> Iterator[Response]:
-    before = 0
-    for step in previous:
-        yield from (Response(None, index) for index in range(before, step.response_start))
-        before = len(step.messages)
-        yield from (Response(step.step_number, index) for index in range(step.response_start, before))
-    yield from (Response(None, index) for index in range(before, record.response_start))
-
-
-def _foreign(
-    record: StepRecord, previous: Sequence[StepRecord]
-) -> Iterator[tuple[str, int, Vector[Message]]]:
-    """What came in from outside the chains: by whom, at which step, among which messages."""
-    for step in previous:
-        for stage in _stages(step):
-            if stage.lasting is not None:
-                yield stage.hook, step.step_number, stage.lasting
-    # In a step input there is nothing else that is new, unless a fork was given it.
-    for step in (*previous, record):
-        yield FORK, step.step_number, step.step_input
-    for stage in _stages(record):
-        yield stage.hook, record.step_number, stage.left
-
-
 # ---------------------------------------------------------------- what broke the prefix
 
 
-def _break(now: _Prompt, then: _Prompt) -> PrefixBreak | None:
-    position = _common(then.record.prompt, now.record.prompt)
+class _Prompt(NamedTuple):
+    """The prompt of a record, and what is known of it."""
+
+    record: StepRecord
+    known: TracedPrompt
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return self.known.stages
+
+    @property
+    def edits(self) -> tuple[HookEdit, ...]:
+        if self.known.edited is None:
+            self.known.edited = frozen_list(map(_edit, self.stages))
+        return cast("tuple[HookEdit, ...]", self.known.edited)
+
+    @property
+    def sources(self) -> Vector[tuple[Message, ...]]:
+        return self.known.sources
+
+    @property
+    def origins(self) -> Vector[tuple[Origin, ...]]:
+        return self.known.origins
+
+
+def _break(now: _Prompt, then: _Prompt, position: int) -> PrefixBreak | None:
     if position == len(then.record.prompt):
         return None
     hook, prompt = _breaker(now, then, position) or (None, now)
@@ -407,13 +297,13 @@ def _lasts(messages: Iterable[Message], record: StepRecord) -> bool:
 
 
 def _remover(prompt: _Prompt, messages: tuple[Message, ...]) -> tuple[str, _Prompt] | None:
-    for stage in prompt.stages:
-        for change in changes(stage.shown, stage.left):
+    for edit in prompt.edits:
+        for change in edit.changes:
             lost = change.before if isinstance(change, Replaced) else change.message
             if not isinstance(change, Added) and lost in messages:
-                return stage.hook, prompt
+                return edit.hook, prompt
     return None
 
 
 def _changer(prompt: _Prompt) -> tuple[str, _Prompt] | None:
-    return next(((stage.hook, prompt) for stage in prompt.stages if changes(stage.shown, stage.left)), None)
+    return next(((edit.hook, prompt) for edit in prompt.edits if edit.changes), None)

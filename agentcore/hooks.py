@@ -460,6 +460,8 @@ class StepRecord:
     step_input: Vector[Message] = field(factory=vector, repr=False)
     response_start: int = 0
     replies_start: int = 0
+    # What `agentcore.origins` has made out about the prompt, kept from its first use on.
+    _traced: object = field(default=None, init=False, eq=False, repr=False)
 
     @property
     def results(self) -> StepResults:

@@ -42,6 +42,8 @@ _FRESH_LIST: Final = "[*{v}[:index], item, *{v}[index + 1:]]"
 _SHORTER_LIST: Final = "[*{v}[:index], *{v}[index + 1:]]"
 _SHORTER_DICT: Final = "{{key: value for key, value in {v}.items() if key != gone}}"
 _FRESH_DICT: Final = "{{**{v}, key: value}}"
+# What is no item: whoever writes one has taken the value for an object of a class.
+_ATTRIBUTES: Final = ("__setattr__", "__delattr__")
 
 MUTATORS: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
     {
@@ -64,6 +66,7 @@ MUTATORS: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
             "delete": _SHORTER_LIST,
             "transform": _FRESH_LIST,
             "evolver": "list({v})",
+            **dict.fromkeys(_ATTRIBUTES, "list({v})"),
         },
         "dict": {
             "__setitem__": _FRESH_DICT,
@@ -78,6 +81,7 @@ MUTATORS: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
             "set": _FRESH_DICT,
             "delete": _SHORTER_DICT,
             "discard": _SHORTER_DICT,
+            **dict.fromkeys(_ATTRIBUTES, _FRESH_DICT),
         },
         "set": {
             "add": "{{*{v}, item}}",
@@ -93,6 +97,7 @@ MUTATORS: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
             "__ior__": "{v} | others",
             "__isub__": "{v} - others",
             "__ixor__": "{v} ^ others",
+            **dict.fromkeys(_ATTRIBUTES, "set({v})"),
         },
     }
 )
@@ -114,7 +119,7 @@ def read_only(kind: Kind) -> Callable[[_C], _C]:
 
 
 def _refusing(kind: Kind, name: str, instead: str) -> Callable[..., Any]:
-    has_key = name in ("__setitem__", "__delitem__")
+    has_key = name in ("__setitem__", "__delitem__", *_ATTRIBUTES)
 
     def refuse(self: Any, *args: object, **_: object) -> Any:
         key = args[0] if has_key and args and isinstance(args[0], (str, int)) else None
@@ -134,6 +139,8 @@ _SAID: Final[Mapping[str, str]] = MappingProxyType(
     {
         "__setitem__": "assigning an item",
         "__delitem__": "deleting an item",
+        "__setattr__": "assigning an attribute",
+        "__delattr__": "deleting an attribute",
         "__iadd__": "`+=`",
         "__imul__": "`*=`",
         "__ior__": "`|=`",

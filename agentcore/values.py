@@ -34,6 +34,9 @@ from agentcore.vectors import (
     following,
     frozen_list,
     frozen_list_or_none,
+    is_known_json,
+    known_json,
+    note_json,
     remove_item,
     replace_item,
     updated_vector,
@@ -117,8 +120,9 @@ class _Node:
 
     def close(self) -> object:
         if not self.changed:
-            return self.source
-        return FrozenDict(self.children) if self.is_object else FrozenList(self.children.values())
+            return note_json(cast("Any", self.source)) if self.is_object else self.source
+        children: Any = self.children
+        return known_json(children) if self.is_object else FrozenList(children.values())
 
     def ancestors(self) -> Iterator[_Node]:
         node = self.parent
@@ -140,6 +144,8 @@ def freeze(value: object, path: str = "$") -> JsonValue:
     Raises:
         InvalidJsonError: for anything that is not JSON, with its path; `path` is that of `value` itself.
     """
+    if is_known_json(value):  # most are, as every value that is made of another one converts its JSON anew
+        return cast("JsonValue", value)
     try:
         return cast("JsonValue", _quickly_frozen(value, _ROOM))
     except (_UnusualError, RecursionError):
@@ -160,17 +166,17 @@ def _quickly_frozen(value: Any, room: int) -> Any:
     if kind is list or kind is FrozenList or kind is tuple:
         done = [child if type(child) in _ATOMS else _quickly_frozen(child, room - 1) for child in value]
         return value if kind is FrozenList and all(map(is_, done, value)) else FrozenList(done)
+    if is_known_json(value):
+        return value
     if not _TEXT.issuperset(map(type, value.keys())):
         raise _UnusualError
-    if kind is FrozenDict and _ATOMS.issuperset(map(type, value.values())):
-        return value
     members = {
         key: child if type(child) in _ATOMS else _quickly_frozen(child, room - 1)
         for key, child in value.items()
     }
     if kind is FrozenDict and all(map(is_, members.values(), value.values())):
-        return value
-    return FrozenDict(members)
+        return note_json(value)
+    return known_json(members)
 
 
 def _walked_freeze(value: object, path: str) -> JsonValue:
@@ -192,7 +198,7 @@ def _open_children(node: _Node, path: str) -> list[_Node]:
     found = []
     for key, child in node.children.items():
         kind = type(child)
-        if kind in _ATOMS:
+        if kind in _ATOMS or is_known_json(child):
             continue
         if kind in _CONTAINERS:
             found.append(_open(node, key, child, path))
@@ -306,13 +312,17 @@ def _exact_float(value: float) -> str:
     return int.__repr__(int(value)) if value.is_integer() else float.__repr__(value)
 
 
+def _plain(value: Any) -> object:
+    return dict(value.items()) if isinstance(value, Mapping) else list(value)
+
+
 def _encoder(*, canonical: bool) -> json.JSONEncoder:
     return json.JSONEncoder(
         check_circular=False,
         allow_nan=False,
         sort_keys=canonical,
         separators=(",", ":"),
-        default=lambda value: dict(value.items()) if isinstance(value, Mapping) else list(value),
+        default=_plain,
     )
 
 

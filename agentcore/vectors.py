@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeVar, cast, overload
 
 from immutabledict import immutabledict
 from pyrsistent._pvector import BRANCH_FACTOR, SHIFT, PythonPVector
@@ -30,6 +30,9 @@ __all__ = [
     "following",
     "frozen_list",
     "frozen_list_or_none",
+    "is_known_json",
+    "known_json",
+    "note_json",
     "remove_item",
     "replace_item",
     "updated_vector",
@@ -40,6 +43,10 @@ _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 _K = TypeVar("_K")
 _V_co = TypeVar("_V_co", covariant=True)
+
+_new: Final[Any] = object.__new__
+# Attributes are written this way only: what `read_only` makes of a class refuses every other.
+_put: Final[Any] = object.__setattr__
 
 
 # ---------------------------------------------------------------- lists, dicts and sets
@@ -68,6 +75,21 @@ else:
 
         __repr__ = brief
 
+        # Whether all that is in it is known to be frozen JSON, so that nobody has to look at it again.
+        _is_json = False
+
+        def __new__(cls, *entries: Any, **fields: Any) -> Any:
+            """Make one of what `dict` takes."""
+            made = _new(cls)
+            _put(made, "_dict", dict(*entries, **fields))
+            _put(made, "_hash", None)
+            return made
+
+        def __hash__(self) -> int:
+            if self._hash is None:
+                _put(self, "_hash", hash(frozenset(self._dict.items())))
+            return self._hash
+
         def copy(self) -> dict[Any, Any]:
             """A dict of one's own with the same entries."""
             return dict(self._dict)
@@ -83,6 +105,11 @@ class FrozenList(tuple[_T_co, ...]):
     def copy(self) -> list[_T_co]:
         """A list of one's own with the same items."""
         return list(self)
+
+    def __mul__(self, times: SupportsIndex) -> FrozenList[_T_co]:
+        return FrozenList(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
     if not TYPE_CHECKING:  # pragma: no branch # true where it is run
         # Without __radd__, which would be asked first where a list is extended in place by one of these.
@@ -103,6 +130,25 @@ class FrozenSet(frozenset[_T_co]):
 
 
 NO_ITEMS: Final[FrozenList[Any]] = FrozenList()
+
+
+def known_json(entries: dict[str, Any]) -> FrozenDict[str, Any]:
+    """Make a FrozenDict of entries that are frozen JSON already, and note so; it keeps this very dict."""
+    made: Any = _new(FrozenDict)
+    _put(made, "_dict", entries)
+    _put(made, "_hash", None)
+    return note_json(cast("FrozenDict[str, Any]", made))
+
+
+def note_json(made: FrozenDict[_K, _V_co]) -> FrozenDict[_K, _V_co]:
+    """Note that the mapping is frozen JSON, down to its leaves; returns it."""
+    _put(made, "_is_json", True)  # noqa: FBT003 - it takes no names
+    return made
+
+
+def is_known_json(value: object) -> bool:
+    """Whether it is a FrozenDict that is known to be frozen JSON (`known_json`, `note_json`)."""
+    return type(value) is FrozenDict and cast("Any", value)._is_json
 
 
 def frozen_list(items: Iterable[Any]) -> FrozenList[Any]:
@@ -152,6 +198,10 @@ else:
 
         __slots__ = ()
 
+        def __new__(cls, count: int, shift: int, root: list[Any], tail: list[Any]) -> Any:
+            """Make one of a tree of nodes, as pickles do; `vector` makes one of items."""
+            return _made(count, shift, root, tail, count - len(tail))
+
         def __class_getitem__(cls, item: object) -> Any:
             return cls
 
@@ -200,7 +250,6 @@ else:
 
 
 _Vector: Final[Any] = Vector
-_EMPTY: Final[Any] = Vector(0, SHIFT, [], [])  # type: ignore[call-arg] # the class as it is at run time
 
 
 def vector(items: Iterable[_T] = ()) -> Vector[_T]:
@@ -214,17 +263,19 @@ def vector(items: Iterable[_T] = ()) -> Vector[_T]:
 
 
 def _made(count: int, shift: int, root: list[Any], tail: list[Any], tail_offset: int) -> Any:
-    # What the constructor does, in half of the time: a step makes some twenty vectors.
-    made: Any = _new(_Vector)
+    # Filled before it is one, because a vector refuses writes; in half of the time of the class's own
+    # constructor, as a step makes some twenty vectors.
+    made: Any = _new(PythonPVector)
     made._count = count
     made._shift = shift
     made._root = root
     made._tail = tail
     made._tail_offset = tail_offset
+    made.__class__ = _Vector
     return made
 
 
-_new: Final[Any] = object.__new__
+_EMPTY: Final[Any] = _made(0, SHIFT, [], [], 0)
 
 
 def extend_vector(kept: Vector[_T], items: Iterable[_T]) -> Vector[_T]:

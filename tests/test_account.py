@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from agentcore.messages import Message, SystemMessage, TextPart, ToolMessage, Us
 from agentcore.prompt import PromptState, fold
 from agentcore.saved import from_json, to_json
 from agentcore.state import Run
+from counting import growth
 from plays import HISTORIES, REMINDER, SUMMARY, Play, on, played, plays
 from scripted import SETTINGS, TOOL, USER, call, drive, returns
 
@@ -121,6 +123,16 @@ def test_lasting_messages_come_from_the_step_that_brought_them() -> None:
     assert (third.broken_by, last.broken_by) == (None, None)
 
 
+def test_a_lasting_message_comes_from_the_edit_that_brought_it_first() -> None:
+    *_, last = of(
+        {"lasting_messages": [SUMMARY, USER]}, lambda shown: {"lasting_messages": [*shown, REMINDER]}
+    )
+    first = Injected(hook="prepare_step", step_number=0, index=0)
+    later = Injected(hook="prepare_step", step_number=1, index=4)
+    assert last.origins[:2] == ((first,), (Initial(0),))
+    assert (later,) in last.origins
+
+
 def test_messages_of_a_fork_come_from_the_fork() -> None:
     run, _ = drive([*SCRIPT, [GeneratedText("end")]])
     *_, other = on(fork(run, 1, messages=[SUMMARY, USER]), Play(script=SCRIPT))
@@ -160,6 +172,76 @@ def test_every_message_of_every_prompt_has_an_origin_that_holds_it(play: Play) -
 def test_an_account_of_a_loaded_run_is_the_same(play: Play) -> None:
     run = played(play)[-1]
     assert accounts(from_json(to_json(run))) == accounts(run)
+
+
+@given(plays)
+def test_an_account_does_not_depend_on_which_accounts_were_made_before(play: Play) -> None:
+    run = played(play)[-1]
+    alone = [account(from_json(to_json(run)).steps[n], run.steps[:n]) for n in range(min(1, len(run.steps)))]
+    again = from_json(to_json(run))
+    backwards = [account(again.steps[n], again.steps[:n]) for n in reversed(range(len(again.steps)))]
+    assert backwards[::-1] == accounts(run) == accounts(run)
+    assert alone == accounts(run)[: len(alone)]
+
+
+def test_two_forks_of_a_run_that_was_accounted_for_are_told_apart() -> None:
+    run, _ = drive([*SCRIPT, [GeneratedText("end")]], {NeedPrepareStep: lasting_at_step_0})
+    before = accounts(run)
+    settings = Settings(model="m", tools=[TOOL], system="s")
+    forks = [
+        fork(run, 2),
+        fork(run, 2, messages=[SUMMARY, USER]),
+        fork(run, 2, messages=[USER], settings=settings),
+        fork(run, 1),
+    ]
+    for each in forks:
+        *_, other = on(each, Play(script=SCRIPT))
+        fresh = from_json(to_json(other))
+        assert accounts(other) == accounts(fresh)
+    assert accounts(run) == before
+
+
+def lasting_at_step_0(wanted: Any) -> Any:
+    lasting = {"lasting_messages": [*wanted.step.messages, REMINDER]}
+    return returns(lasting if wanted.step.step_number == 0 else None)(wanted)
+
+
+def test_records_of_other_steps_before_are_read_anew() -> None:
+    run, _ = drive([*SCRIPT, [GeneratedText("end")]])
+    other = from_json(to_json(run))
+    assert accounts(run)
+    mixed = account(run.steps[2], other.steps[:2])
+    assert len(mixed.origins) == len(run.steps[2].prompt)
+    branch = attrs.evolve(run.steps[2])
+    assert account(branch, run.steps[:2]) == accounts(run)[2]
+
+
+def injecting(wanted: Any) -> Any:
+    return returns({"messages": [*wanted.step.messages, REMINDER]})(wanted)
+
+
+def trimming(wanted: Any) -> Any:
+    return returns({"messages": wanted.step.messages[:1]})(wanted)
+
+
+@pytest.mark.parametrize("system", [None, "s"])
+@pytest.mark.parametrize("hook", [None, injecting, trimming])
+def test_instructions_come_first_whatever_hooks_leave(hook: Any, system: str | None) -> None:
+    settings = Settings(model="m", tools=[TOOL], system=system)
+    hooks: Any = {} if hook is None else {NeedPrepareStep: hook}
+    run, _ = drive([*SCRIPT, [GeneratedText("end")]], hooks, settings)
+    for told in accounts(run):
+        first = ((Instruction(0),),) if system else ()
+        assert told.origins[: len(first) + 1] == (*first, (Initial(0),))
+        assert len(told.origins) == len(told.prompt)
+
+
+def test_accounts_of_all_steps_cost_what_the_steps_do() -> None:
+    def of_length(length: int) -> Run:
+        script: list[list[ContentPart]] = [[call(f"c{number}")] for number in range(length)]
+        return drive([*script, [GeneratedText("end")]])[0]
+
+    assert growth(accounts, of_length, 100) < 2.2
 
 
 # ---------------------------------------------------------------- what hooks did

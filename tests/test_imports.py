@@ -57,6 +57,7 @@ CORE: Final = (
     "replay_cost",
     "outcome_json",
     "run_json",
+    "origins",
     "account",
 )
 # Modules of the package that may do all of it.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agentcore import vectors
 from agentcore.errors import ImmutableWriteError
+from agentcore.paths import json_path
 from agentcore.readonly import MUTATORS
 from agentcore.vectors import (
     FrozenDict,
@@ -194,6 +195,28 @@ def test_statements_are_refused_as_calls_are() -> None:
         with pytest.raises(ImmutableWriteError):
             exec(code, names)  # noqa: S102 - statements of this test
         assert (names["items"], names["entries"], names["members"]) == (items, entries, members)
+
+
+@pytest.mark.parametrize("kind", READ_ONLY)
+def test_attributes_cannot_be_written_either(kind: Any) -> None:
+    for made in READ_ONLY[kind]:
+        before, state = repr(made), getattr(made, "_count", None)
+        for name in ("temperature", "_dict", "_count", "_tail", "_hash", "__class__"):
+            with pytest.raises(ImmutableWriteError, match="assigning an attribute is refused") as caught:
+                setattr(made, name, 1)
+            assert caught.value.path == json_path("$", name)
+            with pytest.raises(ImmutableWriteError, match="deleting an attribute is refused"):
+                delattr(made, name)
+        assert (repr(made), getattr(made, "_count", None)) == (before, state)
+
+
+def test_what_is_made_of_a_read_only_list_is_read_only() -> None:
+    made = FrozenList([1, 2])
+    others: list[Any] = [made * 2, 2 * made, made + FrozenList([3]), made[1:], copy.copy(made)]
+    for other in (*others, copy.deepcopy(made)):
+        with pytest.raises(ImmutableWriteError):
+            other.append(1)
+    assert made * 2 == 2 * made == (1, 2, 1, 2)
 
 
 # ---------------------------------------------------------------- equality, hashes, pickles

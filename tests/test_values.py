@@ -81,6 +81,25 @@ def test_the_walk_freezes_as_the_recursion_does(value: Any) -> None:
     assert values._walked_freeze(once, "$") is once
 
 
+def test_json_that_was_frozen_once_is_not_gone_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_walk = values._walked_freeze({"a": [{"b": 1}] * 100}, "$")
+    built = FrozenDict({"a": values.FrozenList([FrozenDict({"b": 1})] * 100)})
+    for made in (freeze({"a": [{"b": 1}] * 100}), by_walk, freeze(built), values._walked_freeze(built, "$")):
+        monkeypatch.setattr(values, "_quickly_frozen", None)
+        assert freeze(made) is made
+        assert values._walked_freeze([made], "$") == (made,)
+        monkeypatch.undo()
+    assert freeze(built) is built
+
+
+def test_a_frozen_mapping_that_holds_what_can_change_is_frozen() -> None:
+    inner = [1]
+    made: Any = freeze(FrozenDict({"a": inner}))
+    inner.append(2)
+    assert made == {"a": (1,)}
+    assert freeze(pickle.loads(pickle.dumps(made))) == made
+
+
 @given(json_values)
 def test_freezing_leaves_its_input_alone_and_keeps_the_order_of_keys(value: Any) -> None:
     before = json.dumps(value)

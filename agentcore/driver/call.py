@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 
 from agentcore.content import ContentPart, GeneratedText, check_content
 from agentcore.driver.cancelling import Cancellation, cancellations
-from agentcore.driver.errors import AgentError, ForeignCancellationError, resumable, signals
+from agentcore.driver.errors import AgentError, ForeignCancellationError, resumable, signals, without_signals
 from agentcore.driver.loop import Driver
 from agentcore.driver.parts import Emit, Parts
 from agentcore.driver.stages import Chain
@@ -195,10 +195,10 @@ class Call(Generic[_T]):
         )
         try:
             result = await chain.result(context, emit)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised, or what is left of it
             asked = signals(error, InterruptSignal)
             if not asked:
-                raise
+                raise without_signals(error)  # noqa: B904 - it is that exception
             self._driver.run = give(resumable(self.run), Asked(signal.interrupt for signal in asked))
             return self._result_of(self.run)
         self._driver.run = result.run

@@ -32,7 +32,14 @@ from anyio.lowlevel import checkpoint
 
 from agentcore.driver.errors import ForeignCancellationError
 
-__all__ = ["Cancellation", "cancellations", "outlast", "running_task", "single_cancellations"]
+__all__ = [
+    "Cancellation",
+    "cancellations",
+    "has_cancellation",
+    "outlast",
+    "running_task",
+    "single_cancellations",
+]
 
 # A cancellation takes a turn of the loop for each task that it passes on: the reader's of a stream, the
 # run's, those of handlers and of calls.
@@ -67,6 +74,14 @@ def _is_cancellation(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         only_these = error.split((*kinds, Exception))[1] is None
         return only_these and not isinstance(error, Exception)
+    return isinstance(error, kinds)
+
+
+def has_cancellation(error: BaseException) -> bool:
+    """Returns whether it is a cancellation, or a group that has one in it."""
+    kinds = single_cancellations()
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(kinds)[0] is not None
     return isinstance(error, kinds)
 
 

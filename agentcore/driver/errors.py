@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from agentcore.effects import Done, NeedFinish, NeedProcessInput, NeedStepFinish, NeedStop
 from agentcore.errors import AgentCoreError, text_at_step
+from agentcore.interrupts import InterruptSignal
 from agentcore.messages import Message
 from agentcore.run import Failed, Run
 
@@ -23,6 +24,7 @@ __all__ = [
     "UnknownModelError",
     "resumable",
     "signals",
+    "without_signals",
 ]
 
 
@@ -195,6 +197,18 @@ def signals(error: BaseException, kind: type[_S]) -> tuple[_S, ...]:
         return ()
     found, rest = error.split(kind)
     return () if found is None or not isinstance(rest, Exception | None) else tuple(_leaves(found))
+
+
+def without_signals(error: BaseException) -> BaseException:
+    """Returns what is left of an exception without the driver's own signals, if those came with others.
+
+    A run may be cancelled while code in a task group asks a question: both come out of the group, and the
+    cancellation counts. Whoever cancelled is to be raised nothing that only the driver knows.
+    """
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    rest = error.split((InterruptSignal, ChunkHookError))[1]
+    return error if rest is None else rest
 
 
 def _leaves(group: BaseExceptionGroup[_S]) -> Iterator[_S]:

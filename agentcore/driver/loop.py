@@ -9,14 +9,20 @@ import attrs
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.driver.cancelling import Cancellation, cancellations
-from agentcore.driver.errors import ChunkHookError, InvalidAnswerError, UnknownModelError, signals
+from agentcore.driver.errors import (
+    ChunkHookError,
+    InvalidAnswerError,
+    UnknownModelError,
+    signals,
+    without_signals,
+)
 from agentcore.driver.models import ModelCall
 from agentcore.driver.partial import PartialObjects
 from agentcore.driver.parts import Emit, Parts, awaited
 from agentcore.driver.processors import Processors
 from agentcore.driver.rewritten import check_passed_on
 from agentcore.driver.stages import Chain, Tell
-from agentcore.driver.tools import ToolCalls, context_of
+from agentcore.driver.tools import ReadCalls, ToolCalls, context_of
 from agentcore.effects import (
     NO_RESULT,
     ApprovalsNeeded,
@@ -94,6 +100,7 @@ class Driver:
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
         self._definitions = {tool.name: tool.definition for tool in parts.tools}
         self._processors = Processors(parts, observer, invocation_state, cancellation)
+        self._read = ReadCalls()
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
         self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
@@ -118,12 +125,12 @@ class Driver:
         while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - raised, or what is left of it
                 asked = signals(error, InterruptSignal)
                 if not asked:
                     self._keep_finished()
                     self.run = give(self.run, Cancelled())
-                    raise
+                    raise without_signals(error)  # noqa: B904 - it is that exception
                 outcome = Asked(signal.interrupt for signal in asked)
             self.run = give(self.run, outcome)
         return self.run
@@ -213,6 +220,7 @@ class Driver:
 
     async def _model(self, wanted: NeedModel) -> Outcome:
         self._observer.before_model(self._step_number)
+        self._read.clear()
         is_json = self._parts.asked_format(wanted.response_format) is not None
         self._partial = PartialObjects(self._step_number) if is_json and self._tell else None
         try:
@@ -313,7 +321,7 @@ class Driver:
     def _checked(self, part: ContentPart, offered: set[str]) -> ContentPart:
         # A call of a tool that the step does not offer is for the run to answer.
         if isinstance(part, ToolCall) and part.tool_name in offered:
-            return self._tools[part.tool_name].checked(part)
+            return self._read.checked(self._tools[part.tool_name], part)
         return part
 
     # ------------------------------------------------------------ tools
@@ -347,6 +355,7 @@ class Driver:
             self.run,
             wanted,
             self._tools,
+            read=self._read,
             handlers=self._tool_handlers,
             invocation_state=self._invocation_state,
             observer=self._observer,

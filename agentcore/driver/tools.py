@@ -11,7 +11,7 @@ import anyio
 import attrs
 
 from agentcore.content import ToolCall
-from agentcore.driver.cancelling import Cancellation, cancellations
+from agentcore.driver.cancelling import Cancellation, cancellations, has_cancellation
 from agentcore.driver.errors import ChunkHookError, ForeignCancellationError, signals
 from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.threads import in_thread
@@ -33,7 +33,7 @@ from agentcore.readonly import handing, refused_write_in
 from agentcore.run import Run
 from agentcore.tools import Arguments, Tool, ToolContext
 
-__all__ = ["ToolCalls", "context_of"]
+__all__ = ["ReadCalls", "ToolCalls", "context_of"]
 
 
 def context_of(
@@ -50,6 +50,39 @@ def context_of(
     )
 
 
+class ReadCalls:
+    """Arguments that the input of calls was read to, so that large input is read once.
+
+    The input is read when the model has answered, and what it made waits for the call to run. Input that is
+    read before by nobody, or by somebody else's tool, is read when it is asked for.
+    """
+
+    def __init__(self) -> None:
+        # By identity: a handler may have put another tool or other input in place. Both are held, so that
+        # their ids stay theirs.
+        self._kept: dict[tuple[int, int], list[tuple[Tool, object, Arguments]]] = {}
+
+    def clear(self) -> None:
+        """Forgets all arguments: another step begins."""
+        self._kept.clear()
+
+    def checked(self, tool: Tool, call: ToolCall) -> ToolCall:
+        """Returns the call as `Tool.checked` does, and keeps its arguments."""
+        checked, arguments = tool.read_call(call)
+        if arguments is not None:
+            self._kept.setdefault((id(tool), id(call.input)), []).append((tool, call.input, arguments))
+        return checked
+
+    def arguments(self, tool: Tool, call: ToolCall) -> Arguments:
+        """Returns arguments that nobody else has (rule tool.arguments-its-own).
+
+        Raises:
+            InvalidToolInputError: as `Tool.validated` does.
+        """
+        kept = self._kept.get((id(tool), id(call.input)))
+        return kept.pop()[-1] if kept else tool.validated(call.input)
+
+
 class ToolCalls:
     """The calls that a run asks for, and whom to tell of them."""
 
@@ -59,6 +92,7 @@ class ToolCalls:
         wanted: NeedTools,
         tools: Mapping[str, Tool],
         *,
+        read: ReadCalls,
         handlers: Handlers | None,
         invocation_state: Any,
         observer: Observer,
@@ -68,6 +102,7 @@ class ToolCalls:
         self._run = run
         self._wanted = wanted
         self._tools = tools
+        self._read = read
         self._handlers = handlers
         self._invocation_state = invocation_state
         self._observer = observer
@@ -115,14 +150,16 @@ class ToolCalls:
 
     async def _ran_together(self, concurrency: int) -> None:
         limiter = anyio.CapacityLimiter(concurrency)
-        fatal: list[Exception | ChunkHookError] = []
+        fatal: list[BaseException] = []
 
         async def run(index: int, call: ToolCall) -> None:
             async with limiter:
                 try:
                     await self._ran_alone(index, call)
-                except (Exception, ChunkHookError) as error:  # noqa: BLE001 - raised below
-                    # Not raised in the group, which would wrap it.
+                except BaseException as error:
+                    if has_cancellation(error):
+                        raise
+                    # Raised below and not in the group, which would wrap it.
                     fatal.append(error)
                     group.cancel_scope.cancel()
 
@@ -198,7 +235,7 @@ class ToolCalls:
         ):
             requests = self._cancellation.requests
             try:
-                arguments = tool.validated(call.input)  # tool.arguments-its-own
+                arguments = self._read.arguments(tool, call)
                 if tool.timeout is None:  # without a scope, which costs as much as a short tool
                     return await self._result(tool, call, arguments, tell)
                 with anyio.move_on_after(tool.timeout):

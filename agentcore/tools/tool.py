@@ -195,13 +195,16 @@ class Tool(Generic[_P, _R]):
 
         A provider has checked its own calls, and what is marked already stays as it is.
         """
+        return self.read_call(call)[0]
+
+    def read_call(self, call: ToolCall) -> tuple[ToolCall, Arguments | None]:
+        """The call as `checked` returns it, and the arguments that its input makes, or None if unread."""
         if call.provider_executed or call.invalid:
-            return call
+            return call, None
         try:
-            self.validated(call.input)
+            return call, self.validated(call.input)
         except InvalidToolInputError as error:
-            return attrs.evolve(call, invalid=True, dynamic=True, error=str(error))
-        return call
+            return attrs.evolve(call, invalid=True, dynamic=True, error=str(error)), None
 
     def approval(self, arguments: Arguments, tool_context: ToolContext[Any]) -> bool | Awaitable[bool]:
         """Whether a call needs approval; the rule's own answer if there is a rule, which may be awaitable."""
