@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle.driver import Failure, Implementation, Outcome
+from agentcore.oracle.driver import Failure, Implementation
 from agentcore.oracle.families import Family
 from agentcore.oracle.interruption import Interrupted, reason
 from agentcore.oracle.selection import Selection
@@ -25,8 +25,7 @@ from agentcore.oracle.verdicts import (
     Failed,
     Fault,
     Kind,
-    Raised,
-    Sides,
+    Tested,
     Verdict,
 )
 from agentcore.oracle.visible import cut
@@ -78,7 +77,7 @@ def parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
 
 
 def run_chunk(  # noqa: PLR0913 - the last have defaults that fit most uses
-    sides: Sides,
+    sides: Tested,
     programs: Iterable[Json],
     *,
     selection: Selection,
@@ -99,7 +98,7 @@ def run_chunk(  # noqa: PLR0913 - the last have defaults that fit most uses
 
 
 class _Run:
-    def __init__(self, sides: Sides, selection: Selection, limits: Limits, window: int) -> None:
+    def __init__(self, sides: Tested, selection: Selection, limits: Limits, window: int) -> None:
         self._sides = sides
         self._window = window
         self._tally = Tally(limits)
@@ -155,7 +154,7 @@ class _Run:
             selected = self._selection.has(program)
             queue.append((program, selected))
             if selected and self._unstarted is None:
-                driver.submit(program)
+                self._sides.submit(program)
 
     def _stands(self, queue: deque[tuple[Json, bool]]) -> bool:
         """Whether the first program to run is there, and there is no process to run it."""
@@ -175,9 +174,7 @@ class _Run:
         unstarted, self._unstarted = self._unstarted, None
         if unstarted is not None:
             return Failed(unstarted)
-        expected = self._sides.expected(program)
-        outcome: Outcome = self._waited(self._sides.driver.receive)
-        return expected if isinstance(expected, Raised) else self._sides.compared(expected, outcome)
+        return self._sides.receive(program, self._waited)
 
     def _waited(self, ask: Callable[[], Any]) -> Any:
         since = time.monotonic()

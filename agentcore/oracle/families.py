@@ -19,6 +19,7 @@ from agentcore.oracle.program import check_program, parse_program
 
 if TYPE_CHECKING:
     from agentcore.compat.pollution import Watched
+    from agentcore.oracle.isolated.shape import Isolation
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -147,7 +148,8 @@ class Family:
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
     `features(program)` says what the program has of `feature_names`, which name what programs may contain.
     `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
-    before it begins, where runs cannot be looked into.
+    before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
+    the format, None where there is no such check.
     """
 
     name: str
@@ -162,6 +164,7 @@ class Family:
     features: Callable[[Json], Collection[str]]
     emulation: Emulation | None = None
     recording: Callable[[Json, str], Recorded] | None = None
+    isolation: Isolation | None = None
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -12,7 +12,10 @@ from agentcore.oracle.compare import Difference
 from agentcore.oracle.driver import Failure, Hung, Malformed
 from agentcore.oracle.interruption import Interrupted
 from agentcore.oracle.shrink import smaller
-from agentcore.oracle.verdicts import Fault, Kind, Raised, Sides, Wrong
+from agentcore.oracle.verdicts import Fault, Kind, Raised, Tested, Wrong
+
+if TYPE_CHECKING:
+    from agentcore.oracle.isolated.shape import Breach
 
 __all__ = ["Disagreement", "DriverFailure", "Finding", "ReferenceFailure", "settled", "unsettled"]
 
@@ -33,13 +36,17 @@ class _Base:
 
 @attrs.frozen(kw_only=True)
 class Disagreement(_Base):
-    """A program with two traces, made as small as the time allowed; `original` is the one that was found."""
+    """A program with two traces, made as small as the time allowed; `original` is the one that was found.
+
+    In a check of isolation both traces are the driver's, and `breach` says what differs and why.
+    """
 
     __repr__ = brief
 
     expected: Json
     actual: Json
     difference: Difference
+    breach: Breach | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -77,7 +84,7 @@ class ReferenceFailure(_Base):
 Finding: TypeAlias = Disagreement | DriverFailure | ReferenceFailure
 
 
-def settled(sides: Sides, found: Found, *, seconds: float, any_wrong: bool) -> Finding:
+def settled(sides: Tested, found: Found, *, seconds: float, any_wrong: bool) -> Finding:
     """The smallest program found of the same kind as the given one.
 
     With `any_wrong` a program with any wrong trace will do for one that has another: it may be smaller still,
@@ -88,8 +95,8 @@ def settled(sides: Sides, found: Found, *, seconds: float, any_wrong: bool) -> F
     latest: dict[str, Fault] = {}
 
     def holds(candidate: Json) -> bool:
-        fault = sides.verdict(candidate)
-        if not isinstance(fault, Fault) or not _alike(fault, found.fault, any_wrong=any_wrong):
+        fault = sides.again(candidate, found.fault, any_wrong=any_wrong)
+        if fault is None:
             return False
         latest[sides.family.to_line(candidate)] = fault
         return True
@@ -111,11 +118,6 @@ def unsettled(found: Found) -> Finding:
     return _told(found.program, found.fault, found.program)
 
 
-def _alike(fault: Fault, other: Fault, *, any_wrong: bool) -> bool:
-    both_wrong = isinstance(fault, Wrong) and isinstance(other, Wrong)
-    return fault.kind == other.kind or (any_wrong and both_wrong)
-
-
 def _unrepeated(found: Found) -> Finding:
     program, fault = found.program, found.fault
     if isinstance(fault, Wrong):
@@ -128,7 +130,7 @@ def _unrepeated(found: Found) -> Finding:
 
 def _told(program: Json, fault: Fault, original: Json) -> Finding:
     match fault:
-        case Wrong(expected=expected, actual=actual, difference=difference):
+        case Wrong(expected=expected, actual=actual, difference=difference, breach=breach):
             return Disagreement(
                 kind=fault.kind,
                 program=program,
@@ -136,6 +138,7 @@ def _told(program: Json, fault: Fault, original: Json) -> Finding:
                 expected=expected,
                 actual=actual,
                 difference=difference,
+                breach=breach,
             )
         case Raised(traceback=text):
             return ReferenceFailure(kind=fault.kind, program=program, original=original, traceback=text)

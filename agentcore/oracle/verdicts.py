@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import attrs
 
@@ -16,6 +16,9 @@ from agentcore.brief import brief
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver, Failure, Unsupported
 from agentcore.oracle.families import Family
+
+if TYPE_CHECKING:
+    from agentcore.oracle.isolated.shape import Breach
 
 __all__ = [
     "AGREED",
@@ -27,8 +30,10 @@ __all__ = [
     "Raised",
     "Reference",
     "Sides",
+    "Tested",
     "Verdict",
     "Wrong",
+    "is_alike",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -73,18 +78,23 @@ _DRIVER: Final = frozenset({"crashed", "hung", "malformed", "incompatible", "cha
 
 @attrs.frozen(kw_only=True)
 class Wrong:
-    """The implementation gave another trace."""
+    """The implementation gave another trace.
+
+    In a check of isolation `expected` is its own trace of the program by value, and `breach` says what that
+    makes of it.
+    """
 
     __repr__ = brief
 
     expected: Json
     actual: Json
     difference: Difference
+    breach: Breach | None = None
 
     @property
     def kind(self) -> Kind:
-        """`wrong`, with the observation."""
-        return Kind("wrong", self.difference.kind)
+        """`wrong`, with the observation; in a check of isolation with the cause."""
+        return Kind("wrong", self.difference.kind if self.breach is None else self.breach.cause)
 
 
 @attrs.frozen
@@ -117,8 +127,40 @@ class Raised:
 
 
 Fault: TypeAlias = Wrong | Failed | Raised
+
+
+def is_alike(fault: Fault, other: Fault, *, any_wrong: bool) -> bool:
+    """Whether two faults are of one kind; with `any_wrong`, whether both are wrong traces."""
+    both_wrong = isinstance(fault, Wrong) and isinstance(other, Wrong)
+    return fault.kind == other.kind or (any_wrong and both_wrong)
+
+
 Verdict: TypeAlias = Fault | Unsupported | None
 """None: the traces agree."""
+
+
+class Tested(Protocol):
+    """What programs of a family are run on, one after the other, by a driver that may be some way ahead."""
+
+    @property
+    def driver(self) -> Driver:
+        """The driver of the implementation."""
+
+    @property
+    def family(self) -> Family:
+        """The family of the programs."""
+
+    def submit(self, program: Json) -> None:
+        """Hands a program over; does not wait."""
+
+    def receive(self, program: Json, waited: Callable[[Callable[[], Any]], Any]) -> Verdict:
+        """What becomes of the program that was submitted first; `waited` times what waits for the driver."""
+
+    def verdict(self, program: Json) -> Verdict:
+        """What becomes of one program, while nothing else is pending."""
+
+    def again(self, program: Json, fault: Fault, *, any_wrong: bool) -> Fault | None:
+        """The fault of a program if it is of the same kind as another; with `any_wrong`, any wrong trace."""
 
 
 @attrs.frozen
@@ -130,6 +172,21 @@ class Sides:
     reference: Reference
     driver: Driver
     family: Family
+
+    def submit(self, program: Json) -> None:
+        """Hands a program over to the driver."""
+        self.driver.submit(program)
+
+    def receive(self, program: Json, waited: Callable[[Callable[[], Any]], Any]) -> Verdict:
+        """What becomes of the program that the driver was given first."""
+        expected = self.expected(program)
+        outcome = waited(self.driver.receive)
+        return expected if isinstance(expected, Raised) else self.compared(expected, outcome)
+
+    def again(self, program: Json, fault: Fault, *, any_wrong: bool) -> Fault | None:
+        """The fault of a program, if it is of the kind of another one."""
+        found = self.verdict(program)
+        return found if isinstance(found, Fault) and is_alike(found, fault, any_wrong=any_wrong) else None
 
     def verdict(self, program: Json) -> Verdict:
         """What becomes of one program; the driver, which nothing else may be pending at, is asked last."""

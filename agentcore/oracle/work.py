@@ -15,9 +15,10 @@ from agentcore.oracle.chunks import Chunk, Found, parsed, run_chunk
 from agentcore.oracle.driver import Driver
 from agentcore.oracle.families import Family, family_of, profiles_under
 from agentcore.oracle.findings import Finding, settled
+from agentcore.oracle.isolated.sides import Isolated, prepared
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits
-from agentcore.oracle.verdicts import Reference, Sides
+from agentcore.oracle.verdicts import Reference, Sides, Tested
 
 __all__ = [
     "Plan",
@@ -38,12 +39,14 @@ Json: TypeAlias = dict[str, Any]
 class Plan:
     """What is checked, and how; data that can be sent to where the work is done.
 
-    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). The driver is that of the `target`,
+    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths); if it is to be `isolated`, the
+    programs are made for that profile and nothing else is expected of it (rule isolated.two-runs). The driver is that of the `target`,
     which installs itself where it is needed, or else what `argv` starts. `include` and `exclude` are patterns
     of features. `time_limit` and `shrink_seconds` are seconds for one program and for one finding.
     """
 
     profile: str
+    isolated: bool = False
     target: str | None = None
     argv: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
@@ -89,7 +92,7 @@ _lock: Final = Lock()
 
 
 @contextmanager
-def _sides(plan: Plan, family: Family) -> Iterator[Sides]:
+def _sides(plan: Plan, family: Family) -> Iterator[Tested]:
     """Both sides, with a driver that nobody else has meanwhile; it is kept for the next one."""
     with _lock:
         waiting = _idle.setdefault(plan, [])
@@ -97,7 +100,7 @@ def _sides(plan: Plan, family: Family) -> Iterator[Sides]:
     if driver is None:
         driver = Driver(plan.command(), time_limit=plan.time_limit, trace_fields=family.trace_fields)
     try:
-        yield Sides(reference_of(plan.profile), driver, family)
+        yield Isolated(driver, family) if plan.isolated else Sides(reference_of(plan.profile), driver, family)
     except BaseException:
         driver.close()
         raise
@@ -152,7 +155,7 @@ def _run(plan: Plan, family: Family, programs: Iterable[Json], seconds: float | 
     with _sides(plan, family) as sides:
         return run_chunk(
             sides,
-            parsed(programs, family),
+            parsed(prepared(programs, family) if plan.isolated else programs, family),
             selection=plan.selection(),
             limits=limits,
             over=lambda: late() or _dismissed(),

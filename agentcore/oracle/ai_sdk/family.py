@@ -7,6 +7,7 @@ from typing import Any, Final
 from agentcore.compat.ai_sdk.profiles import PROFILES
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.features import FEATURES, features
+from agentcore.oracle.ai_sdk.isolation import ISOLATION
 from agentcore.oracle.ai_sdk.program import check, path_of, to_line
 from agentcore.oracle.ai_sdk.programs import random_program
 from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, recording, trace, trace_under
@@ -36,4 +37,5 @@ FAMILY: Final = Family(
     features=features,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
+    isolation=ISOLATION,
 )
