@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from agentcore.cli.check_input import profile_for_driver, replayed
 from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
 from agentcore.cli.terminal import console, warn, written
 from agentcore.oracle import crews, reports, targets
@@ -28,6 +29,7 @@ from agentcore.oracle.selection import UnknownFeatureError
 
 _NO_VERDICT: Final = 2
 _PROGRAMS: Final = 1000
+_BREACHES: Final = 10
 _PROFILES: Final = (
     *dict.fromkeys(name.partition("/")[0] for name in PROFILE_NAMES if "/" in name),
     *PROFILE_NAMES,
@@ -53,6 +55,11 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
     help="Whose behaviour is expected; `ai-sdk-6` is that of both paths. A target has one of its own.",
 )
 @click.option(
+    "--isolated",
+    is_flag=True,
+    help="Expect that hooks get copies, and nothing else: compare the driver with itself, without a profile.",
+)
+@click.option(
     "--target",
     type=click.Choice(tuple(targets.TARGETS)),
     help="A package that agentcore installs and drives.",
@@ -76,7 +83,11 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 )
 @click.option("--exclude", multiple=True, metavar="FEATURE", help="Run no programs that have it. Repeatable.")
 @click.option("--list-features", is_flag=True, help="Print the names of features, and do nothing else.")
-@click.option("--max-findings", type=_COUNT, default=1, show_default=True, help="End at so many kinds.")
+@click.option(
+    "--max-findings",
+    type=_COUNT,
+    help="End at so many kinds: 1, or with --isolated tell so many of all that is found: 10.",
+)
 @click.option(
     "--max-failures", type=_COUNT, default=3, show_default=True, help="End when the driver failed so often."
 )
@@ -88,6 +99,13 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
     help="A folder for programs that were found, which are run first; by default in your cache.",
 )
 @click.option("--no-database", is_flag=True, help="Neither run nor keep programs that were found.")
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    multiple=True,
+    metavar="FILE",
+    help="Run the program that was saved in this file, and no random ones. Repeatable.",
+)
 @click.option(
     "--report",
     "report_files",
@@ -123,6 +141,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 def check(context: click.Context, /, **given: Any) -> None:
     """Run random programs on DRIVER (`-- node driver.mjs`) or a --target, and on the reference.
 
+    With --isolated there is no reference: each program runs with its writes and without, and what a write
+    of a hook changes for anybody else is a fault.
+
     The first disagreement ends it, or that of the last kind of --max-findings. Each is made smaller, printed
     with its first difference, saved, and kept in the database for the next time.
 
@@ -152,6 +173,7 @@ def check(context: click.Context, /, **given: Any) -> None:
 @attrs.frozen(kw_only=True)
 class _Options:
     profile: str | None
+    isolated: bool
     target: str | None
     programs: int | None
     seconds: float | None
@@ -161,10 +183,11 @@ class _Options:
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     list_features: bool
-    max_findings: int
+    max_findings: int | None
     max_failures: int
     database: Path | None
     no_database: bool
+    replay: tuple[Path, ...]
     report_files: tuple[Path, ...]
     save: Path
     time_limit: float
@@ -175,22 +198,26 @@ class _Options:
 def _profile(options: _Options) -> str:
     if options.profile:
         return options.profile
+    if options.isolated and options.driver:
+        return profile_for_driver(options.driver, options.time_limit)
     if not options.target:
         raise click.UsageError(f"say whose behaviour is expected: --profile, one of {', '.join(_PROFILES)}")
     return targets.TARGETS[options.target].profile
 
 
 def _plan(profile: str, options: _Options) -> Plan:
-    programs = options.programs
+    programs = 0 if options.replay else options.programs
     if programs is None and options.seconds is None:
         programs = _PROGRAMS
+    findings = options.max_findings or (_BREACHES if options.isolated else 1)
     plan = Plan(
         profile=profile,
+        isolated=options.isolated,
         target=options.target,
         argv=options.driver,
         include=options.include,
         exclude=options.exclude,
-        limits=Limits(programs=programs, findings=options.max_findings, failures=options.max_failures),
+        limits=Limits(programs=programs, findings=findings, failures=options.max_failures),
         time_limit=options.time_limit,
         shrink_seconds=options.shrink_seconds,
     )
@@ -209,8 +236,9 @@ def _checked(plan: Plan, options: _Options) -> int:
     oracle.never-lost).
     """
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
-    database = None if options.no_database else Database(options.database or default_folder())
-    known = _known(plan, database)
+    no_database = options.no_database or bool(options.replay)
+    database = None if no_database else Database(options.database or default_folder())
+    known = replayed(options.replay, plan.profile) if options.replay else _known(plan, database)
     printer = CheckPrinter(console=console(), plan=plan, save=options.save)
     with _crew(options) as crew, _progress(console(stderr=True)) as bar:
         task = bar.add_task("programs", total=plan.limits.programs)

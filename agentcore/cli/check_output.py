@@ -14,6 +14,7 @@ from agentcore.oracle.check import Campaign, Plan, Report
 from agentcore.oracle.compare import render
 from agentcore.oracle.families import family_of
 from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
+from agentcore.oracle.isolated.shape import Breach
 from agentcore.oracle.vectors import pretty
 from agentcore.oracle.verdicts import LEFT_OUT, Kind
 from agentcore.oracle.work import profile_for
@@ -54,9 +55,15 @@ class CheckPrinter:
                 self._say(_replayed(done.replayed))
             self._say(_summary(done.report, seed, jobs))
             if not done.findings:
-                self._say("No disagreement." if done.verdict == "agreement" else _nothing(done))
+                self._say(self._nothing_found() if done.verdict == "agreement" else _nothing(done))
+            elif more := len([kind for kind in done.counts if kind.outcome == "wrong"]) - len(done.findings):
+                if self.plan.isolated and more > 0:
+                    self._say(f"{more} more causes were seen; --max-findings tells more of them.")
         if done.stopped:
             warn(f"The check ended early: {done.stopped}")
+
+    def _nothing_found(self) -> str:
+        return "No write of a hook is seen by anybody else." if self.plan.isolated else "No disagreement."
 
     def _say(self, text: str) -> None:
         say(self.console, text)
@@ -72,6 +79,9 @@ class CheckPrinter:
 
     def _next(self, program: Json, file: Path) -> str:
         profile = profile_for(program, self.plan.profile)
+        if self.plan.isolated:
+            again = ("agentcore", "check", "--isolated", "--replay", str(file), "--", *self.plan.command())
+            return f"The program is in {file}. To run it again:\n  {shlex.join(again)}\n"
         commands = (
             ("agentcore", "trace", "--profile", profile, str(file)),
             ("agentcore", "ask", str(file), "--", *self.plan.command()),
@@ -85,6 +95,8 @@ class CheckPrinter:
         found = f"found in {finding.original['id']}"
         others = "" if finding.programs == 1 else f" ({finding.programs} programs)"
         match finding:
+            case Disagreement(breach=Breach() as breach):
+                return _breach(finding, breach, found, program)
             case Disagreement(difference=difference):
                 # One alone needs no name.
                 kind = f" at {difference.kind}{others}" if self.plan.limits.findings > 1 else ""
@@ -97,6 +109,27 @@ class CheckPrinter:
         again = "" if finding.repeated else "; given the program alone, it did not"
         head = f"The driver failed: {finding.reason}\nThis was {found}{others}{again}."
         return f"{head}{wrote}\n\n{program}"
+
+
+def _breach(finding: Disagreement, breach: Breach, found: str, program: str) -> str:
+    programs = "1 program" if finding.programs == 1 else f"{finding.programs} programs"
+    rest = breach.first
+    step = "" if rest.step is None else f" in step {rest.step}"
+    shown = render(finding.difference, names=_SIDES.get(breach.rule, ("without the write", "with the write")))
+    return (
+        f"{breach.kind}: {breach.message} ({programs})\n"
+        f"{found[0].upper()}{found[1:]} and made smaller:\n\n{program}\n\n"
+        f"first seen in {rest.holder}{step}\n{shown}\n\n"
+        f"Requirement {breach.rule}. What to do: {breach.remedy}."
+    )
+
+
+_SIDES: Final = {
+    "isolated.call-order": ("tools in no time", "tools with times"),
+    "isolated.accumulates": ("returned for the last step only", "returned for each step"),
+    "isolated.caller-kept": ("before the run", "after the run"),
+    "isolated.reports-kept": ("as it was given", "after the run"),
+}
 
 
 def _numbered(file: Path, number: int) -> Path:

@@ -29,6 +29,7 @@ from agentcore.oracle.findings import (
     unsettled,
 )
 from agentcore.oracle.interruption import Interrupted, arrived, reason
+from agentcore.oracle.isolated.choosing import chosen
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits, Tally
 from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind, Reference, Sides
@@ -238,7 +239,7 @@ class _Campaign:
         self._report = report
         self._begun = time.monotonic()
         self._deadline = None if seconds is None else self._begun + seconds
-        self._tally = Tally(plan.limits)
+        self._tally = Tally(plan.run_limits)
         self._chunks: list[Chunk] = []
         self._found: dict[Kind, Found] = {}
         self._stopped = ""
@@ -327,7 +328,7 @@ class _Campaign:
 
     def _findings(self) -> Iterator[Finding]:
         """The findings, each reported when it is made; none is made smaller once the campaign was stopped."""
-        for kind, found in self._found.items():
+        for kind, found in chosen(self._found, self._tally, self._plan):
             finding = attrs.evolve(self._settled(found), programs=self._tally.of(kind))
             self._report(finding)
             yield finding

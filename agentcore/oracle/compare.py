@@ -265,10 +265,15 @@ _TEXT: Final = 1_000
 _LEVELS: Final = 100
 
 
-def render(difference: Difference, *, max_lines: int = 60) -> str:
-    """The observation that differs as a unified diff of indented JSON, cut after so many lines."""
+def render(
+    difference: Difference, *, max_lines: int = 60, names: tuple[str, str] = ("expected", "actual")
+) -> str:
+    """The observation that differs as a unified diff of indented JSON, cut after so many lines.
+
+    `names` are those of the two sides.
+    """
     mine, theirs = _pretty(difference.expected_observation), _pretty(difference.actual_observation)
-    diff = list(difflib.unified_diff(mine, theirs, "expected", "actual", lineterm="", n=3))
+    diff = list(difflib.unified_diff(mine, theirs, *names, lineterm="", n=3))
     if len(diff) > max_lines:
         diff = [*diff[:max_lines], f"... {len(diff) - max_lines} more lines"]
     head = f"first difference: {difference.path}"

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 Json: TypeAlias = dict[str, Any]
+_ALL: Final = 1 << 30
 
 
 @attrs.frozen(kw_only=True)
@@ -54,6 +55,11 @@ class Plan:
     limits: Limits = attrs.field(factory=Limits)
     time_limit: float = 20.0
     shrink_seconds: float = 60.0
+
+    @property
+    def run_limits(self) -> Limits:
+        """What ends the running of programs; of a check of isolation how many findings there are does not."""
+        return attrs.evolve(self.limits, findings=_ALL) if self.isolated else self.limits
 
     def command(self) -> tuple[str, ...]:
         """The command line of the driver. Raises TargetError for a target that cannot be set up."""
@@ -151,7 +157,7 @@ def run_programs(plan: Plan, programs: Sequence[Json], seconds: float | None) ->
 def _run(plan: Plan, family: Family, programs: Iterable[Json], seconds: float | None) -> Chunk:
     late = until(seconds)
     # How many programs there are to be is for the one who counts all of them.
-    limits = attrs.evolve(plan.limits, programs=None)
+    limits = attrs.evolve(plan.run_limits, programs=None)
     with _sides(plan, family) as sides:
         return run_chunk(
             sides,

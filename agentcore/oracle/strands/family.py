@@ -10,6 +10,7 @@ from agentcore.oracle.choices import Choices
 from agentcore.oracle.families import Emulation, Family
 from agentcore.oracle.strands.comparison import COMPARISON
 from agentcore.oracle.strands.features import FEATURES, features
+from agentcore.oracle.strands.isolation import ISOLATION
 from agentcore.oracle.strands.program import check, to_line
 from agentcore.oracle.strands.programs import Traits, random_program
 from agentcore.oracle.strands.reference import recording, trace, trace_under
@@ -48,6 +49,7 @@ FAMILY: Final = Family(
     features=features,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
+    isolation=ISOLATION,
     refusal=_refusal,
     trace_fields=("impl",),
 )
