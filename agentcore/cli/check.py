@@ -260,12 +260,14 @@ def _checked(plan: Plan, options: _Options) -> int:
         )
     printer.summary(done, seed=seed, jobs=crew.size)
     for file in options.report_files:
-        written("the report", file, partial(_report, file, plan, done, seed, crew.size))
+        written("the report", file, partial(_report, file, plan, done, seed, crew.size, printer.files))
     return _exit_code(done)
 
 
-def _report(file: Path, plan: Plan, done: Campaign, seed: int, jobs: int) -> None:
-    reports.write(document(plan, done, seed=seed, jobs=jobs), file)
+def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
+    file: Path, plan: Plan, done: Campaign, seed: int, jobs: int, saved: list[Path | None]
+) -> None:
+    reports.write(document(plan, done, seed=seed, jobs=jobs, files=saved), file)
 
 
 def _exit_code(done: Campaign) -> int:

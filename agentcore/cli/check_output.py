@@ -36,6 +36,7 @@ class CheckPrinter:
     console: Console
     plan: Plan
     save: Path
+    files: list[Path | None] = attrs.field(factory=list)
     _printed: list[Finding] = attrs.field(factory=list)
 
     def finding(self, finding: Finding) -> None:
@@ -45,6 +46,7 @@ class CheckPrinter:
             self._say(f"{self._told(finding)}\n")
         file = _numbered(self.save, len(self._printed))
         saved = self._saved(finding.program, file)
+        self.files.append(file if saved else None)
         with tolerant():
             self._say(self._next(finding.program, file) if saved else "The program was not saved.\n")
 

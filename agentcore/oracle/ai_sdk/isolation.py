@@ -12,8 +12,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.oracle.ai_sdk.features import FEATURES
 from agentcore.oracle.isolated.judge import REFUSED_TEXT
 from agentcore.oracle.isolated.shape import Act, Isolation, Seen, Sight
+from agentcore.oracle.isolated.timing import timed, timeless, varied
 from agentcore.oracle.places import Place, put
 
 __all__ = ["ISOLATION"]
@@ -22,7 +24,7 @@ Json: TypeAlias = dict[str, Any]
 Op: TypeAlias = dict[str, Any]
 Path: TypeAlias = Sequence[str | int]
 
-_WRITES: Final = ("set", "append", "delete", "freeze")
+_WRITES: Final = ("set", "append", "clear", "delete", "freeze")
 _AFTER: Final = frozenset({"tool", "execute", "onStepFinish", "stopWhen", "onFinish"})
 # What is the user's own, or stands for what cannot be copied (rule isolated.not-copied).
 _OWN: Final = frozenset({"experimental_context", "runtimeContext", "toolsContext", "context", "$caller"})
@@ -138,9 +140,18 @@ def _named(source: _Kept, hook: str, path: Path) -> str:
 
 
 def _by_value(program: Json, live: Collection[Place]) -> Json:
-    """The program without the acts that are not in `live`."""
+    """The program without the acts that are not in `live`, and with tools that take no time."""
     gone = {act.at for act in _acts(program)} - {*live}
-    return _changed(program, lambda place, op: None if place in gone else op)
+    return timeless(_changed(program, lambda place, op: None if place in gone else op))
+
+
+def _varied(program: Json) -> Json:
+    calls = [[part["toolName"] for part in step if part["type"] == "tool-call"] for step in program["script"]]
+    return varied(program, calls, FEATURES)
+
+
+def _timed(program: Json) -> Json | None:
+    return timed(program, _by_value(program, ()))
 
 
 def _changed(program: Json, change: Callable[[Place, Op], Op | None]) -> Json:
@@ -358,6 +369,8 @@ ISOLATION: Final = Isolation(
     prepared=_prepared,
     acts=_acts,
     by_value=_by_value,
+    varied=_varied,
+    timed=_timed,
     refused=_refused,
     sight=_sight,
     own=_own,

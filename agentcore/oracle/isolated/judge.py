@@ -59,7 +59,7 @@ class Judge:
         acts = known.acts(program)
         value = known.by_value(program, ())
         live = [known.by_value(program, [act.at for act in acts])] if acts else []
-        timed = known.timed(value)
+        timed = known.timed(program)
         return [value, *live, *([] if timed is None else [timed])]
 
     def judge(self, program: Json, outcomes: Sequence[Outcome], ask: Ask) -> JudgedBy:

@@ -145,7 +145,8 @@ class Isolation:
         sight: who sees a difference at a path of the trace; the act is None if nobody writes.
         own: faults of the loop itself in the trace of a program by value: rule, place, and what should be
             alike.
-        timed: gives the program with other times taken by its tools; None where tools take none.
+        varied: gives the program with tools that end in another order than they are called in, if it may.
+        timed: gives the program by value with the times that its tools take; None if they take none.
         accumulating: gives, with the trace by value, the program in which only the last step's hook returns
             messages, and what the earlier ones added; None if none did.
         prompts: the prompts of a trace, in order.
@@ -159,6 +160,7 @@ class Isolation:
     sight: Callable[[str, Act | None], Sight]
     own: Callable[[Json, Trace], Iterator[tuple[str, str, Seen]]]
     prompts: Callable[[Trace], Sequence[Any]]
+    varied: Callable[[Json], Json] = lambda program: program
     refused: Callable[[Json, Act], Json] | None = None
     timed: Callable[[Json], Json | None] = lambda _: None
     accumulating: Callable[[Json, Trace], tuple[Json, frozenset[str]] | None] = lambda *_: None

@@ -24,7 +24,7 @@ Waited: TypeAlias = Callable[[Callable[[], Any]], Any]
 def prepared(programs: Iterable[Json], family: Family) -> Iterator[Json]:
     """Yields the programs as a check of isolation runs them."""
     known = isolation_of(family)
-    return (known.prepared(program) for program in programs)
+    return (known.prepared(known.varied(program)) for program in programs)
 
 
 class Isolated:

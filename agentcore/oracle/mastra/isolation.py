@@ -14,6 +14,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.oracle.isolated.shape import Act, Isolation, Seen, Sight
+from agentcore.oracle.isolated.timing import timed, timeless, varied
+from agentcore.oracle.mastra.features import FEATURES
 from agentcore.oracle.places import Place, put, without
 
 __all__ = ["ISOLATION"]
@@ -97,7 +99,17 @@ def _by_value(program: Json, live: Collection[Place]) -> Json:
     gone = {act.at for act in _acts(program)} - {*live}
     for place in [place for place in gone if place[0] == "tools"]:
         program = without(program, place)
-    return _changed(program, lambda place, op: None if place in gone else op)
+    return timeless(_changed(program, lambda place, op: None if place in gone else op))
+
+
+def _varied(program: Json) -> Json:
+    script = program.get("script", [])
+    calls = [[part["toolName"] for part in step if part["type"] == "tool-call"] for step in script]
+    return varied(program, calls, FEATURES)
+
+
+def _timed(program: Json) -> Json | None:
+    return timed(program, _by_value(program, ()))
 
 
 def _changed(program: Json, change: Callable[[Place, Op], Op | None]) -> Json:
@@ -184,6 +196,8 @@ ISOLATION: Final = Isolation(
     prepared=_prepared,
     acts=_acts,
     by_value=_by_value,
+    varied=_varied,
+    timed=_timed,
     sight=_sight,
     own=_own,
     prompts=_prompts,

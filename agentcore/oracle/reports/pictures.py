@@ -18,7 +18,7 @@ def alias_picture(program: dict[str, Any], profile: str) -> str | None:
     None without the extra `pictures`, for a profile whose heap is not the AI SDK's, for a run that calls no
     model, and for one too large to be looked at.
     """
-    if find_spec("matplotlib") is None or find_spec("networkx") is None:
+    if find_spec("matplotlib") is None or find_spec("igraph") is None:
         return None
     from agentcore.compat.ai_sdk.profiles import PROFILES  # noqa: PLC0415 - only where there is a picture
     from agentcore.compat.pictures import alias_graph  # noqa: PLC0415 - takes a second, and is an extra

@@ -12,7 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.isolated.shape import Act, Isolation, Seen, Sight
+from agentcore.oracle.isolated.timing import timed, timeless, varied
 from agentcore.oracle.places import Place, put, without
+from agentcore.oracle.strands.features import FEATURES
 from agentcore.oracle.strands.program import ACTIONS, phase_of, stage_of
 
 __all__ = ["ISOLATION"]
@@ -71,7 +73,17 @@ def _by_value(program: Json, live: Collection[Place]) -> Json:
             return op
         return {**op, "op": "with", "action": op["op"]} if place[0] == "middleware" else None
 
-    return _changed(program, change)
+    return timeless(_changed(program, change))
+
+
+def _varied(program: Json) -> Json:
+    entries = [entry.get("blocks", []) if isinstance(entry, dict) else entry for entry in program.get("script", ())]
+    calls = [[block["toolUse"]["name"] for block in blocks if "toolUse" in block] for blocks in entries]
+    return varied(program, calls, FEATURES)
+
+
+def _timed(program: Json) -> Json | None:
+    return timed(program, _by_value(program, ()))
 
 
 def _changed(program: Json, change: Callable[[Place, Op], Op | None]) -> Json:
@@ -154,6 +166,8 @@ ISOLATION: Final = Isolation(
     prepared=_prepared,
     acts=_acts,
     by_value=_by_value,
+    varied=_varied,
+    timed=_timed,
     sight=_sight,
     own=_own,
     prompts=_prompts,
