@@ -58,11 +58,17 @@ class CheckPrinter:
             self._say(_summary(done.report, seed, jobs))
             if not done.findings:
                 self._say(self._nothing_found() if done.verdict == "agreement" else _nothing(done))
-            elif more := len([kind for kind in done.counts if kind.outcome == "wrong"]) - len(done.findings):
-                if self.plan.isolated and more > 0:
-                    self._say(f"{more} more causes were seen; --max-findings tells more of them.")
+            elif more := self._left_out(done):
+                self._say(f"{more} more causes were seen; --max-findings tells more of them.")
         if done.stopped:
             warn(f"The check ended early: {done.stopped}")
+
+    def _left_out(self, done: Campaign) -> int:
+        """How many causes were seen and are not told."""
+        if not self.plan.isolated or done.stopped:
+            return 0
+        seen = {kind for kind in (*done.counts, *done.replayed) if kind.is_fault}
+        return len(seen - {finding.kind for finding in done.findings})
 
     def _nothing_found(self) -> str:
         return "No write of a hook is seen by anybody else." if self.plan.isolated else "No disagreement."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import attrs
@@ -129,7 +130,7 @@ def _chains(edges: Iterable[tuple[int, int]], layers: list[int]) -> tuple[list[l
 
 def _rows(chains: Iterable[Sequence[int]], layers: Sequence[int]) -> list[float]:
     """The place of everything in its layer, from the top."""
-    links = [pair for chain in chains for pair in zip(chain, chain[1:], strict=False)]
+    links = [pair for chain in chains for pair in pairwise(chain)]
     graph = Graph(n=len(layers), edges=links, directed=True)
     placed = graph.layout_sugiyama(layers=list(layers), hgap=1, vgap=1, maxiter=500)
     xs = [float(x) for x, _ in placed.coords[: len(layers)]]
@@ -170,7 +171,7 @@ def _eased(part: float) -> float:
 def _curve(points: Sequence[tuple[float, float]]) -> Path:
     """A line that leaves and enters each point level."""
     vertices, codes = [points[0]], [Path.MOVETO]
-    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+    for (x, y), (to_x, to_y) in pairwise(points):
         if y == to_y:
             vertices.append((to_x, to_y))
             codes.append(Path.LINETO)

@@ -116,9 +116,7 @@ class _Graph:
     written: Mapping[int, str]
 
 
-def _graph(
-    snapshot: Snapshot, holders: Sequence[str], written: Mapping[int, str], deepest: int
-) -> _Graph:
+def _graph(snapshot: Snapshot, holders: Sequence[str], written: Mapping[int, str], deepest: int) -> _Graph:
     nodes, edges = _reached(snapshot, holders, deepest)
     return _Graph(
         title=f"{snapshot.moment}, step {snapshot.step}",

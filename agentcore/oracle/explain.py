@@ -167,7 +167,9 @@ class Explanation:
                 "pip install 'agentcore-reference[pictures]'"
             ) from error
         written = {
-            step.number: {one.write.address: f"{one.write.operation} by {one.write.hook}" for one in step.writes}
+            step.number: {
+                one.write.address: f"{one.write.operation} by {one.write.hook}" for one in step.writes
+            }
             for step in self.steps
         }
         moments = [step.snapshot for step in self.steps if step.snapshot is not None]

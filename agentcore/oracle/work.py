@@ -40,10 +40,11 @@ _ALL: Final = 1 << 30
 class Plan:
     """What is checked, and how; data that can be sent to where the work is done.
 
-    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths); if it is to be `isolated`, the
-    programs are made for that profile and nothing else is expected of it (rule isolated.two-runs). The driver is that of the `target`,
-    which installs itself where it is needed, or else what `argv` starts. `include` and `exclude` are patterns
-    of features. `time_limit` and `shrink_seconds` are seconds for one program and for one finding.
+    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). For an `isolated` check programs are
+    made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
+    of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
+    `exclude` are patterns of features. `time_limit` and `shrink_seconds` are seconds for one program and for one
+    finding.
     """
 
     profile: str

@@ -199,9 +199,7 @@ def _is_in_tool(place: Place) -> bool:
 
 
 def _with_values(op: Op, change: Callable[[Path], Any]) -> Op:
-    return {
-        key: _references(value, change) if key in ("to", "with") else value for key, value in op.items()
-    }
+    return {key: _references(value, change) if key in ("to", "with") else value for key, value in op.items()}
 
 
 def _references(value: Any, change: Callable[[Path], Any]) -> Any:
@@ -303,7 +301,11 @@ def _own(program: Json, trace: Json) -> Iterator[tuple[str, str, Seen]]:
         for name in ("messages", "content"):
             if name in given and name in kept and given[name] != kept[name]:
                 path = f"$.final.steps[{number}].{name}"
-                yield "isolated.reports-kept", f"a report's {name}", Seen(path=path, expected=given[name], actual=kept[name])
+                yield (
+                    "isolated.reports-kept",
+                    f"a report's {name}",
+                    Seen(path=path, expected=given[name], actual=kept[name]),
+                )
 
 
 def _reports(trace: Json) -> Iterator[tuple[Json, Json]]:

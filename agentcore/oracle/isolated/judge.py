@@ -1,4 +1,4 @@
-"""What one program shows of a loop that promises copies: runs of it with writes, by value, and their difference.
+"""What one program shows of a loop that promises copies: its runs with writes, by value, and what differs.
 
 Rules isolated.two-runs, isolated.cause, isolated.refused and isolated.noise.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
-
 
 from agentcore.oracle.compare import Missing, Observation, alike, observations
 from agentcore.oracle.families import Comparison, Family, Trace
@@ -54,7 +53,7 @@ class Judge:
         self.comparison: Comparison = family.comparison
 
     def variants(self, program: Json) -> list[Json]:
-        """The runs that every judgement of a prepared program begins with: by value, with all writes, timed."""
+        """The runs that each judgement of a prepared program begins with: by value, with writes, timed."""
         known = self.known
         acts = known.acts(program)
         value = known.by_value(program, ())

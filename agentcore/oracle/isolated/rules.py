@@ -18,8 +18,8 @@ class IsolationRule(Requirement):
     WRITE = (
         "isolated.write",
         (
-            "Fault `write`: a write of a hook, a tool or a model to what it was given shows in an observation "
-            "of anybody else. `seen` names every holder that differs, the prompt of the same step included."
+            "Fault `write`: a write of a hook, a tool or a model to what it was given shows in what anybody "
+            "else observes. `seen` names every holder that differs, the prompt of the same step included."
         ),
     )
     CAUSE = (

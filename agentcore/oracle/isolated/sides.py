@@ -52,7 +52,9 @@ class Isolated:
     def receive(self, program: Json, waited: Waited) -> Verdict:
         """What becomes of the program that was submitted first."""
         outcomes = [waited(self._next) for _ in range(self._variants.popleft())]
-        return self._verdict(program, self._judged(program, outcomes, lambda one: waited(lambda: self._ask(one))))
+        return self._verdict(
+            program, self._judged(program, outcomes, lambda one: waited(lambda: self._ask(one)))
+        )
 
     def verdict(self, program: Json) -> Verdict:
         """What becomes of one program, while nothing else is pending."""
@@ -64,12 +66,11 @@ class Isolated:
         program = self._judge.known.prepared(program)
         variants = self._judge.variants(program)
         found = self._judged(program, [self._ask(one) for one in variants], self._ask)
-        if not isinstance(found, tuple):
-            faults: list[Verdict] = [self._verdict(program, found)]
-        else:
-            faults = [self._wrong(breach) for breach in found]
-        alike = (one for one in faults if isinstance(one, Fault) and is_alike(one, fault, any_wrong=any_wrong))
-        return next(alike, None)
+        faults = map(self._wrong, found) if isinstance(found, tuple) else [self._verdict(program, found)]
+        for one in faults:
+            if isinstance(one, Fault) and is_alike(one, fault, any_wrong=any_wrong):
+                return one
+        return None
 
     # ---------------------------------------------------------------- running
 
@@ -98,16 +99,15 @@ class Isolated:
         return Failed(found)
 
     def _wrong(self, breach: Breach) -> Wrong:
-        difference = _difference(breach, self._judge.comparison)
+        difference = _difference(breach)
         return Wrong(expected=breach.expected, actual=breach.actual, difference=difference, breach=breach)
 
 
-def _difference(breach: Breach, comparison: Comparison) -> Difference:
-    """The first difference of what should be alike; observations of one trace are compared as those of two."""
+def _difference(breach: Breach) -> Difference:
+    """The first difference of what should be alike."""
     seen = breach.observations[0]
     found = differences({"seen": seen.expected}, {"seen": seen.actual}, Comparison(permitted={}, order=()))
     assert found is not None  # noqa: S101 - a breach is of what differs
-    del comparison
     return Difference(
         path=found.path.replace("$.seen", seen.path, 1),
         expected=found.expected,

@@ -126,12 +126,16 @@ def _prepared(program: Json) -> Json:
     """The program without what is returned, or passed to a method, and depends on a write."""
     acts = {act.at for act in _acts(program)}
     # The object of a program's message is one, so what is written to it is in a list that it was put into.
-    wrote_stash = any(_at(program, act).get("on", "").startswith("stash:") for act in acts if act[0] != "tools")
+    wrote_stash = any(
+        _at(program, act).get("on", "").startswith("stash:") for act in acts if act[0] != "tools"
+    )
 
     def change(place: Place, op: Op) -> Op | None:
         if place in acts or op["op"] in (*_WRITES, "stash", "abort", "throw", "returnValue"):
             return op
-        wrote = any(act[:-1] == place[:-1] and act[-1] < place[-1] for act in acts if act[0] != "tools")
+        wrote = any(
+            act[:-1] == place[:-1] and int(act[-1]) < int(place[-1]) for act in acts if act[0] != "tools"
+        )
         return None if _depends(op, wrote=wrote, stashed=wrote_stash or bool(acts)) else op
 
     return _changed(program, change)

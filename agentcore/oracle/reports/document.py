@@ -32,9 +32,7 @@ _OUTCOMES: Final = (
 )
 
 
-def document(
-    plan: Plan, done: Campaign, *, seed: int, jobs: int, files: Sequence[Path | None] = ()
-) -> Json:
+def document(plan: Plan, done: Campaign, *, seed: int, jobs: int, files: Sequence[Path | None] = ()) -> Json:
     """The report of a campaign that began at a seed: what `check-report.schema.json` says.
 
     `files` are those in which the programs of the findings were saved, None for one that was not.
@@ -60,7 +58,8 @@ def document(
         "ownShare": round(told.own_share, 3),
         "jobs": jobs,
         "findings": [
-            _finding(finding, plan, file) for finding, file in zip_longest(done.findings, files[: len(done.findings)])
+            _finding(finding, plan, file)
+            for finding, file in zip_longest(done.findings, files[: len(done.findings)])
         ],
     }
 

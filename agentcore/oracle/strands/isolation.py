@@ -1,7 +1,7 @@
 """Programs of middleware by value: which ops write in place, and what is passed on purpose.
 
-Rules isolated.returned and isolated.not-copied. A handler passes its context on, so that by value it makes
-its edits to a copy (`with`) and passes that on; the whole fields of contexts and events that a handler may set,
+Rules isolated.returned and isolated.not-copied. A handler passes its context on, so by value it makes its
+edits to a copy (`with`) and passes that on; the whole fields of contexts and events that a handler may set,
 the invocation state, and what is reached through the agent are the user's own, or there to be changed.
 """
 
@@ -55,7 +55,9 @@ def _acts(program: Json) -> list[Act]:
             at=(*place, number),
             hook=hook,
             op=op["op"],
-            path="".join("[*]" if isinstance(key, int) else f".{key}" for key in op["path"]).removeprefix("."),
+            path="".join("[*]" if isinstance(key, int) else f".{key}" for key in op["path"]).removeprefix(
+                "."
+            ),
             after=hook not in _BEFORE and not hook.startswith(("model.input", "model.wrap", "stream.input")),
         )
         for place, hook, ops in _turns(program)
@@ -65,7 +67,7 @@ def _acts(program: Json) -> list[Act]:
 
 
 def _by_value(program: Json, live: Collection[Place]) -> Json:
-    """The program whose handlers edit copies, and whose hooks, model and tools do not write, but for `live`."""
+    """The program in which handlers edit copies, and hooks, model and tools do not write, but for `live`."""
     gone = {act.at for act in _acts(program)} - {*live}
 
     def change(place: Place, op: Op) -> Op | None:
@@ -77,7 +79,9 @@ def _by_value(program: Json, live: Collection[Place]) -> Json:
 
 
 def _varied(program: Json) -> Json:
-    entries = [entry.get("blocks", []) if isinstance(entry, dict) else entry for entry in program.get("script", ())]
+    entries = [
+        entry.get("blocks", []) if isinstance(entry, dict) else entry for entry in program.get("script", ())
+    ]
     calls = [[block["toolUse"]["name"] for block in blocks if "toolUse" in block] for blocks in entries]
     return varied(program, calls, FEATURES)
 
@@ -95,7 +99,7 @@ def _changed(program: Json, change: Callable[[Place, Op], Op | None]) -> Json:
 
 
 def _prepared(program: Json) -> Json:
-    """The program without records of objects; handlers that write pass on what they have, not what they got."""
+    """The program without records of objects; handlers that write pass on what they have by then."""
     wrote = {act.at[:-1] for act in _acts(program)}
 
     def change(place: Place, op: Op) -> Op | None:
@@ -150,7 +154,9 @@ def _own(program: Json, trace: Json) -> Iterator[tuple[str, str, Seen]]:
 
 def _changed_fields(caller: Json) -> list[str]:
     changed = caller.get("changed", [])
-    return [str(name) for name in changed if "invocationState" not in str(name) and "options" not in str(name)]
+    return [
+        str(name) for name in changed if "invocationState" not in str(name) and "options" not in str(name)
+    ]
 
 
 def _prompts(trace: Json) -> list[Any]:
