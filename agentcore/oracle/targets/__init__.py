@@ -31,8 +31,9 @@ class Target:
     `profile` is what it is expected to do (`ai-sdk-6` for both paths of that), `package` its name and
     version. `folder` holds its driver and what pins it for `installer`: for npm `driver.mjs`, `package.json`,
     `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`. Both pin all there is to
-    install, by the hashes of its files and by no address. `files` are more files of the driver, which other targets may have too. All are named as they lie
-    in this package, and lie alike where the target is installed.
+    install, by the hashes of its files and by no address. `files` are more files of the driver, which other
+    targets may have too. All are named as they lie in this package, and lie alike where the target is
+    installed.
     """
 
     profile: str
