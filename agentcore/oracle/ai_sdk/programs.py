@@ -18,7 +18,7 @@ import attrs
 from agentcore.oracle.ai_sdk.expected import approved, content, prompt, response, shortcuts
 from agentcore.oracle.ai_sdk.size import Size
 from agentcore.oracle.ai_sdk.writes import ADDRESSES, BASE64, Maker
-from agentcore.oracle.choices import Choices, RandomChoices
+from agentcore.oracle.choices import Choices, RandomChoices, slow_down
 
 __all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]
 
@@ -109,6 +109,8 @@ class _Generator:
         self.write_hooks(program)
         if self.hooks:
             program["hooks"] = self.hooks
+        if calls and choices.chance(15):
+            slow_down(program["tools"], choices)
         return program
 
     def conversation(self) -> Json:
