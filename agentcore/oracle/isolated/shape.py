@@ -10,13 +10,16 @@ import attrs
 from agentcore.brief import brief
 from agentcore.oracle.places import Place
 
-__all__ = ["HOLDERS", "KINDS", "Act", "Breach", "Isolation", "Seen", "Sight"]
+__all__ = ["HOLDERS", "KINDS", "LOOP", "Act", "Breach", "Isolation", "Seen", "Sight"]
 
 Json: TypeAlias = dict[str, Any]
 Trace: TypeAlias = dict[str, Any]
 
 KINDS: Final = ("write", "accumulates", "out-of-order")
 """Kinds of faults; the first two are those of live checks (rules live.write, live.accumulates)."""
+
+LOOP: Final = "the loop"
+"""Who writes where nobody of the program does."""
 
 HOLDERS: Final = (
     *("caller", "later-runs", "later-prompts", "next-prompt", "this-prompt"),
@@ -113,7 +116,8 @@ class Breach:
                 return f"what {self.hook} returned for a step is kept for later steps; seen in {seen}"
             case "out-of-order":
                 return f"the order in which tools finish shows; seen in {seen}"
-        return f"{self.hook} writes {self.place} ({self.op}); seen in {seen}"
+        by = "" if self.hook == LOOP else f" ({self.op})"
+        return f"{self.hook} writes {self.place}{by}; seen in {seen}"
 
     @property
     def remedy(self) -> str:
