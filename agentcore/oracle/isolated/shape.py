@@ -139,9 +139,9 @@ class Isolation:
     """What a check of isolation knows of a family.
 
     Attributes:
-        prepared: gives a program in which nothing that is returned depends on a write; of one that is
-            prepared, an equal one.
-        acts: the writes of a prepared program.
+        prepared: gives a program in which nothing that is returned depends on a write (rule
+            isolated.returned); of one that is prepared, an equal one.
+        acts: the writes of a prepared program, to what was copied (rule isolated.not-copied).
         by_value: gives the program in which only the given acts write in place; the others are left out, or
             made to copies.
         refused: gives the program with an error thrown in the place of an act; None where refusals show in
