@@ -93,9 +93,9 @@ def faults(program: Json, family: Family, run: Callable[[Json], Trace]) -> tuple
         return Answer(run(variant))
 
     found = judge.judge(prepared, [ask(variant) for variant in judge.variants(prepared)], ask)
-    if not isinstance(found, tuple):
-        raise ValueError(found.reason if isinstance(found, Malformed) else f"{found}")
-    return found
+    if isinstance(found, tuple):
+        return found
+    raise ValueError(found.reason if isinstance(found, Malformed) else f"{found}")
 
 
 class _Case:
