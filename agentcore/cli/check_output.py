@@ -53,9 +53,12 @@ class CheckPrinter:
     def summary(self, done: Campaign, *, seed: int, jobs: int) -> None:
         """Prints how many programs were run, and what came of them."""
         with tolerant():
-            if done.replayed:
-                self._say(_replayed(done.replayed))
-            self._say(_summary(done.report, seed, jobs))
+            if self.plan.limits.programs == 0:
+                self._say(_run_again(done.replayed))
+            else:
+                if done.replayed:
+                    self._say(_replayed(done.replayed))
+                self._say(_summary(done.report, seed, jobs))
             if not done.findings:
                 self._say(self._nothing_found() if done.verdict == "agreement" else _nothing(done))
             elif more := self._left_out(done):
@@ -152,6 +155,14 @@ def _summary(report: Report, seed: int, jobs: int) -> str:
         f"{report.programs} programs{unsupported} from seed {seed}{left_out} in {report.seconds:.1f} s: "
         f"{report.per_second:.0f} a second, {report.own_share:.0%} of the time {place}."
     )
+
+
+def _run_again(counts: dict[Kind, int]) -> str:
+    run = sum(counts.values())
+    faults = sum(count for kind, count in counts.items() if kind.is_fault)
+    if run == 1:
+        return f"1 program was run again; it shows {'this still' if faults else 'nothing now'}."
+    return f"{run} programs were run again; {run - faults} of them show nothing now."
 
 
 def _replayed(counts: dict[Kind, int]) -> str:

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-__all__ = ["Box", "Edge", "Laid", "draw_edges", "laid_out"]
+__all__ = ["Box", "Edge", "Laid", "draw_edges", "drawable", "laid_out"]
 
 _GAP: Final = 1.15
 _ROW: Final = 0.36
@@ -28,12 +28,17 @@ _GREY: Final = "#777777"
 _MARKED: Final = "#c00000"
 
 
+def drawable(text: str) -> str:
+    """The text with what no font has, such as half a character or a control, as its escape."""
+    return "".join(one if one.isprintable() or one == "\n" else f"\\u{ord(one):04x}" for one in text)
+
+
 @attrs.frozen(kw_only=True)
 class Box:
     """What is drawn: its name, its text, and whether it belongs into the first layer."""
 
     name: str
-    text: str
+    text: str = attrs.field(converter=drawable)
     first: bool = False
 
 
@@ -43,7 +48,7 @@ class Edge:
 
     source: str
     target: str
-    label: str = ""
+    label: str = attrs.field(default="", converter=drawable)
     marked: bool = False
 
 

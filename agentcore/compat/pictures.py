@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -18,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from agentcore.compat import Snapshot
 from agentcore.compat.heap import Heap, Ref, Value
-from agentcore.compat.layered import Box, Edge, draw_edges, laid_out
+from agentcore.compat.layered import Box, Edge, draw_edges, drawable, laid_out
 from agentcore.values import sealed
 
 __all__ = ["Picture", "alias_graph", "alias_graphs", "curves", "spread", "timeline"]
@@ -154,6 +155,7 @@ def _telling(graph: _Graph, most: int) -> _Graph:
         holders=tuple(holder for holder in graph.holders if holder in sources),
         nodes=nodes,
         edges=edges,
+        written={address: note for address, note in graph.written.items() if address in nodes},
     )
 
 
@@ -216,7 +218,7 @@ def _box(axes: Axes, place: Iterable[float], label: str, colour: str, *, rim: bo
     edge, width = (_WRITTEN, 2.0) if rim else ("#666666", 0.7)
     box = {"boxstyle": "round", "facecolor": colour, "edgecolor": edge, "linewidth": width}
     x, y = place
-    axes.text(x, y, label, ha="center", va="center", bbox=box)
+    axes.text(x, y, drawable(label), ha="center", va="center", bbox=box)
 
 
 def _rims(written: Iterable[int]) -> list[Patch]:
@@ -419,5 +421,8 @@ def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
 
 def _drawn(figure: Figure) -> Picture:
     target = io.StringIO()
-    figure.savefig(target, format="svg", metadata={"Date": None})
+    with warnings.catch_warnings():
+        # The browser has the glyphs that the font here, which only measures, has not.
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)
+        figure.savefig(target, format="svg", metadata={"Date": None})
     return Picture(target.getvalue())

@@ -43,8 +43,8 @@ class Plan:
     `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). For an `isolated` check programs are
     made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
     of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
-    `exclude` are patterns of features. `time_limit` and `shrink_seconds` are seconds for one program and for one
-    finding.
+    `exclude` are patterns of features. `time_limit` and `shrink_seconds` are seconds for one program and for
+    one finding.
     """
 
     profile: str

@@ -11,10 +11,10 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.compare import Missing, Observation, alike, observations
 from agentcore.oracle.families import Comparison, Family, Trace
-from agentcore.oracle.isolated.shape import HOLDERS, Act, Breach, Isolation, Seen, Sight
+from agentcore.oracle.isolated.shape import HOLDERS, LOOP, Act, Breach, Isolation, Seen, Sight
 from agentcore.oracle.outcomes import Answer, Failure, Malformed, Outcome, Unsupported
 
-__all__ = ["REFUSED_TEXT", "Judge", "JudgedBy", "is_mixed", "isolation_of"]
+__all__ = ["REFUSED_TEXT", "Judge", "JudgedBy", "faults", "is_mixed", "isolation_of"]
 
 Json: TypeAlias = dict[str, Any]
 Ask: TypeAlias = Callable[[Json], Outcome]
@@ -73,6 +73,29 @@ class Judge:
             return tuple(_Case(self, program, outcomes, ask).breaches())
         except _StopError as stop:
             return stop.outcome
+
+
+def faults(program: Json, family: Family, run: Callable[[Json], Trace]) -> tuple[Breach, ...]:
+    """What a program shows of a loop in this process.
+
+    Args:
+        program: a program of the family.
+        family: its format.
+        run: gives the loop's trace of a program.
+
+    Raises:
+        ValueError: if runs of the program without its writes differ.
+    """
+    judge = Judge(family)
+    prepared = judge.known.prepared(program)
+
+    def ask(variant: Json) -> Outcome:
+        return Answer(run(variant))
+
+    found = judge.judge(prepared, [ask(variant) for variant in judge.variants(prepared)], ask)
+    if isinstance(found, tuple):
+        return found
+    raise ValueError(found.reason if isinstance(found, Malformed) else f"{found}")
 
 
 class _Case:
@@ -198,7 +221,7 @@ class _Case:
 
     def _out_of_order(self) -> Iterator[Breach]:
         if self.timed is not None and (effect := self._effect(self.timed)):
-            fields = {"kind": "out-of-order", "hook": "the loop", "op": "finish", "place": "results"}
+            fields = {"kind": "out-of-order", "hook": LOOP, "op": "finish", "place": "results"}
             yield self._made(fields, "isolated.call-order", None, effect, self.timed)
 
     def _accumulated(self) -> Iterator[Breach]:
@@ -225,7 +248,7 @@ class _Case:
             by_rule.setdefault((rule, place), []).append(seen)
         for (rule, place), pairs in by_rule.items():
             sights = [self.known.sight(one.path, None) for one in pairs]
-            fields = {"kind": "write", "hook": "the loop", "op": "change", "place": place}
+            fields = {"kind": "write", "hook": LOOP, "op": "change", "place": place}
             yield _breach_of(fields, rule, sights, pairs, self.value, self.value)
 
 

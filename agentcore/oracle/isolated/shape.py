@@ -10,13 +10,16 @@ import attrs
 from agentcore.brief import brief
 from agentcore.oracle.places import Place
 
-__all__ = ["HOLDERS", "KINDS", "Act", "Breach", "Isolation", "Seen", "Sight"]
+__all__ = ["HOLDERS", "KINDS", "LOOP", "Act", "Breach", "Isolation", "Seen", "Sight"]
 
 Json: TypeAlias = dict[str, Any]
 Trace: TypeAlias = dict[str, Any]
 
 KINDS: Final = ("write", "accumulates", "out-of-order")
 """Kinds of faults; the first two are those of live checks (rules live.write, live.accumulates)."""
+
+LOOP: Final = "the loop"
+"""Who writes where nobody of the program does."""
 
 HOLDERS: Final = (
     *("caller", "later-runs", "later-prompts", "next-prompt", "this-prompt"),
@@ -113,7 +116,8 @@ class Breach:
                 return f"what {self.hook} returned for a step is kept for later steps; seen in {seen}"
             case "out-of-order":
                 return f"the order in which tools finish shows; seen in {seen}"
-        return f"{self.hook} writes {self.place} ({self.op}); seen in {seen}"
+        by = "" if self.hook == LOOP else f" ({self.op})"
+        return f"{self.hook} writes {self.place}{by}; seen in {seen}"
 
     @property
     def remedy(self) -> str:
@@ -135,9 +139,9 @@ class Isolation:
     """What a check of isolation knows of a family.
 
     Attributes:
-        prepared: gives a program in which nothing that is returned depends on a write; of one that is
-            prepared, an equal one.
-        acts: the writes of a prepared program.
+        prepared: gives a program in which nothing that is returned depends on a write (rule
+            isolated.returned); of one that is prepared, an equal one.
+        acts: the writes of a prepared program, to what was copied (rule isolated.not-copied).
         by_value: gives the program in which only the given acts write in place; the others are left out, or
             made to copies.
         refused: gives the program with an error thrown in the place of an act; None where refusals show in

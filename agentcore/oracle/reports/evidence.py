@@ -18,7 +18,7 @@ __all__ = ["boundaries", "breach_json", "command", "shown", "spread_json", "writ
 Json: TypeAlias = dict[str, Any]
 
 _NAME: Final = 200
-_TEXT: Final = 4_000
+_TEXT: Final = 1_000
 _MOST: Final = 60
 
 
