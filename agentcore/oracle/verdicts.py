@@ -15,12 +15,13 @@ import attrs
 from agentcore.brief import brief
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver, Failure, Unsupported
-from agentcore.oracle.families import Family
+from agentcore.oracle.families import Family, Write
+from agentcore.oracle.places import Place, without
+from agentcore.oracle.scope import ALL, Scope
+from agentcore.oracle.visible import cut
 
 __all__ = [
     "AGREED",
-    "LEFT_OUT",
-    "UNSUPPORTED",
     "Failed",
     "Fault",
     "Kind",
@@ -29,6 +30,8 @@ __all__ = [
     "Sides",
     "Verdict",
     "Wrong",
+    "left_out",
+    "unsupported",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -44,11 +47,15 @@ class Kind:
     `outcome` is `agreed`, `wrong`, `unsupported`, `crashed`, `hung`, `malformed`, `incompatible` (the driver
     speaks another version of the protocol), `changed` (a wrong answer, and another one when asked again),
     `raised` (the reference did) or `left out`. `where` is, of a wrong trace, the first observation that
-    differs (`$.steps[].prompt`); of a reference that raised, the error's class; else nothing.
+    differs (`$.steps[].prompt`); of a reference that raised, the error's class; of a program that is
+    unsupported or left out, the reason; else nothing. `hook` and `op` are, of a wrong trace, what causes the
+    difference; nothing if it is there without any op.
     """
 
     outcome: str
     where: str = ""
+    hook: str = ""
+    op: str = ""
 
     @property
     def of_driver(self) -> bool:
@@ -60,13 +67,30 @@ class Kind:
         """Whether there is something to look at."""
         return self.outcome not in _FAULTLESS
 
+    @property
+    def cause(self) -> str:
+        """What causes a wrong trace, for people: `append in prepareStep`, or nothing."""
+        return f"{self.op} in {self.hook}" if self.op else ""
+
     def __str__(self) -> str:
-        return f"{self.outcome} at {self.where}" if self.where else self.outcome
+        place = f"{self.outcome} at {self.where}" if self.where else self.outcome
+        return f"{place}, by {self.cause}" if self.op else place
 
 
+def left_out(reason: str) -> Kind:
+    """The kind of a program that is not run, for a reason."""
+    return Kind(_LEFT_OUT, reason)
+
+
+def unsupported(reason: str) -> Kind:
+    """The kind of a program that the driver does not run, for a reason."""
+    return Kind(_UNSUPPORTED, cut(" ".join(reason.split()), _REASON))
+
+
+_LEFT_OUT: Final = "left out"
+_UNSUPPORTED: Final = "unsupported"
+_REASON: Final = 200
 AGREED: Final = Kind("agreed")
-UNSUPPORTED: Final = Kind("unsupported")
-LEFT_OUT: Final = Kind("left out")
 _FAULTLESS: Final = frozenset({"agreed", "unsupported", "left out"})
 _DRIVER: Final = frozenset({"crashed", "hung", "malformed", "incompatible", "changed"})
 
@@ -80,11 +104,13 @@ class Wrong:
     expected: Json
     actual: Json
     difference: Difference
+    hook: str = ""
+    op: str = ""
 
     @property
     def kind(self) -> Kind:
-        """`wrong`, with the observation."""
-        return Kind("wrong", self.difference.kind)
+        """`wrong`, with the observation and what causes it, once that is known (`Sides.explained`)."""
+        return Kind("wrong", self.difference.kind, self.hook, self.op)
 
 
 @attrs.frozen
@@ -123,13 +149,17 @@ Verdict: TypeAlias = Fault | Unsupported | None
 
 @attrs.frozen
 class Sides:
-    """What a program is run on: a reference, and the driver of an implementation, both for one family."""
+    """What a program is run on: a reference, and the driver of an implementation, both for one family.
+
+    `scope` is what of their traces is compared.
+    """
 
     __repr__ = brief
 
     reference: Reference
     driver: Driver
     family: Family
+    scope: Scope = ALL
 
     def verdict(self, program: Json) -> Verdict:
         """What becomes of one program; the driver, which nothing else may be pending at, is asked last."""
@@ -147,10 +177,45 @@ class Sides:
         """What the driver's outcome is worth beside the trace that is expected."""
         match outcome:
             case Answer(actual):
-                difference = differences(expected, actual, self.family.comparison)
+                difference = differences(
+                    self.scope.seen(expected), self.scope.seen(actual), self.family.comparison
+                )
                 if difference is None:
                     return None
                 return Wrong(expected=expected, actual=actual, difference=difference)
             case Unsupported():
                 return outcome
         return Failed(outcome)
+
+    def explained(self, program: Json, wrong: Wrong) -> Wrong:
+        """The same, with the hook and the op that cause it (rule oracle.grouped).
+
+        Of the program's writes those at its end are taken out as long as the traces still differ at the same
+        place; the last of those that are left is the cause. The driver is asked a few times, so nothing may
+        be pending at it.
+        """
+        writes = [*self.family.writes(program)]
+        place = wrong.difference.kind
+        if not writes or self._differs(program, writes, place):
+            return attrs.evolve(wrong, hook="", op="")
+        shown, hidden = len(writes), 0
+        while shown - hidden > 1:
+            middle = (shown + hidden) // 2
+            if self._differs(program, writes[middle:], place):
+                shown = middle
+            else:
+                hidden = middle
+        cause = writes[shown - 1]
+        return attrs.evolve(wrong, hook=cause.hook, op=cause.op)
+
+    def _differs(self, program: Json, left_out: list[Write], place: str) -> bool:
+        """Whether the traces differ first at the place without some of the writes."""
+        # From the end of each list, so that the places of those before it stay.
+        for write in sorted(left_out, key=lambda write: _index(write.place), reverse=True):
+            program = without(program, write.place)
+        verdict = self.verdict(program)
+        return isinstance(verdict, Wrong) and verdict.difference.kind == place
+
+
+def _index(place: Place) -> int:
+    return place[-1] if isinstance(place[-1], int) else 0
