@@ -25,6 +25,7 @@ from agentcore.oracle.database import Database, default_folder
 from agentcore.oracle.families import PROFILE_NAMES, family_of
 from agentcore.oracle.interruption import arrived
 from agentcore.oracle.reports.document import document
+from agentcore.oracle.scope import PatternError
 from agentcore.oracle.selection import UnknownFeatureError
 
 _NO_VERDICT: Final = 2
@@ -82,6 +83,18 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
     help="Run only programs that have it; a pattern such as `op *`: one of those. Repeatable: all of them.",
 )
 @click.option("--exclude", multiple=True, metavar="FEATURE", help="Run no programs that have it. Repeatable.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PATH",
+    help="Compare only what a path of the trace stands for, such as `$.steps[].prompt`. Repeatable: each.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="PATH",
+    help="Do not compare what a path of the trace stands for, such as `$.final.*`. Repeatable.",
+)
 @click.option("--list-features", is_flag=True, help="Print the names of features, and do nothing else.")
 @click.option(
     "--max-findings",
@@ -182,6 +195,8 @@ class _Options:
     scheduler: str | None
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    only: tuple[str, ...]
+    ignore: tuple[str, ...]
     list_features: bool
     max_findings: int | None
     max_failures: int
@@ -217,6 +232,8 @@ def _plan(profile: str, options: _Options) -> Plan:
         argv=options.driver,
         include=options.include,
         exclude=options.exclude,
+        only=options.only,
+        ignore=options.ignore,
         limits=Limits(programs=programs, findings=findings, failures=options.max_failures),
         time_limit=options.time_limit,
         shrink_seconds=options.shrink_seconds,
@@ -225,6 +242,10 @@ def _plan(profile: str, options: _Options) -> Plan:
         plan.selection()
     except UnknownFeatureError as error:
         raise click.UsageError(f"{error}; --list-features prints all") from None
+    try:
+        plan.scope()
+    except PatternError as error:
+        raise click.UsageError(str(error)) from None
     return plan
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -15,14 +16,16 @@ from agentcore.oracle.compare import render
 from agentcore.oracle.families import family_of
 from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
 from agentcore.oracle.isolated.shape import Breach
+from agentcore.oracle.tally import FRUITLESS
 from agentcore.oracle.vectors import pretty
-from agentcore.oracle.verdicts import LEFT_OUT, Kind
+from agentcore.oracle.verdicts import Kind
 from agentcore.oracle.work import profile_for
 
 __all__ = ["EXIT_CODES", "CheckPrinter"]
 
 Json: TypeAlias = dict[str, Any]
 
+_REASONS: Final = 5
 EXIT_CODES: Final = {"agreement": 0, "disagreement": 1, "no verdict": 2}
 
 
@@ -59,6 +62,8 @@ class CheckPrinter:
                 if done.replayed:
                     self._say(_replayed(done.replayed))
                 self._say(_summary(done.report, seed, jobs))
+            for line in _reasons(done):
+                self._say(line)
             if not done.findings:
                 self._say(self._nothing_found() if done.verdict == "agreement" else _nothing(done))
             elif more := self._left_out(done):
@@ -109,8 +114,9 @@ class CheckPrinter:
             case Disagreement(breach=Breach() as breach):
                 return _breach(finding, breach, found, program)
             case Disagreement(difference=difference):
-                # One alone needs no name.
-                kind = f" at {difference.kind}{others}" if self.plan.limits.findings > 1 else ""
+                cause = f", by {finding.kind.cause}" if finding.kind.op else ""
+                # One alone needs no place.
+                kind = f" at {difference.kind}{cause}{others}" if self.plan.limits.findings > 1 else cause
                 head = f"Disagreement{kind}, {found} and made smaller:"
                 return f"{head}\n\n{program}\n\n{render(difference)}"
             case ReferenceFailure(traceback=text):
@@ -166,15 +172,29 @@ def _run_again(counts: dict[Kind, int]) -> str:
 
 
 def _replayed(counts: dict[Kind, int]) -> str:
-    run = sum(count for kind, count in counts.items() if kind != LEFT_OUT)
+    run = sum(count for kind, count in counts.items() if kind.outcome != "left out")
     faults = sum(count for kind, count in counts.items() if kind.is_fault)
     return f"{run} programs that were found before were run first; {run - faults} of them show nothing now."
+
+
+def _reasons(done: Campaign) -> Iterator[str]:
+    """Why programs were not compared, the most frequent reasons first."""
+    for outcome, head in (("unsupported", "Unsupported"), ("left out", "Left out")):
+        reasons = done.reasons(outcome)
+        shown = [f"  {count} {reason}" for reason, count in [*reasons.items()][:_REASONS]]
+        rest = sum([*reasons.values()][_REASONS:])
+        if shown:
+            others = [f"  {rest} for other reasons"] if rest else []
+            yield "\n".join((f"{head}, by reason:", *shown, *others))
 
 
 def _nothing(done: Campaign) -> str:
     reason = "the driver supports none of these programs"
     if done.ended == "nothing fits":
-        reason = "hardly a program has the features that are asked for, and none that is left out"
+        reason = (
+            f"{FRUITLESS:,} programs in a row were left out; ask for less with --include, or leave less out "
+            "with --exclude and the driver's own `unsupported`"
+        )
     elif not done.report.programs:
         reason = "the time was over"
     return f"Nothing was compared: {reason}."

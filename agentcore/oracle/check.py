@@ -32,7 +32,7 @@ from agentcore.oracle.interruption import Interrupted, arrived, reason
 from agentcore.oracle.isolated.choosing import chosen
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits, Tally
-from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind, Reference, Sides
+from agentcore.oracle.verdicts import AGREED, Kind, Reference, Sides
 from agentcore.oracle.work import Plan
 
 __all__ = [
@@ -131,7 +131,7 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
         [found] = chunk.found.values()
         if _worth_shrinking(found, tally):
             driver.close()
-            return settled(sides, found, seconds=shrink_seconds, any_wrong=True)
+            return settled(sides, found, Selection(family), seconds=shrink_seconds, any_place=True)
         return unsettled(found)
 
 
@@ -143,8 +143,8 @@ def _worth_shrinking(found: Found, tally: Tally) -> bool:
 def _report(tally: Tally, chunks: Sequence[Chunk], seconds: float) -> Report:
     return Report(
         programs=tally.run,
-        unsupported=tally.counts[UNSUPPORTED],
-        left_out=tally.counts[LEFT_OUT],
+        unsupported=tally.having("unsupported"),
+        left_out=tally.having("left out"),
         seconds=seconds,
         working=sum(chunk.seconds for chunk in chunks),
         waiting=sum(chunk.waiting for chunk in chunks),
@@ -174,6 +174,11 @@ class Campaign:
     report: Report
     implementation: Implementation | None
     stopped: str = ""
+
+    def reasons(self, outcome: str) -> dict[str, int]:
+        """How many programs had an outcome (`unsupported`, `left out`) by reason, the most frequent first."""
+        found = [(kind.where, count) for kind, count in self.counts.items() if kind.outcome == outcome]
+        return dict(sorted(found, key=lambda each: (-each[1], each[0])))
 
     @property
     def verdict(self) -> str:
@@ -320,7 +325,7 @@ class _Campaign:
         if self._left() == 0:
             return 0
         limit = self._plan.limits.programs
-        if limit is None or self._tally.counts[LEFT_OUT]:
+        if limit is None or self._tally.having("left out"):
             return _SEEDS
         return min(_SEEDS, limit - asked)
 

@@ -15,6 +15,7 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.choices import Choices, RandomChoices
+from agentcore.oracle.places import Place
 from agentcore.oracle.program import check_program, parse_program
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ __all__ = [
     "Refusal",
     "Shrinking",
     "UnknownProfileError",
+    "Write",
     "family_of",
     "profiles_under",
+    "slow_tools",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -67,6 +70,18 @@ class Comparison:
 
 Edits: TypeAlias = Callable[[Callable[[], Json]], Iterator[Json]]
 """A pass over a program: asked for the smallest one again before each edit, it yields smaller ones."""
+
+
+@attrs.frozen
+class Write:
+    """Something in a program that makes a run another one: an op of a hook, or a tool that takes time.
+
+    `hook` is where it runs, `op` its verb, `place` where it stands in the program.
+    """
+
+    hook: str
+    op: str
+    place: Place
 
 
 def _none_else(_: Any) -> tuple[Any, ...]:
@@ -147,6 +162,7 @@ class Family:
     `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
     `features(program)` says what the program has of `feature_names`, which name what programs may contain.
+    `writes(program)` are the tools that take time, then its ops in the order in which a run comes to them.
     `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
     before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
     the format, None where there is no such check.
@@ -162,6 +178,7 @@ class Family:
     shrinking: Shrinking
     feature_names: tuple[str, ...]
     features: Callable[[Json], Collection[str]]
+    writes: Callable[[Json], Iterable[Write]] = _none_else
     emulation: Emulation | None = None
     recording: Callable[[Json, str], Recorded] | None = None
     isolation: Isolation | None = None
@@ -228,6 +245,13 @@ class _Families(Mapping[str, Family]):
 
 FAMILIES: Final[Mapping[str, Family]] = _Families()
 """The families by name; looking one up imports it."""
+
+
+def slow_tools(program: Json) -> Iterator[Write]:
+    """The tools of a program that take time, where they stand under `tools`."""
+    for name, tool in program.get("tools", {}).items():
+        if tool.get("takes"):
+            yield Write("a tool", "takes", ("tools", name, "takes"))
 
 
 def family_of(profile: str) -> Family:

@@ -11,6 +11,7 @@ from agentcore.oracle.chunks import Found
 from agentcore.oracle.compare import Difference
 from agentcore.oracle.driver import Failure, Hung, Malformed
 from agentcore.oracle.interruption import Interrupted
+from agentcore.oracle.selection import Selection
 from agentcore.oracle.shrink import smaller
 from agentcore.oracle.verdicts import Fault, Kind, Raised, Tested, Wrong
 
@@ -84,18 +85,24 @@ class ReferenceFailure(_Base):
 Finding: TypeAlias = Disagreement | DriverFailure | ReferenceFailure
 
 
-def settled(sides: Tested, found: Found, *, seconds: float, any_wrong: bool) -> Finding:
-    """The smallest program found of the same kind as the given one.
+def settled(sides: Tested, found: Found, selection: Selection, *, seconds: float, any_place: bool) -> Finding:
+    """The smallest program found of the same kind as the given one, within the selection.
 
-    With `any_wrong` a program with any wrong trace will do for one that has another: it may be smaller still,
-    and is of another kind then. A driver that has failed is asked once more before its program is made
+    The features that the driver says it does not support are no part of it either. With `any_place` a wrong
+    trace may differ first at another place than the one that was found, but not by another cause: the
+    program may be smaller still. A driver that has failed is asked once more before its program is made
     smaller, and so is one that has answered wrongly: an answer that is another then is a failure too. If
     a signal interrupts it, the smallest program so far is the finding.
     """
     latest: dict[str, Fault] = {}
+    said = sides.driver.implementation
+    within = selection.without(said.unsupported) if said else selection
 
     def holds(candidate: Json) -> bool:
-        fault = sides.again(candidate, found.fault, any_wrong=any_wrong)
+        # Rule oracle.shrunk-within: a program that was found stays what was asked for.
+        if candidate is not found.program and not within.has(candidate):
+            return False
+        fault = sides.again(candidate, found.fault, any_place=any_place)
         if fault is None:
             return False
         latest[sides.family.to_line(candidate)] = fault

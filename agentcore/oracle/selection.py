@@ -6,16 +6,23 @@ Rule oracle.left-out.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.families import Family
+from agentcore.oracle.places import at, has, places, put, without
+from agentcore.oracle.program import BadProgram
 
-__all__ = ["Selection", "UnknownFeatureError", "matching"]
+__all__ = ["Selection", "UnknownFeatureError", "matching", "trims"]
+
+Json: TypeAlias = dict[str, Any]
+
+# A part of a message of the history: `messages`, its index, `content`, its index, a field of it.
+_DEEPEST: Final = 5
 
 
 class UnknownFeatureError(AgentCoreError, LookupError):
@@ -67,11 +74,62 @@ class Selection:
         """The same, with these features left out too."""
         return attrs.evolve(self, unwanted=self.unwanted.union(features))
 
-    def has(self, program: dict[str, Any]) -> bool:
+    def has(self, program: Json) -> bool:
         """Whether the program is run."""
+        return self.refused(program) is None
+
+    def refused(self, program: Json) -> str | None:
+        """Why the program is not run; None if it is."""
         if not self.wanted and not self.unwanted:
-            return True
-        features = self.family.features(program)
-        return self.unwanted.isdisjoint(features) and all(
-            not wanted.isdisjoint(features) for wanted in self.wanted
-        )
+            return None
+        features = {*self.family.features(program)}
+        missing = next((wanted for wanted in self.wanted if wanted.isdisjoint(features)), None)
+        if missing is not None:
+            name, *others = sorted(missing)
+            return f"has no {name}" + (f", nor {len(others)} others" if others else "")
+        return next((f"has {name}" for name in sorted(self.unwanted & features)), None)
+
+    def trimmed(self, program: Json) -> Json:
+        """The program without what has features that are left out, as far as it can do without.
+
+        What is left is still a program of the format, and has lost nothing else (rule oracle.left-out).
+        """
+        if not self.unwanted:
+            return program
+        left = self.unwanted.intersection(self.family.features(program))
+        trimmed = [program]
+        for smaller in trims(self.family, lambda: trimmed[-1]) if left else ():
+            if not self._is_program(smaller):
+                continue
+            still = self.unwanted.intersection(self.family.features(smaller))
+            if len(still) < len(left):
+                trimmed.append(smaller)
+                left = still
+            if not left:
+                break
+        return trimmed[-1]
+
+    def _is_program(self, value: Json) -> bool:
+        try:
+            self.family.require(value)
+        except BadProgram:
+            return False
+        return self.family.shrinking.within(value)
+
+
+def trims(family: Family, current: Callable[[], Json]) -> Iterator[Json]:
+    """The current program without one thing: an op, then what stands deep in it, then what stands around.
+
+    `current` is asked anew for each, so that what was taken out stays out.
+    """
+    for write in reversed([*family.writes(current())]):
+        if has(current(), write.place):
+            yield without(current(), write.place)
+    found = sorted(places(current()), key=len, reverse=True)
+    for place in (place for place in found if len(place) <= _DEEPEST):
+        program = current()
+        if not has(program, place):
+            continue
+        yield from (put(program, place, less) for less in family.shrinking.merged(at(program, place)))
+        if len(place) > 1 or place[0] not in family.shrinking.required:
+            yield without(program, place)

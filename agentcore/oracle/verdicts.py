@@ -15,15 +15,16 @@ import attrs
 from agentcore.brief import brief
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver, Failure, Unsupported
-from agentcore.oracle.families import Family
+from agentcore.oracle.families import Family, Write
+from agentcore.oracle.places import Place, without
+from agentcore.oracle.scope import ALL, Scope
+from agentcore.oracle.visible import cut
 
 if TYPE_CHECKING:
     from agentcore.oracle.isolated.shape import Breach
 
 __all__ = [
     "AGREED",
-    "LEFT_OUT",
-    "UNSUPPORTED",
     "Failed",
     "Fault",
     "Kind",
@@ -33,7 +34,8 @@ __all__ = [
     "Tested",
     "Verdict",
     "Wrong",
-    "is_alike",
+    "left_out",
+    "unsupported",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -49,11 +51,15 @@ class Kind:
     `outcome` is `agreed`, `wrong`, `unsupported`, `crashed`, `hung`, `malformed`, `incompatible` (the driver
     speaks another version of the protocol), `changed` (a wrong answer, and another one when asked again),
     `raised` (the reference did) or `left out`. `where` is, of a wrong trace, the first observation that
-    differs (`$.steps[].prompt`); of a reference that raised, the error's class; else nothing.
+    differs (`$.steps[].prompt`); of a reference that raised, the error's class; of a program that is
+    unsupported or left out, the reason; else nothing. `hook` and `op` are, of a wrong trace, what causes the
+    difference; nothing if it is there without any op.
     """
 
     outcome: str
     where: str = ""
+    hook: str = ""
+    op: str = ""
 
     @property
     def of_driver(self) -> bool:
@@ -65,13 +71,30 @@ class Kind:
         """Whether there is something to look at."""
         return self.outcome not in _FAULTLESS
 
+    @property
+    def cause(self) -> str:
+        """What causes a wrong trace, for people: `append in prepareStep`, or nothing."""
+        return f"{self.op} in {self.hook}" if self.op else ""
+
     def __str__(self) -> str:
-        return f"{self.outcome} at {self.where}" if self.where else self.outcome
+        place = f"{self.outcome} at {self.where}" if self.where else self.outcome
+        return f"{place}, by {self.cause}" if self.op else place
 
 
+def left_out(reason: str) -> Kind:
+    """The kind of a program that is not run, for a reason."""
+    return Kind(_LEFT_OUT, reason)
+
+
+def unsupported(reason: str) -> Kind:
+    """The kind of a program that the driver does not run, for a reason."""
+    return Kind(_UNSUPPORTED, cut(" ".join(reason.split()), _REASON))
+
+
+_LEFT_OUT: Final = "left out"
+_UNSUPPORTED: Final = "unsupported"
+_REASON: Final = 200
 AGREED: Final = Kind("agreed")
-UNSUPPORTED: Final = Kind("unsupported")
-LEFT_OUT: Final = Kind("left out")
 _FAULTLESS: Final = frozenset({"agreed", "unsupported", "left out"})
 _DRIVER: Final = frozenset({"crashed", "hung", "malformed", "incompatible", "changed"})
 
@@ -89,12 +112,17 @@ class Wrong:
     expected: Json
     actual: Json
     difference: Difference
+    hook: str = ""
+    op: str = ""
     breach: Breach | None = None
 
     @property
     def kind(self) -> Kind:
-        """`wrong`, with the observation; in a check of isolation with the cause."""
-        return Kind("wrong", self.difference.kind if self.breach is None else self.breach.cause)
+        """`wrong`, with the observation and what causes it, once that is known (`Tested.explained`)."""
+        if self.breach is not None:
+            where = f"{self.breach.kind}: {self.breach.place}"
+            return Kind("wrong", where, self.breach.hook, self.breach.op)
+        return Kind("wrong", self.difference.kind, self.hook, self.op)
 
 
 @attrs.frozen
@@ -129,10 +157,11 @@ class Raised:
 Fault: TypeAlias = Wrong | Failed | Raised
 
 
-def is_alike(fault: Fault, other: Fault, *, any_wrong: bool) -> bool:
-    """Whether two faults are of one kind; with `any_wrong`, whether both are wrong traces."""
-    both_wrong = isinstance(fault, Wrong) and isinstance(other, Wrong)
-    return fault.kind == other.kind or (any_wrong and both_wrong)
+def _has_outcome(fault: Fault, other: Fault, *, any_place: bool) -> bool:
+    """Whether two faults are alike, their causes apart."""
+    if isinstance(fault, Wrong) and isinstance(other, Wrong):
+        return any_place or fault.difference.kind == other.difference.kind
+    return fault.kind == other.kind
 
 
 Verdict: TypeAlias = Fault | Unsupported | None
@@ -159,19 +188,29 @@ class Tested(Protocol):
     def verdict(self, program: Json) -> Verdict:
         """What becomes of one program, while nothing else is pending."""
 
-    def again(self, program: Json, fault: Fault, *, any_wrong: bool) -> Fault | None:
-        """The fault of a program if it is of the same kind as another; with `any_wrong`, any wrong trace."""
+    def explained(self, program: Json, wrong: Wrong) -> Wrong:
+        """A wrong trace with what causes it, while nothing else is pending."""
+
+    def again(self, program: Json, fault: Fault, *, any_place: bool) -> Fault | None:
+        """The fault of a program if it has the outcome and the cause of another one.
+
+        With `any_place` a wrong trace may differ first at another place.
+        """
 
 
 @attrs.frozen
 class Sides:
-    """What a program is run on: a reference, and the driver of an implementation, both for one family."""
+    """What a program is run on: a reference, and the driver of an implementation, both for one family.
+
+    `scope` is what of their traces is compared.
+    """
 
     __repr__ = brief
 
     reference: Reference
     driver: Driver
     family: Family
+    scope: Scope = ALL
 
     def submit(self, program: Json) -> None:
         """Hands a program over to the driver."""
@@ -183,10 +222,15 @@ class Sides:
         outcome = waited(self.driver.receive)
         return expected if isinstance(expected, Raised) else self.compared(expected, outcome)
 
-    def again(self, program: Json, fault: Fault, *, any_wrong: bool) -> Fault | None:
-        """The fault of a program, if it is of the kind of another one."""
+    def again(self, program: Json, fault: Fault, *, any_place: bool) -> Fault | None:
+        """The fault of a program if it has the outcome and the cause of another one."""
         found = self.verdict(program)
-        return found if isinstance(found, Fault) and is_alike(found, fault, any_wrong=any_wrong) else None
+        if not isinstance(found, Fault) or not _has_outcome(found, fault, any_place=any_place):
+            return None
+        if isinstance(found, Wrong) and isinstance(fault, Wrong):
+            found = self.explained(program, found)
+            return found if (found.hook, found.op) == (fault.hook, fault.op) else None
+        return found
 
     def verdict(self, program: Json) -> Verdict:
         """What becomes of one program; the driver, which nothing else may be pending at, is asked last."""
@@ -204,10 +248,45 @@ class Sides:
         """What the driver's outcome is worth beside the trace that is expected."""
         match outcome:
             case Answer(actual):
-                difference = differences(expected, actual, self.family.comparison)
+                difference = differences(
+                    self.scope.seen(expected), self.scope.seen(actual), self.family.comparison
+                )
                 if difference is None:
                     return None
                 return Wrong(expected=expected, actual=actual, difference=difference)
             case Unsupported():
                 return outcome
         return Failed(outcome)
+
+    def explained(self, program: Json, wrong: Wrong) -> Wrong:
+        """The same, with the hook and the op that cause it (rule oracle.grouped).
+
+        Of the program's writes those at its end are taken out as long as the traces still differ at the same
+        place; the last of those that are left is the cause. The driver is asked a few times, so nothing may
+        be pending at it.
+        """
+        writes = [*self.family.writes(program)]
+        place = wrong.difference.kind
+        if not writes or self._differs(program, writes, place):
+            return attrs.evolve(wrong, hook="", op="")
+        shown, hidden = len(writes), 0
+        while shown - hidden > 1:
+            middle = (shown + hidden) // 2
+            if self._differs(program, writes[middle:], place):
+                shown = middle
+            else:
+                hidden = middle
+        cause = writes[shown - 1]
+        return attrs.evolve(wrong, hook=cause.hook, op=cause.op)
+
+    def _differs(self, program: Json, left_out: list[Write], place: str) -> bool:
+        """Whether the traces differ first at the place without some of the writes."""
+        # From the end of each list, so that the places of those before it stay.
+        for write in sorted(left_out, key=lambda write: _index(write.place), reverse=True):
+            program = without(program, write.place)
+        verdict = self.verdict(program)
+        return isinstance(verdict, Wrong) and verdict.difference.kind == place
+
+
+def _index(place: Place) -> int:
+    return place[-1] if isinstance(place[-1], int) else 0

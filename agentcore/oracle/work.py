@@ -16,6 +16,7 @@ from agentcore.oracle.driver import Driver
 from agentcore.oracle.families import Family, family_of, profiles_under
 from agentcore.oracle.findings import Finding, settled
 from agentcore.oracle.isolated.sides import Isolated, prepared
+from agentcore.oracle.scope import Scope
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits
 from agentcore.oracle.verdicts import Reference, Sides, Tested
@@ -43,8 +44,8 @@ class Plan:
     `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). For an `isolated` check programs are
     made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
     of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
-    `exclude` are patterns of features. `time_limit` and `shrink_seconds` are seconds for one program and for
-    one finding.
+    `exclude` are patterns of features, `only` and `ignore` patterns of paths of traces. `time_limit` and
+    `shrink_seconds` are seconds for one program and for one finding.
     """
 
     profile: str
@@ -53,6 +54,8 @@ class Plan:
     argv: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Limits = attrs.field(factory=Limits)
     time_limit: float = 20.0
     shrink_seconds: float = 60.0
@@ -69,6 +72,10 @@ class Plan:
     def selection(self) -> Selection:
         """What is run. Raises UnknownFeatureError for a pattern that no feature's name fits."""
         return Selection.of(family_of(self.profile), self.include, self.exclude)
+
+    def scope(self) -> Scope:
+        """What of traces is compared. Raises PatternError for a pattern of no path of the traces."""
+        return Scope.of(family_of(self.profile).comparison, self.only, self.ignore)
 
 
 def reference_of(profile: str) -> Reference:
@@ -107,7 +114,11 @@ def _sides(plan: Plan, family: Family) -> Iterator[Tested]:
     if driver is None:
         driver = Driver(plan.command(), time_limit=plan.time_limit, trace_fields=family.trace_fields)
     try:
-        yield Isolated(driver, family) if plan.isolated else Sides(reference_of(plan.profile), driver, family)
+        scope = plan.scope()
+        if plan.isolated:
+            yield Isolated(driver, family, scope)
+        else:
+            yield Sides(reference_of(plan.profile), driver, family, scope)
     except BaseException:
         driver.close()
         raise
@@ -147,15 +158,17 @@ def watch(dismissed: Over) -> None:
 def run_seeds(plan: Plan, seeds: range, seconds: float | None) -> Chunk:
     """The programs of these seeds, on both sides, for at most so many seconds."""
     family = family_of(plan.profile)
-    return _run(plan, family, family.programs(seeds, plan.profile), seconds)
+    return _run(plan, family, family.programs(seeds, plan.profile), seconds, trims=True)
 
 
 def run_programs(plan: Plan, programs: Sequence[Json], seconds: float | None) -> Chunk:
     """These programs likewise."""
-    return _run(plan, family_of(plan.profile), programs, seconds)
+    return _run(plan, family_of(plan.profile), programs, seconds, trims=False)
 
 
-def _run(plan: Plan, family: Family, programs: Iterable[Json], seconds: float | None) -> Chunk:
+def _run(
+    plan: Plan, family: Family, programs: Iterable[Json], seconds: float | None, *, trims: bool
+) -> Chunk:
     late = until(seconds)
     # How many programs there are to be is for the one who counts all of them.
     limits = attrs.evolve(plan.run_limits, programs=None)
@@ -165,18 +178,25 @@ def _run(plan: Plan, family: Family, programs: Iterable[Json], seconds: float | 
             parsed(prepared(programs, family) if plan.isolated else programs, family),
             selection=plan.selection(),
             limits=limits,
+            trims=trims,
             over=lambda: late() or _dismissed(),
         )
 
 
 def shrink_found(plan: Plan, found: Found) -> Finding:
-    """The found program, made as small as the time allows.
+    """The found program, made as small as the time allows, within what the plan selects.
 
-    Where one finding is asked for it may come to be of another kind, since there is no other one to be told
-    apart from.
+    Where one finding is asked for it may come to differ first at another place, since there is no other one
+    to be told apart from; what causes it stays the same.
     """
     family = family_of(plan.profile)
     with _sides(plan, family) as sides:
         # Whatever the programs before may have left behind in the process.
         sides.driver.close()
-        return settled(sides, found, seconds=plan.shrink_seconds, any_wrong=plan.limits.findings == 1)
+        return settled(
+            sides,
+            found,
+            plan.selection(),
+            seconds=plan.shrink_seconds,
+            any_place=plan.limits.findings == 1,
+        )

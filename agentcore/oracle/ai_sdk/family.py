@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agentcore.compat.ai_sdk.profiles import PROFILES
+from agentcore.oracle.ai_sdk.causes import writes
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.features import FEATURES, features
 from agentcore.oracle.ai_sdk.isolation import ISOLATION
@@ -35,6 +36,7 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
     isolation=ISOLATION,

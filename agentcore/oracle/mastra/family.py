@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from agentcore.compat.mastra.profiles import PROFILES
 from agentcore.oracle.families import Emulation, Family
+from agentcore.oracle.mastra.causes import writes
 from agentcore.oracle.mastra.comparison import COMPARISON
 from agentcore.oracle.mastra.features import FEATURES, features
 from agentcore.oracle.mastra.isolation import ISOLATION
@@ -32,6 +33,7 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
     isolation=ISOLATION,

@@ -50,9 +50,13 @@ def document(plan: Plan, done: Campaign, *, seed: int, jobs: int, files: Sequenc
         "ended": done.ended,
         "include": [*plan.include],
         "exclude": [*plan.exclude],
+        "only": [*plan.only],
+        "ignore": [*plan.ignore],
         "programs": told.programs,
         "outcomes": _outcomes(done.counts),
         "replayed": _outcomes(done.replayed),
+        "unsupported": _reasons(done, "unsupported"),
+        "leftOut": _reasons(done, "left out"),
         "seconds": round(told.seconds, 3),
         "perSecond": round(told.per_second, 1),
         "ownShare": round(told.own_share, 3),
@@ -78,12 +82,19 @@ def _outcomes(counts: Mapping[Kind, int]) -> Json:
     return {outcome: found[outcome] for outcome in _OUTCOMES}
 
 
+def _reasons(done: Campaign, outcome: str) -> list[Json]:
+    """Why programs were not compared, and how many; a campaign keeps about a hundred reasons apart."""
+    return [{"reason": cut(why, _NAME), "programs": n} for why, n in done.reasons(outcome).items()]
+
+
 def _finding(finding: Finding, plan: Plan, file: Path | None) -> Json:
     profile = profile_for(finding.program, plan.profile)
     original = finding.original["id"]
     return {
         "outcome": finding.kind.outcome,
         "where": cut(finding.kind.where, _NAME),
+        "hook": finding.kind.hook,
+        "op": finding.kind.op,
         "programs": finding.programs,
         "profile": profile,
         "original": bounded(original, length=_NAME),

@@ -63,7 +63,10 @@ def _headline(finding: Json) -> str:
     match finding:
         case {"breach": {"kind": kind, "hook": hook, "op": op, "place": place}}:
             return f"{kind}: {hook}, {op} {place}"
-    return f"{finding['outcome']} at {finding['where']}" if finding["where"] else str(finding["outcome"])
+    cause = f", by {finding['op']} in {finding['hook']}" if finding["op"] else ""
+    return (
+        f"{finding['outcome']} at {finding['where']}{cause}" if finding["where"] else str(finding["outcome"])
+    )
 
 
 def _sides(finding: Json) -> tuple[str, str]:

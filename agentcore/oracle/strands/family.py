@@ -8,6 +8,7 @@ from typing import Any, Final
 from agentcore.compat.strands.profiles import PROFILES
 from agentcore.oracle.choices import Choices
 from agentcore.oracle.families import Emulation, Family
+from agentcore.oracle.strands.causes import writes
 from agentcore.oracle.strands.comparison import COMPARISON
 from agentcore.oracle.strands.features import FEATURES, features
 from agentcore.oracle.strands.isolation import ISOLATION
@@ -47,6 +48,7 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
     isolation=ISOLATION,
