@@ -10,6 +10,7 @@ import pytest
 from agentcore.oracle.families import FAMILIES, family_of
 from agentcore.oracle.isolated.judge import Judge, faults, is_mixed, isolation_of
 from agentcore.oracle.isolated.shape import HOLDERS, KINDS, Breach
+from agentcore.oracle.isolated.timing import timeless
 from agentcore.oracle.outcomes import Answer, Crashed, Outcome, Unsupported
 from liars import copying
 from oracle.toy_family import FAMILY as TOY
@@ -66,7 +67,7 @@ def test_a_loop_that_refuses_writes_has_no_fault() -> None:
     [
         ("caller", "write: the loop change the caller's messages"),
         ("report", "write: the loop change a report's messages"),
-        ("report", "write: onStepFinish set response.messages[*].content[*]"),
+        ("report", "write: onStepFinish set response.messages[*].content"),
         ("shown", "write: prepareStep set messages[*].content"),
         ("shown", "write: prepareStep set messages[*].providerOptions"),
         ("tools", "write: execute set input.a"),
@@ -75,7 +76,8 @@ def test_a_loop_that_refuses_writes_has_no_fault() -> None:
     ],
 )
 def test_random_programs_find_the_planted_fault(fault: str, cause: str) -> None:
-    assert cause in {breach.cause for breach in drawn("ai-sdk-6", 70, copying.loop(fault))}
+    # The place may go on, since each is a cause of its own.
+    assert any(breach.cause.startswith(cause) for breach in drawn("ai-sdk-6", 70, copying.loop(fault)))
 
 
 @pytest.mark.parametrize("fault", ["shown", "tools", "returned"])
@@ -209,7 +211,8 @@ def test_programs_are_prepared_once_and_for_all_and_are_programs(profile: str) -
         value = known.by_value(prepared, ())
         family.require(value)
         assert [act.hook for act in known.acts(value)] == []
-        assert known.by_value(prepared, [act.at for act in known.acts(prepared)]) == prepared
+        live = known.by_value(prepared, [act.at for act in known.acts(prepared)])
+        assert live == timeless(prepared)
 
 
 def test_a_write_that_one_call_of_a_tool_refuses_is_no_fault() -> None:
