@@ -54,4 +54,5 @@ def slow_down(tools: dict[str, dict[str, Any]], choices: Choices) -> None:
     first, *others = tools.values()
     first["takes"] = choices.integer(1, 3)
     for tool in others:
-        tool["takes"] = choices.integer(0, 3)
+        if choices.chance(75):
+            tool["takes"] = choices.integer(1, 3)

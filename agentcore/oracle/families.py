@@ -15,7 +15,7 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.choices import Choices, RandomChoices
-from agentcore.oracle.places import Place
+from agentcore.oracle.places import Place, without
 from agentcore.oracle.program import check_program, parse_program
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = [
     "family_of",
     "profiles_under",
     "slow_tools",
+    "without_writes",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -250,8 +251,20 @@ FAMILIES: Final[Mapping[str, Family]] = _Families()
 def slow_tools(program: Json) -> Iterator[Write]:
     """The tools of a program that take time, where they stand under `tools`."""
     for name, tool in program.get("tools", {}).items():
-        if tool.get("takes"):
+        if "takes" in tool:
             yield Write("a tool", "takes", ("tools", name, "takes"))
+
+
+def without_writes(program: Json, writes: Iterable[Write]) -> Json:
+    """The program without some of its writes."""
+    # From the end of each list, so that the places of those before it stay.
+    for write in sorted(writes, key=lambda write: _index(write.place), reverse=True):
+        program = without(program, write.place)
+    return program
+
+
+def _index(place: Place) -> int:
+    return place[-1] if isinstance(place[-1], int) else 0
 
 
 def family_of(profile: str) -> Family:

@@ -15,8 +15,7 @@ import attrs
 from agentcore.brief import brief
 from agentcore.oracle.compare import Difference, differences
 from agentcore.oracle.driver import Answer, Driver, Failure, Unsupported
-from agentcore.oracle.families import Family, Write
-from agentcore.oracle.places import Place, without
+from agentcore.oracle.families import Family, Write, without_writes
 from agentcore.oracle.scope import ALL, Scope
 from agentcore.oracle.visible import cut
 
@@ -281,12 +280,5 @@ class Sides:
 
     def _differs(self, program: Json, left_out: list[Write], place: str) -> bool:
         """Whether the traces differ first at the place without some of the writes."""
-        # From the end of each list, so that the places of those before it stay.
-        for write in sorted(left_out, key=lambda write: _index(write.place), reverse=True):
-            program = without(program, write.place)
-        verdict = self.verdict(program)
+        verdict = self.verdict(without_writes(program, left_out))
         return isinstance(verdict, Wrong) and verdict.difference.kind == place
-
-
-def _index(place: Place) -> int:
-    return place[-1] if isinstance(place[-1], int) else 0

@@ -109,7 +109,7 @@ class _Generator:
         self.write_hooks(program)
         if self.hooks:
             program["hooks"] = self.hooks
-        if calls and choices.chance(15):
+        if calls and choices.chance(50 if _at_once(program["script"]) else 5):
             slow_down(program["tools"], choices)
         return program
 
@@ -493,6 +493,11 @@ class _Generator:
                 (["user"], ["user", "system"], ["user", "assistant", "tool"], ["tool"])
             )
         }
+
+
+def _at_once(script: list[list[Json]]) -> bool:
+    """Whether a step calls several tools, whose order shows."""
+    return any(sum(part["type"] == "tool-call" for part in parts) > 1 for parts in script)
 
 
 _NAMES: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")

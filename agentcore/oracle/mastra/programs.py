@@ -49,7 +49,7 @@ class _Generator:
         self.options(program)
         self.processors(program)
         self.models(program)
-        if calls and choices.chance(15):
+        if calls and choices.chance(25):
             slow_down(program["tools"], choices)
         return program
 
