@@ -1,4 +1,4 @@
-"""Which of many causes are told: of each kind and hook some, rather than all of the first.
+"""Which of many causes are told: of each kind, hook and field some, rather than all of the first.
 
 Rule isolated.grouped: one fault of a loop, such as a list that is handed out as it is, shows in dozens of
 causes, because each op and each place below it is one. They must not take the place of another fault.
@@ -6,8 +6,10 @@ causes, because each op and each place below it is one. They must not take the p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice, zip_longest
+from typing import Final
 
 from agentcore.oracle.chunks import Found
 from agentcore.oracle.tally import Tally
@@ -16,12 +18,14 @@ from agentcore.oracle.work import Plan
 
 __all__ = ["chosen"]
 
+_FIELD: Final = re.compile(r"[.\[]")
+
 
 def chosen(found: Mapping[Kind, Found], tally: Tally, plan: Plan) -> Iterator[tuple[Kind, Found]]:
     """Yields what is told, in order; all of what was found, unless it is a check of isolation."""
     if not plan.isolated:
         return iter(found.items())
-    groups: dict[tuple[str, str], list[Kind]] = {}
+    groups: dict[tuple[str, ...], list[Kind]] = {}
     for kind, one in found.items():
         groups.setdefault(_group(kind, one), []).append(kind)
     for kinds in groups.values():
@@ -31,6 +35,7 @@ def chosen(found: Mapping[Kind, Found], tally: Tally, plan: Plan) -> Iterator[tu
     return ((kind, found[kind]) for kind in islice(ordered, plan.limits.findings))
 
 
-def _group(kind: Kind, found: Found) -> tuple[str, str]:
+def _group(kind: Kind, found: Found) -> tuple[str, ...]:
+    """The kind, the hook and the field of its argument that was written."""
     breach = found.fault.breach if isinstance(found.fault, Wrong) else None
-    return (kind.outcome, "") if breach is None else (breach.kind, breach.hook)
+    return (kind.outcome,) if breach is None else (breach.kind, breach.hook, _FIELD.split(breach.place, 1)[0])
