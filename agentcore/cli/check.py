@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 import click
 
+from agentcore.cli.check_input import profile_for_driver, replayed
 from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
 from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, require_program, warn, written
@@ -23,12 +24,14 @@ from agentcore.oracle.database import Database, default_folder
 from agentcore.oracle.families import PROFILE_NAMES, family_of
 from agentcore.oracle.interruption import arrived
 from agentcore.oracle.reports.document import document
+from agentcore.oracle.scope import PatternError
 from agentcore.oracle.selection import UnknownFeatureError
 
 _NO_VERDICT: Final = 2
 # A campaign may take hours.
 _PROGRESS_SECONDS: Final = 30.0
 _PROGRAMS: Final = 1000
+_BREACHES: Final = 10
 _PROFILES: Final = (
     *dict.fromkeys(name.partition("/")[0] for name in PROFILE_NAMES if "/" in name),
     *PROFILE_NAMES,
@@ -56,6 +59,11 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
     help="Whose behaviour is expected; `ai-sdk-6` is that of both paths. A target has one of its own.",
 )
 @click.option(
+    "--isolated",
+    is_flag=True,
+    help="Expect that hooks get copies, and nothing else: compare the driver with itself, without a profile.",
+)
+@click.option(
     "--target",
     type=click.Choice(tuple(targets.TARGETS)),
     help="A package that agentcore installs and drives.",
@@ -79,9 +87,23 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 )
 @click.option("--exclude", multiple=True, metavar="FEATURE", help="Run no programs that have it. Repeatable.")
 @click.option(
-    "--list-features", is_flag=True, help="Print the names of features, of a profile or of all, and end."
+    "--only",
+    multiple=True,
+    metavar="PATH",
+    help="Compare only what a path of the trace stands for, such as `$.steps[].prompt`. Repeatable: each.",
 )
-@click.option("--max-findings", type=_COUNT, default=1, show_default=True, help="End at so many kinds.")
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="PATH",
+    help="Do not compare what a path of the trace stands for, such as `$.final.*`. Repeatable.",
+)
+@click.option("--list-features", is_flag=True, help="Print the names of features, of a profile or of all.")
+@click.option(
+    "--max-findings",
+    type=_COUNT,
+    help="End at so many kinds: 1, or with --isolated tell so many of all that is found: 10.",
+)
 @click.option(
     "--max-failures", type=_COUNT, default=3, show_default=True, help="End when the driver failed so often."
 )
@@ -93,6 +115,13 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
     help="A folder for programs that were found, which are run first; by default in your cache.",
 )
 @click.option("--no-database", is_flag=True, help="Neither run nor keep programs that were found.")
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    multiple=True,
+    metavar="FILE",
+    help="Run the program that was saved in this file, and no random ones. Repeatable.",
+)
 @click.option(
     "--report",
     "report_files",
@@ -128,6 +157,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 def check(context: click.Context, /, **given: Any) -> None:
     """Run random programs on DRIVER (`-- node driver.mjs`) or a --target, and on the reference.
 
+    With --isolated there is no reference: each program runs with its writes and without, and what a write
+    of a hook changes for anybody else is a fault.
+
     The first disagreement ends it, or that of the last kind of --max-findings. Each is made smaller, printed
     with its first difference, saved, and kept in the database for the next time.
 
@@ -158,6 +190,7 @@ def check(context: click.Context, /, **given: Any) -> None:
 @attrs.frozen(kw_only=True)
 class _Options:
     profile: str | None
+    isolated: bool
     target: str | None
     programs: int | None
     seconds: float | None
@@ -166,11 +199,14 @@ class _Options:
     scheduler: str | None
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    only: tuple[str, ...]
+    ignore: tuple[str, ...]
     list_features: bool
-    max_findings: int
+    max_findings: int | None
     max_failures: int
     database: Path | None
     no_database: bool
+    replay: tuple[Path, ...]
     report_files: tuple[Path, ...]
     save: Path
     time_limit: float
@@ -181,6 +217,8 @@ class _Options:
 def _profile(options: _Options) -> str:
     if options.profile:
         return options.profile
+    if options.isolated and options.driver:
+        return profile_for_driver(options.driver, options.time_limit)
     if not options.target:
         raise click.UsageError(f"say whose behaviour is expected: --profile, one of {', '.join(_PROFILES)}")
     return targets.TARGETS[options.target].profile
@@ -200,16 +238,20 @@ def _list_features(options: _Options) -> None:
 
 
 def _plan(profile: str, options: _Options) -> Plan:
-    programs = options.programs
+    programs = 0 if options.replay else options.programs
     if programs is None and options.seconds is None:
         programs = _PROGRAMS
+    findings = options.max_findings or (_BREACHES if options.isolated else 1)
     plan = Plan(
         profile=profile,
+        isolated=options.isolated,
         target=options.target,
         argv=options.driver,
         include=options.include,
         exclude=options.exclude,
-        limits=Limits(programs=programs, findings=options.max_findings, failures=options.max_failures),
+        only=options.only,
+        ignore=options.ignore,
+        limits=Limits(programs=programs, findings=findings, failures=options.max_failures),
         time_limit=options.time_limit,
         shrink_seconds=options.shrink_seconds,
     )
@@ -217,6 +259,10 @@ def _plan(profile: str, options: _Options) -> Plan:
         plan.selection()
     except UnknownFeatureError as error:
         raise click.UsageError(f"{error}; --list-features prints all") from None
+    try:
+        plan.scope()
+    except PatternError as error:
+        raise click.UsageError(str(error)) from None
     return plan
 
 
@@ -228,8 +274,9 @@ def _checked(plan: Plan, options: _Options) -> int:
     oracle.never-lost).
     """
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
-    database = None if options.no_database else Database(options.database or default_folder())
-    known = _known(plan, database)
+    no_database = options.no_database or bool(options.replay)
+    database = None if no_database else Database(options.database or default_folder())
+    known = replayed(options.replay, plan.profile) if options.replay else _known(plan, database)
     printer = CheckPrinter(console=console(), plan=plan, save=options.save)
     total = plan.limits.programs
     with _crew(options) as crew, progress(every=_PROGRESS_SECONDS) as shown:
@@ -250,12 +297,14 @@ def _checked(plan: Plan, options: _Options) -> int:
         )
     printer.summary(done, seed=seed, jobs=crew.size)
     for file in options.report_files:
-        written("the report", file, partial(_report, file, plan, done, seed, crew.size))
+        written("the report", file, partial(_report, file, plan, done, seed, crew.size, printer.files))
     return _exit_code(done)
 
 
-def _report(file: Path, plan: Plan, done: Campaign, seed: int, jobs: int) -> None:
-    reports.write(document(plan, done, seed=seed, jobs=jobs), file)
+def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
+    file: Path, plan: Plan, done: Campaign, seed: int, jobs: int, saved: list[Path | None]
+) -> None:
+    reports.write(document(plan, done, seed=seed, jobs=jobs, files=saved), file)
 
 
 def _exit_code(done: Campaign) -> int:

@@ -63,11 +63,12 @@ def explain(
 
 
 def _tell(target: Console, found: Explanation) -> None:
+    shown = _shown(found)
     for step in found.steps:
         say(target, "before the first step" if step.number < 0 else f"step {step.number}", "bold")
         for event in step.events:
             if isinstance(event, Boundary):
-                _tell_boundary(target, event)
+                _tell_boundary(target, event, shown.get((event.step, event.name), []))
             else:
                 _tell_write(target, event)
         _tell_aliases(target, step)
@@ -81,8 +82,19 @@ def _tell(target: Console, found: Explanation) -> None:
         say(target, note)
 
 
-def _tell_boundary(target: Console, boundary: Boundary) -> None:
-    say(target, f"  {_line(boundary.name)} is handed", "cyan")
+def _shown(found: Explanation) -> dict[tuple[int, str], list[int]]:
+    """The numbers of the writes that each boundary shows."""
+    numbers: dict[tuple[int, str], list[int]] = {}
+    for writing in found.writes:
+        for place in dict.fromkeys(writing.shown):
+            numbers.setdefault(place, []).append(writing.write.number + 1)
+    return numbers
+
+
+def _tell_boundary(target: Console, boundary: Boundary, shown: Sequence[int]) -> None:
+    named = ", ".join(map(str, shown[:_MOST]))
+    mark = f", and sees write {named}" if shown else ""
+    say(target, f"  {_line(boundary.name)} is handed{mark}", "cyan")
     value = boundary.value
     fields = value if isinstance(value, dict) else {"value": value}
     _bounded(target, [*fields.items()], lambda field: f"    {_line(field[0])}: {_json(field[1])}")
@@ -94,7 +106,8 @@ def _tell_write(target: Console, writing: Writing) -> None:
     polluting = finding.verdict is Verdict.POLLUTING
     path = written_path(str(write.handle[0]), write.handle[1:], write.key)
     changed = f"{_json(write.before)} -> {_json(write.after)}"
-    say(target, f"  {_line(write.hook)} writes {_line(path)} ({write.operation}): {changed}", "magenta")
+    mark = f">>> write {write.number + 1}:"
+    say(target, f"{mark} {_line(write.hook)} writes {_line(path)} ({write.operation}): {changed}", "magenta")
     if len(writing.objects) > 1:
         say(target, f"    the object is {_line(' = '.join(writing.objects))}")
     shown = [f"{name} in step {step}" if step != write.step else name for step, name in writing.shown]

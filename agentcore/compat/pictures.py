@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import attrs
-import networkx as nx
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,9 +19,10 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from agentcore.compat import Snapshot
 from agentcore.compat.heap import Heap, Ref, Value
+from agentcore.compat.layered import Box, Edge, draw_edges, drawable, laid_out
 from agentcore.values import sealed
 
-__all__ = ["Picture", "alias_graph", "alias_graphs", "curves", "timeline"]
+__all__ = ["Picture", "alias_graph", "alias_graphs", "curves", "spread", "timeline"]
 
 _SHARED: Final = "#f4b183"
 _OWN: Final = "#dddddd"
@@ -61,7 +62,6 @@ class Picture:
 class _Node:
     name: str
     label: str
-    layer: int
     shared: bool
 
 
@@ -75,13 +75,13 @@ def alias_graph(
     """Who holds what at a moment: holders, and the lists, messages, contents and parts that they reach.
 
     A holder may be a field of one: `prompt.messages`. What several of them reach is orange: a write there is
-    seen through all of them. A red rim is for the addresses in `written` (`Finding.write.address`). `deepest`
-    is how many levels below a holder are drawn.
+    seen through all of them. A red rim is for the addresses in `written` (`Finding.write.address`); a mapping
+    of them to texts writes these below. `deepest` is how many levels below a holder are drawn.
 
     Raises:
         KeyError: for a holder or a field that the snapshot has not.
     """
-    return _graphs([_graph(snapshot, holders, set(written), deepest)])
+    return _graphs([_graph(snapshot, holders, _notes(written), deepest)])
 
 
 def alias_graphs(
@@ -90,7 +90,8 @@ def alias_graphs(
     """Who shares what at some moments, one below the other; with each, the addresses that were written.
 
     Of what the holders of a moment reach, only what is come to by several ways or was written is drawn, and
-    what leads there: at most so many boxes a moment, the others being counted in its title.
+    what leads there: at most so many boxes a moment, the others being counted in its title. The addresses may
+    be a mapping to texts, which are written below.
 
     Raises:
         ValueError: if there is no moment.
@@ -98,9 +99,13 @@ def alias_graphs(
     if not moments:
         raise ValueError("there is no moment to draw")
     found = [
-        _graph(snapshot, tuple(snapshot.holders), set(written), deepest) for snapshot, written in moments
+        _graph(snapshot, tuple(snapshot.holders), _notes(written), deepest) for snapshot, written in moments
     ]
     return _graphs([_telling(graph, most) for graph in found])
+
+
+def _notes(written: Iterable[int]) -> dict[int, str]:
+    return {address: written[address] if isinstance(written, Mapping) else "" for address in written}
 
 
 @attrs.frozen(kw_only=True)
@@ -108,26 +113,18 @@ class _Graph:
     title: str
     holders: tuple[str, ...]
     nodes: Mapping[int, _Node]
-    edges: tuple[tuple[str, str], ...]
-    written: frozenset[int]
-
-    @property
-    def columns(self) -> dict[int, list[str]]:
-        # The layout puts what comes first at the bottom.
-        columns: dict[int, list[str]] = {0: [*reversed(self.holders)]}
-        for node in reversed([*self.nodes.values()]):
-            columns.setdefault(node.layer + 1, []).append(node.name)
-        return columns
+    edges: Mapping[tuple[str, str], str]
+    written: Mapping[int, str]
 
 
-def _graph(snapshot: Snapshot, holders: Sequence[str], written: set[int], deepest: int) -> _Graph:
+def _graph(snapshot: Snapshot, holders: Sequence[str], written: Mapping[int, str], deepest: int) -> _Graph:
     nodes, edges = _reached(snapshot, holders, deepest)
     return _Graph(
         title=f"{snapshot.moment}, step {snapshot.step}",
         holders=tuple(holders),
         nodes=nodes,
-        edges=tuple(edges),
-        written=frozenset(written & nodes.keys()),
+        edges=edges,
+        written={address: note for address, note in written.items() if address in nodes},
     )
 
 
@@ -137,13 +134,20 @@ def _telling(graph: _Graph, most: int) -> _Graph:
     wanted = {
         node.name for address, node in graph.nodes.items() if ways[node.name] > 1 or address in graph.written
     }
-    for _ in range(len(graph.columns)):
-        wanted |= {source for source, target in graph.edges if target in wanted}
+    for _ in range(len(graph.nodes)):
+        more = {source for source, target in graph.edges if target in wanted}
+        if more <= wanted:
+            break
+        wanted |= more
     kept = {address: node for address, node in graph.nodes.items() if node.name in wanted}
     left_out = max(0, len(kept) - most)
     nodes = dict([*kept.items()][:most])
     names = {node.name for node in nodes.values()}
-    edges = tuple(edge for edge in graph.edges if edge[1] in names and edge[0] in {*names, *graph.holders})
+    edges = {
+        (source, target): label
+        for (source, target), label in graph.edges.items()
+        if target in names and source in {*names, *graph.holders}
+    }
     sources = {source for source, _ in edges}
     return attrs.evolve(
         graph,
@@ -151,42 +155,70 @@ def _telling(graph: _Graph, most: int) -> _Graph:
         holders=tuple(holder for holder in graph.holders if holder in sources),
         nodes=nodes,
         edges=edges,
+        written={address: note for address, note in graph.written.items() if address in nodes},
     )
 
 
+_MARGIN: Final = 0.15
+_TITLE: Final = 0.35
+
+
 def _graphs(graphs: Sequence[_Graph]) -> Picture:
-    """The graphs, one below the other."""
-    heights = [0.42 * max(map(len, graph.columns.values())) + 0.9 for graph in graphs]
-    width = 2.1 * max(len(graph.columns) for graph in graphs)
+    """The graphs, one below the other, with one legend at the top."""
+    found = [(graph, laid_out(_boxes(graph), _edges(graph))) for graph in graphs]
+    width = max(6.0, *(laid.width for _, laid in found)) + 2 * _MARGIN
+    height = sum(laid.height + _TITLE + _MARGIN for _, laid in found) + _TITLE
     with rc_context(_STYLE):
-        figure = Figure(figsize=(width, sum(heights)), layout="tight")
-        every = figure.subplots(len(graphs), squeeze=False, height_ratios=heights)
-        for axes, graph in zip(every[:, 0], graphs, strict=True):
-            axes.set_axis_off()
-            _draw(axes, graph)
+        figure = Figure(figsize=(width, height))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set_xlim(0, width)
+        axes.set_ylim(height, 0)
+        kinds = {"holder": _HOLDER, "held by several": _SHARED, "held by one": _OWN}
+        patches = [Patch(color=colour, label=kind) for kind, colour in kinds.items()]
+        patches += _rims([address for graph in graphs for address in graph.written])
+        axes.legend(handles=patches, loc="upper left", ncols=4, frameon=False, borderaxespad=0.3)
+        top = _TITLE
+        for graph, laid in found:
+            axes.text(_MARGIN, top + _TITLE / 2, graph.title, va="center", weight="bold", fontsize=9)
+            top += _TITLE
+            draw_edges(axes, laid, at=(_MARGIN, top))
+            for name, place in laid.boxes.items():
+                _place_box(axes, graph, name, (place[0] + _MARGIN, place[1] + top))
+            top += laid.height + _MARGIN
         return _drawn(figure)
 
 
-def _draw(axes: Axes, graph: _Graph) -> None:
-    drawn: nx.DiGraph[str] = nx.DiGraph(graph.edges)
-    drawn.add_nodes_from(graph.holders)
-    place = nx.multipartite_layout(drawn, subset_key=graph.columns)
-    nx.draw_networkx_edges(drawn, place, ax=axes, edge_color="#888888", arrowsize=7, node_size=900)
-    for name in graph.holders:
-        _box(axes, place[name], name, _HOLDER)
-    for address, node in graph.nodes.items():
-        colour = _SHARED if node.shared else _OWN
-        _box(axes, place[node.name], node.label, colour, rim=address in graph.written)
-    kinds = {"holder": _HOLDER, "held by several": _SHARED, "held by one": _OWN}
-    _explain(axes, [Patch(color=colour, label=kind) for kind, colour in kinds.items()] + _rims(graph.written))
-    axes.set_title(graph.title, loc="left")
+def _boxes(graph: _Graph) -> list[Box]:
+    noted = {graph.nodes[address].name: note for address, note in graph.written.items() if note}
+    below = {name: f"\n{_short(note, _COLUMN)}" for name, note in noted.items()}
+    held = [Box(name=node.name, text=node.label + below.get(node.name, "")) for node in graph.nodes.values()]
+    return [*(Box(name=name, text=name, first=True) for name in graph.holders), *held]
+
+
+def _edges(graph: _Graph) -> list[Edge]:
+    marked = {graph.nodes[address].name for address in graph.written}
+    return [
+        Edge(source=source, target=target, label=_short(label), marked=target in marked)
+        for (source, target), label in graph.edges.items()
+    ]
+
+
+def _place_box(axes: Axes, graph: _Graph, name: str, place: tuple[float, float]) -> None:
+    if name in graph.holders:
+        _box(axes, place, name, _HOLDER)
+        return
+    address = int(name.removeprefix("@"))
+    node = graph.nodes[address]
+    text = next(box.text for box in _boxes(graph) if box.name == name)
+    _box(axes, place, text, _SHARED if node.shared else _OWN, rim=address in graph.written)
 
 
 def _box(axes: Axes, place: Iterable[float], label: str, colour: str, *, rim: bool = False) -> None:
     edge, width = (_WRITTEN, 2.0) if rim else ("#666666", 0.7)
     box = {"boxstyle": "round", "facecolor": colour, "edgecolor": edge, "linewidth": width}
     x, y = place
-    axes.text(x, y, label, ha="center", va="center", bbox=box)
+    axes.text(x, y, drawable(label), ha="center", va="center", bbox=box)
 
 
 def _rims(written: Iterable[int]) -> list[Patch]:
@@ -199,16 +231,16 @@ def _explain(axes: Axes, kinds: Sequence[Patch]) -> None:
 
 def _reached(
     snapshot: Snapshot, holders: Sequence[str], deepest: int
-) -> tuple[dict[int, _Node], list[tuple[str, str]]]:
-    """What is drawn: what the holders reach within so many levels, and who reaches it at any."""
+) -> tuple[dict[int, _Node], dict[tuple[str, str], str]]:
+    """What is drawn: what the holders reach within so many levels; who reaches it, and under which keys."""
     held = {name: _held(snapshot, name) for name in holders}
     reach = {name: snapshot.heap.reached(value) for name, value in held.items()}
     nodes: dict[int, _Node] = {}
-    edges: dict[tuple[str, str], None] = {}
+    keys: dict[tuple[str, str], dict[str, None]] = {}
     for name, value in held.items():
-        queue = [(name, value, 0)]
+        queue = [(name, "", value, 0)]
         seen: set[int] = set()
-        for source, child, layer in queue:
+        for source, key, child, layer in queue:
             if not isinstance(child, Ref) or layer >= deepest:
                 continue
             address = child.address
@@ -216,15 +248,18 @@ def _reached(
                 nodes[address] = _Node(
                     name=f"@{address}",
                     label=_label(snapshot.heap, child),
-                    layer=layer,
                     shared=sum(address in reached for reached in reach.values()) > 1,
                 )
-            edges[source, nodes[address].name] = None
+            keys.setdefault((source, nodes[address].name), {})[key] = None
             if address not in seen:
                 seen.add(address)
-                below = (one for _, one in snapshot.heap.children(child))
-                queue.extend((nodes[address].name, one, layer + 1) for one in below)
-    return nodes, list(edges)
+                below = snapshot.heap.children(child)
+                queue.extend((nodes[address].name, _key(at), one, layer + 1) for at, one in below)
+    return nodes, {edge: ", ".join(filter(None, found)) for edge, found in keys.items()}
+
+
+def _key(key: str | int) -> str:
+    return f"[{key}]" if isinstance(key, int) else str(key)
 
 
 def _held(snapshot: Snapshot, name: str) -> Value:
@@ -252,6 +287,44 @@ def _label(heap: Heap, ref: Ref) -> str:
 def _short(text: str, width: int = _WIDTH) -> str:
     text = text.replace("\n", " / ")
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+# ---------------------------------------------------------------- how far a write goes
+
+
+def spread(writers: Sequence[str], seen: Mapping[str, Sequence[str]]) -> Picture:
+    """How far writes go: who writes, who sees it, and where.
+
+    Args:
+        writers: what is drawn first, one box each; texts may have several lines.
+        seen: the places by who sees them, in the order of the run.
+    """
+    first = [Box(name=f"w{number}", text=text, first=True) for number, text in enumerate(writers)]
+    holders = [Box(name=f"h{name}", text=name) for name in seen]
+    places = [
+        Box(name=f"p{name} {number}", text=_short(text, _COLUMN))
+        for name, texts in seen.items()
+        for number, text in enumerate(texts)
+    ]
+    edges = [Edge(source=box.name, target=holder.name, marked=True) for box in first for holder in holders]
+    edges += [
+        Edge(source=f"h{name}", target=f"p{name} {number}")
+        for name, texts in seen.items()
+        for number in range(len(texts))
+    ]
+    laid = laid_out([*first, *holders, *places], edges)
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(laid.width + 2 * _MARGIN, laid.height + 2 * _MARGIN))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set_xlim(0, laid.width + 2 * _MARGIN)
+        axes.set_ylim(laid.height + 2 * _MARGIN, 0)
+        draw_edges(axes, laid, at=(_MARGIN, _MARGIN))
+        for boxes, colour in ((first, _OWN), (holders, _SHARED), (places, _HOLDER)):
+            for box in boxes:
+                x, y = laid.boxes[box.name]
+                _box(axes, (x + _MARGIN, y + _MARGIN), box.text, colour, rim=box in first)
+        return _drawn(figure)
 
 
 # ---------------------------------------------------------------- what each step saw
@@ -348,5 +421,8 @@ def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
 
 def _drawn(figure: Figure) -> Picture:
     target = io.StringIO()
-    figure.savefig(target, format="svg", metadata={"Date": None})
+    with warnings.catch_warnings():
+        # The browser has the glyphs that the font here, which only measures, has not.
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)
+        figure.savefig(target, format="svg", metadata={"Date": None})
     return Picture(target.getvalue())

@@ -29,9 +29,10 @@ from agentcore.oracle.findings import (
     unsettled,
 )
 from agentcore.oracle.interruption import Interrupted, arrived, reason
+from agentcore.oracle.isolated.choosing import chosen
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits, Tally
-from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind, Reference, Sides
+from agentcore.oracle.verdicts import AGREED, Kind, Reference, Sides
 from agentcore.oracle.work import Plan
 
 __all__ = [
@@ -130,7 +131,7 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
         [found] = chunk.found.values()
         if _worth_shrinking(found, tally):
             driver.close()
-            return settled(sides, found, seconds=shrink_seconds, any_wrong=True)
+            return settled(sides, found, Selection(family), seconds=shrink_seconds, any_place=True)
         return unsettled(found)
 
 
@@ -142,8 +143,8 @@ def _worth_shrinking(found: Found, tally: Tally) -> bool:
 def _report(tally: Tally, chunks: Sequence[Chunk], seconds: float) -> Report:
     return Report(
         programs=tally.run,
-        unsupported=tally.counts[UNSUPPORTED],
-        left_out=tally.counts[LEFT_OUT],
+        unsupported=tally.having("unsupported"),
+        left_out=tally.having("left out"),
         seconds=seconds,
         working=sum(chunk.seconds for chunk in chunks),
         waiting=sum(chunk.waiting for chunk in chunks),
@@ -173,6 +174,11 @@ class Campaign:
     report: Report
     implementation: Implementation | None
     stopped: str = ""
+
+    def reasons(self, outcome: str) -> dict[str, int]:
+        """How many programs had an outcome (`unsupported`, `left out`) by reason, the most frequent first."""
+        found = [(kind.where, count) for kind, count in self.counts.items() if kind.outcome == outcome]
+        return dict(sorted(found, key=lambda each: (-each[1], each[0])))
 
     @property
     def verdict(self) -> str:
@@ -238,7 +244,7 @@ class _Campaign:
         self._report = report
         self._begun = time.monotonic()
         self._deadline = None if seconds is None else self._begun + seconds
-        self._tally = Tally(plan.limits)
+        self._tally = Tally(plan.run_limits)
         self._chunks: list[Chunk] = []
         self._found: dict[Kind, Found] = {}
         self._stopped = ""
@@ -319,7 +325,7 @@ class _Campaign:
         if self._left() == 0:
             return 0
         limit = self._plan.limits.programs
-        if limit is None or self._tally.counts[LEFT_OUT]:
+        if limit is None or self._tally.having("left out"):
             return _SEEDS
         return min(_SEEDS, limit - asked)
 
@@ -327,7 +333,7 @@ class _Campaign:
 
     def _findings(self) -> Iterator[Finding]:
         """The findings, each reported when it is made; none is made smaller once the campaign was stopped."""
-        for kind, found in self._found.items():
+        for kind, found in chosen(self._found, self._tally, self._plan):
             finding = attrs.evolve(self._settled(found), programs=self._tally.of(kind))
             self._report(finding)
             yield finding

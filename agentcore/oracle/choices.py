@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["Choices", "RandomChoices"]
+__all__ = ["Choices", "RandomChoices", "slow_down"]
 
 T = TypeVar("T")
 
@@ -47,3 +47,12 @@ class RandomChoices:
     def chance(self, percent: float) -> bool:
         """Yes in so many of a hundred cases."""
         return self._random() * 100 < percent
+
+
+def slow_down(tools: dict[str, dict[str, Any]], choices: Choices) -> None:
+    """Has calls of some of the tools take moments, so that the order in which they end shows."""
+    first, *others = tools.values()
+    first["takes"] = choices.integer(1, 3)
+    for tool in others:
+        if choices.chance(75):
+            tool["takes"] = choices.integer(1, 3)

@@ -13,21 +13,21 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle.driver import Failure, Implementation, Outcome
+from agentcore.oracle.driver import Failure, Implementation
 from agentcore.oracle.families import Family
 from agentcore.oracle.interruption import Interrupted, reason
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits, Tally
 from agentcore.oracle.verdicts import (
     AGREED,
-    LEFT_OUT,
-    UNSUPPORTED,
     Failed,
     Fault,
     Kind,
-    Raised,
-    Sides,
+    Tested,
     Verdict,
+    Wrong,
+    left_out,
+    unsupported,
 )
 from agentcore.oracle.visible import cut
 
@@ -78,33 +78,40 @@ def parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
 
 
 def run_chunk(  # noqa: PLR0913 - the last have defaults that fit most uses
-    sides: Sides,
+    sides: Tested,
     programs: Iterable[Json],
     *,
     selection: Selection,
     limits: Limits,
     window: int = WINDOW,
+    trims: bool = False,
     over: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Chunk:
     """Runs the programs until there are no more, a limit is reached, or it is `over`.
 
-    Features that the driver says it does not support are left out too. `progress` is called with the number
-    of programs done. What the driver still has to answer in the end is forgotten, with its process.
+    Features that the driver says it does not support are left out too; with `trims` they are taken out of
+    programs where that is possible, rather than the programs being left out. `progress` is called with the
+    number of programs done. What the driver still has to answer in the end is forgotten, with its process.
+    Then it is asked what causes each of the wrong traces.
 
     Raises:
         OtherFormatError: if the driver says that it runs programs of other formats only.
     """
-    return _Run(sides, selection, limits, window).chunk(programs, over, progress)
+    return _Run(sides, selection, limits, window, trims=trims).chunk(programs, over, progress)
 
 
 class _Run:
-    def __init__(self, sides: Sides, selection: Selection, limits: Limits, window: int) -> None:
+    def __init__(
+        self, sides: Tested, selection: Selection, limits: Limits, window: int, *, trims: bool
+    ) -> None:
         self._sides = sides
+        self._trims = trims
         self._window = window
         self._tally = Tally(limits)
         self._kinds: list[Kind] = []
         self._found: dict[Kind, Found] = {}
+        self._wrong: dict[int, Found] = {}
         self._waiting = 0.0
         self._begun = time.monotonic()
         # Why there was no start is what becomes of the first program; the next one gets another process.
@@ -121,6 +128,7 @@ class _Run:
         stopped = ""
         try:
             self._run(iter(programs), over, progress)
+            self._explain()
         except (Exception, Interrupted) as error:
             # Rule oracle.never-lost: whatever it is, it takes nothing with it that was found before.
             if not self._found:
@@ -138,7 +146,7 @@ class _Run:
         )
 
     def _run(self, source: Iterator[Json], over: Callable[[], bool], progress: Callable[[int], None]) -> None:
-        queue: deque[tuple[Json, bool]] = deque()
+        queue: deque[tuple[Json, str | None]] = deque()
         while not (self._tally.ended or over()):
             self._fill(queue, source)
             if not queue:
@@ -146,26 +154,43 @@ class _Run:
             self._take(*queue.popleft())
             progress(self._tally.run)
 
-    def _fill(self, queue: deque[tuple[Json, bool]], source: Iterator[Json]) -> None:
+    def _explain(self) -> None:
+        """Finds what causes each wrong trace, which makes kinds of what was one (rule oracle.grouped)."""
+        if not self._wrong:
+            return
+        if self._sides.driver.pending:
+            self._sides.driver.close()
+        found, self._found = self._found, {}
+        for number, kind in enumerate(self._kinds):
+            one = self._wrong.get(number) or found.get(kind)
+            if number in self._wrong and one is not None and isinstance(one.fault, Wrong):
+                one = Found(program=one.program, fault=self._sides.explained(one.program, one.fault))
+                self._kinds[number] = one.fault.kind
+            if one is not None:
+                self._found.setdefault(one.fault.kind, one)
+
+    def _fill(self, queue: deque[tuple[Json, str | None]], source: Iterator[Json]) -> None:
         driver = self._sides.driver
         while driver.pending < self._window and not self._stands(queue):
             program = next(source, None)
             if program is None:
                 return
-            selected = self._selection.has(program)
-            queue.append((program, selected))
-            if selected and self._unstarted is None:
-                driver.submit(program)
+            if self._trims:
+                program = self._selection.trimmed(program)
+            refused = self._selection.refused(program)
+            queue.append((program, refused))
+            if refused is None and self._unstarted is None:
+                self._sides.submit(program)
 
-    def _stands(self, queue: deque[tuple[Json, bool]]) -> bool:
+    def _stands(self, queue: deque[tuple[Json, str | None]]) -> bool:
         """Whether the first program to run is there, and there is no process to run it."""
-        return self._unstarted is not None and any(selected for _, selected in queue)
+        return self._unstarted is not None and any(refused is None for _, refused in queue)
 
-    def _take(self, program: Json, selected: bool) -> None:
-        kind, verdict = LEFT_OUT, None
-        if selected:
-            verdict = self._verdict(program)
-            kind = _kind(verdict)
+    def _take(self, program: Json, refused: str | None) -> None:
+        verdict = None if refused is not None else self._verdict(program)
+        kind = _kind(verdict) if refused is None else left_out(refused)
+        if isinstance(verdict, Wrong):
+            self._wrong[len(self._kinds)] = Found(program=program, fault=verdict)
         self._kinds.append(kind)
         if isinstance(verdict, Fault) and kind not in self._found:
             self._found[kind] = Found(program=program, fault=verdict)
@@ -175,9 +200,7 @@ class _Run:
         unstarted, self._unstarted = self._unstarted, None
         if unstarted is not None:
             return Failed(unstarted)
-        expected = self._sides.expected(program)
-        outcome: Outcome = self._waited(self._sides.driver.receive)
-        return expected if isinstance(expected, Raised) else self._sides.compared(expected, outcome)
+        return self._sides.receive(program, self._waited)
 
     def _waited(self, ask: Callable[[], Any]) -> Any:
         since = time.monotonic()
@@ -189,4 +212,4 @@ class _Run:
 def _kind(verdict: Verdict) -> Kind:
     if verdict is None:
         return AGREED
-    return verdict.kind if isinstance(verdict, Fault) else UNSUPPORTED
+    return verdict.kind if isinstance(verdict, Fault) else unsupported(verdict.reason)

@@ -21,7 +21,19 @@ from agentcore.oracle.families import Comparison, Each, Trace
 from agentcore.oracle.visible import bounded
 from agentcore.paths import Trail, keys_of
 
-__all__ = ["MISSING", "Difference", "Missing", "Trace", "differences", "ids_may_differ", "places", "render"]
+__all__ = [
+    "MISSING",
+    "Difference",
+    "Missing",
+    "Observation",
+    "Trace",
+    "alike",
+    "differences",
+    "ids_may_differ",
+    "observations",
+    "places",
+    "render",
+]
 
 
 class Missing:
@@ -96,6 +108,30 @@ def differences(
                 actual_observation=theirs,
             )
     return None
+
+
+@attrs.frozen
+class Observation:
+    """What two traces have at one observation, MISSING for nothing; `path` has the indexes of lists."""
+
+    __repr__ = brief
+
+    path: str
+    expected: Any
+    actual: Any
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two are not the same JSON."""
+        return not alike(self.expected, self.actual) and _first(self.expected, self.actual) is not None
+
+
+def observations(expected: Trace, actual: Trace, comparison: Comparison) -> Iterator[Observation]:
+    """Yields the observations of two traces in the order of the run, without what may differ."""
+    for permit in comparison.permitted.values():
+        expected, actual = permit(expected), permit(actual)
+    for path, mine, theirs in _fields("$", expected, actual, comparison.order):
+        yield Observation(path, mine, theirs)
 
 
 def alike(mine: Any, theirs: Any) -> bool:
@@ -229,10 +265,15 @@ _TEXT: Final = 1_000
 _LEVELS: Final = 100
 
 
-def render(difference: Difference, *, max_lines: int = 60) -> str:
-    """The observation that differs as a unified diff of indented JSON, cut after so many lines."""
+def render(
+    difference: Difference, *, max_lines: int = 60, names: tuple[str, str] = ("expected", "actual")
+) -> str:
+    """The observation that differs as a unified diff of indented JSON, cut after so many lines.
+
+    `names` are those of the two sides.
+    """
     mine, theirs = _pretty(difference.expected_observation), _pretty(difference.actual_observation)
-    diff = list(difflib.unified_diff(mine, theirs, "expected", "actual", lineterm="", n=3))
+    diff = list(difflib.unified_diff(mine, theirs, *names, lineterm="", n=3))
     if len(diff) > max_lines:
         diff = [*diff[:max_lines], f"... {len(diff) - max_lines} more lines"]
     head = f"first difference: {difference.path}"

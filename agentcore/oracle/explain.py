@@ -166,7 +166,12 @@ class Explanation:
                 f"{error.name} is not installed; pictures need the extra: "
                 "pip install 'agentcore-reference[pictures]'"
             ) from error
-        written = {step.number: [one.write.address for one in step.writes] for step in self.steps}
+        written = {
+            step.number: {
+                one.write.address: f"{one.write.operation} by {one.write.hook}" for one in step.writes
+            }
+            for step in self.steps
+        }
         moments = [step.snapshot for step in self.steps if step.snapshot is not None]
         if not moments:
             raise ExplanationError(f"there is nothing to draw under {self.profile}: {' '.join(self.notes)}")

@@ -15,10 +15,12 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.choices import Choices, RandomChoices
+from agentcore.oracle.places import Place, without
 from agentcore.oracle.program import check_program, parse_program
 
 if TYPE_CHECKING:
     from agentcore.compat.pollution import Watched
+    from agentcore.oracle.isolated.shape import Isolation
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -32,8 +34,11 @@ __all__ = [
     "Refusal",
     "Shrinking",
     "UnknownProfileError",
+    "Write",
     "family_of",
     "profiles_under",
+    "slow_tools",
+    "without_writes",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -66,6 +71,18 @@ class Comparison:
 
 Edits: TypeAlias = Callable[[Callable[[], Json]], Iterator[Json]]
 """A pass over a program: asked for the smallest one again before each edit, it yields smaller ones."""
+
+
+@attrs.frozen
+class Write:
+    """Something in a program that makes a run another one: an op of a hook, or a tool that takes time.
+
+    `hook` is where it runs, `op` its verb, `place` where it stands in the program.
+    """
+
+    hook: str
+    op: str
+    place: Place
 
 
 def _none_else(_: Any) -> tuple[Any, ...]:
@@ -146,8 +163,10 @@ class Family:
     `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
     `features(program)` says what the program has of `feature_names`, which name what programs may contain.
+    `writes(program)` are the tools that take time, then its ops in the order in which a run comes to them.
     `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
-    before it begins, where runs cannot be looked into.
+    before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
+    the format, None where there is no such check.
     """
 
     name: str
@@ -160,8 +179,10 @@ class Family:
     shrinking: Shrinking
     feature_names: tuple[str, ...]
     features: Callable[[Json], Collection[str]]
+    writes: Callable[[Json], Iterable[Write]] = _none_else
     emulation: Emulation | None = None
     recording: Callable[[Json, str], Recorded] | None = None
+    isolation: Isolation | None = None
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
 
@@ -225,6 +246,25 @@ class _Families(Mapping[str, Family]):
 
 FAMILIES: Final[Mapping[str, Family]] = _Families()
 """The families by name; looking one up imports it."""
+
+
+def slow_tools(program: Json) -> Iterator[Write]:
+    """The tools of a program that take time, where they stand under `tools`."""
+    for name, tool in program.get("tools", {}).items():
+        if "takes" in tool:
+            yield Write("a tool", "takes", ("tools", name, "takes"))
+
+
+def without_writes(program: Json, writes: Iterable[Write]) -> Json:
+    """The program without some of its writes."""
+    # From the end of each list, so that the places of those before it stay.
+    for write in sorted(writes, key=lambda write: _index(write.place), reverse=True):
+        program = without(program, write.place)
+    return program
+
+
+def _index(place: Place) -> int:
+    return place[-1] if isinstance(place[-1], int) else 0
 
 
 def family_of(profile: str) -> Family:

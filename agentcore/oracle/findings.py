@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -11,8 +11,12 @@ from agentcore.oracle.chunks import Found
 from agentcore.oracle.compare import Difference
 from agentcore.oracle.driver import Failure, Hung, Malformed
 from agentcore.oracle.interruption import Interrupted
+from agentcore.oracle.selection import Selection
 from agentcore.oracle.shrink import smaller
-from agentcore.oracle.verdicts import Fault, Kind, Raised, Sides, Wrong
+from agentcore.oracle.verdicts import Fault, Kind, Raised, Tested, Wrong
+
+if TYPE_CHECKING:
+    from agentcore.oracle.isolated.shape import Breach
 
 __all__ = ["Disagreement", "DriverFailure", "Finding", "ReferenceFailure", "settled", "unsettled"]
 
@@ -33,13 +37,17 @@ class _Base:
 
 @attrs.frozen(kw_only=True)
 class Disagreement(_Base):
-    """A program with two traces, made as small as the time allowed; `original` is the one that was found."""
+    """A program with two traces, made as small as the time allowed; `original` is the one that was found.
+
+    In a check of isolation both traces are the driver's, and `breach` says what differs and why.
+    """
 
     __repr__ = brief
 
     expected: Json
     actual: Json
     difference: Difference
+    breach: Breach | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -77,19 +85,25 @@ class ReferenceFailure(_Base):
 Finding: TypeAlias = Disagreement | DriverFailure | ReferenceFailure
 
 
-def settled(sides: Sides, found: Found, *, seconds: float, any_wrong: bool) -> Finding:
-    """The smallest program found of the same kind as the given one.
+def settled(sides: Tested, found: Found, selection: Selection, *, seconds: float, any_place: bool) -> Finding:
+    """The smallest program found of the same kind as the given one, within the selection.
 
-    With `any_wrong` a program with any wrong trace will do for one that has another: it may be smaller still,
-    and is of another kind then. A driver that has failed is asked once more before its program is made
+    The features that the driver says it does not support are no part of it either. With `any_place` a wrong
+    trace may differ first at another place than the one that was found, but not by another cause: the
+    program may be smaller still. A driver that has failed is asked once more before its program is made
     smaller, and so is one that has answered wrongly: an answer that is another then is a failure too. If
     a signal interrupts it, the smallest program so far is the finding.
     """
     latest: dict[str, Fault] = {}
+    said = sides.driver.implementation
+    within = selection.without(said.unsupported) if said else selection
 
     def holds(candidate: Json) -> bool:
-        fault = sides.verdict(candidate)
-        if not isinstance(fault, Fault) or not _alike(fault, found.fault, any_wrong=any_wrong):
+        # Rule oracle.shrunk-within: a program that was found stays what was asked for.
+        if candidate is not found.program and not within.has(candidate):
+            return False
+        fault = sides.again(candidate, found.fault, any_place=any_place)
+        if fault is None:
             return False
         latest[sides.family.to_line(candidate)] = fault
         return True
@@ -111,11 +125,6 @@ def unsettled(found: Found) -> Finding:
     return _told(found.program, found.fault, found.program)
 
 
-def _alike(fault: Fault, other: Fault, *, any_wrong: bool) -> bool:
-    both_wrong = isinstance(fault, Wrong) and isinstance(other, Wrong)
-    return fault.kind == other.kind or (any_wrong and both_wrong)
-
-
 def _unrepeated(found: Found) -> Finding:
     program, fault = found.program, found.fault
     if isinstance(fault, Wrong):
@@ -128,7 +137,7 @@ def _unrepeated(found: Found) -> Finding:
 
 def _told(program: Json, fault: Fault, original: Json) -> Finding:
     match fault:
-        case Wrong(expected=expected, actual=actual, difference=difference):
+        case Wrong(expected=expected, actual=actual, difference=difference, breach=breach):
             return Disagreement(
                 kind=fault.kind,
                 program=program,
@@ -136,6 +145,7 @@ def _told(program: Json, fault: Fault, original: Json) -> Finding:
                 expected=expected,
                 actual=actual,
                 difference=difference,
+                breach=breach,
             )
         case Raised(traceback=text):
             return ReferenceFailure(kind=fault.kind, program=program, original=original, traceback=text)

@@ -105,8 +105,9 @@ class OracleRule(Requirement):
     GROUPED = (
         "oracle.grouped",
         (
-            "Wrong traces are counted by the first observation that differs, whatever its place in a list, "
-            "and of several such kinds each has a smallest program of its own."
+            "Wrong traces are counted by their cause: the hook and the op without which the traces would not "
+            "differ there, and the first observation that differs, whatever its place in a list. Each cause "
+            "has a smallest program of its own."
         ),
     )
     STARTED_AGAIN = (
@@ -115,7 +116,21 @@ class OracleRule(Requirement):
     )
     LEFT_OUT = (
         "oracle.left-out",
-        "A program with a feature that is left out, or that the driver says it does not support, is not run.",
+        (
+            "A feature that is left out, or that the driver says it does not support, is taken out of a "
+            "program; one that cannot do without is not run, and counted by the reason."
+        ),
+    )
+    SHRUNK_WITHIN = (
+        "oracle.shrunk-within",
+        (
+            "A program that is made smaller keeps what was asked for: features that are included, none that "
+            "is left out, and the cause that was found."
+        ),
+    )
+    SCOPE = (
+        "oracle.scope",
+        "What is compared of two traces can be chosen by patterns of paths; the rest is not looked at.",
     )
     FOUND_BEFORE = (
         "oracle.found-before",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.families import Family, Shrinking
 from agentcore.oracle.places import Place, at, has, places, put, without
@@ -21,9 +21,34 @@ Json: TypeAlias = dict[str, Any]
 
 
 def size(program: Json, family: Family) -> tuple[Any, ...]:
-    """What a smaller program has less of: what the family measures, then characters; then the alphabet."""
+    """What a smaller program has less of: what the family measures, then what there is to read in it.
+
+    That is its characters, where a value that nobody can tell from others (a number, an empty text or key)
+    counts for more than a text of one letter; then the alphabet.
+    """
     line = family.to_line({**program, "id": ""})
-    return *family.shrinking.measure(program), len(line), line
+    return *family.shrinking.measure(program), len(line) + _unreadable(program), line
+
+
+_SAYS_NOTHING: Final = 3
+
+
+def _unreadable(value: Any) -> int:
+    """What the values in a program that nobody can tell from others weigh, beside their characters."""
+    weight = 0
+    stack = [value]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, dict):
+            weight += sum(_SAYS_NOTHING for key in found if key == "")
+            # An index of a path stands in a list, and says where.
+            weight += sum(_SAYS_NOTHING for child in found.values() if type(child) in (int, float))
+            stack.extend(found.values())
+        elif isinstance(found, list):
+            stack.extend(found)
+        elif found == "":
+            weight += _SAYS_NOTHING
+    return weight
 
 
 def shrink(
@@ -135,15 +160,21 @@ def _simpler_values(smallest: Callable[[], Json], known: Shrinking) -> Iterator[
     for place in places(smallest()):
         if place[-1] in known.names or not has(smallest(), place):
             continue
-        for simpler in _simpler(at(smallest(), place)):
+        is_key = isinstance(at(smallest(), place[:-1]), list)
+        for simpler in _simpler(at(smallest(), place), _KEY if is_key else _TEXT):
             yield put(smallest(), place, simpler)
 
 
-def _simpler(value: Any) -> tuple[Any, ...]:
+# What keys of paths, which stand in lists, and other texts become: `{"x": "y"}` can be read.
+_KEY: Final = "x"
+_TEXT: Final = "y"
+
+
+def _simpler(value: Any, text: str) -> tuple[Any, ...]:
     if isinstance(value, str):
-        return ("", "x", "#1") if value else ()
+        return (text, "#1")
     if isinstance(value, dict):
-        return ({}, 0)
+        return (text, {}, 0)
     if isinstance(value, list):
-        return ([], "x", 0)
-    return () if value is None or value == 0 else (0, 1, -1)
+        return (text, [], 0)
+    return (text, 0, 1, -1)

@@ -11,12 +11,16 @@ from typing import Final
 
 import attrs
 
-from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind
+from agentcore.oracle.verdicts import Kind
 
 __all__ = ["FRUITLESS", "Limits", "Tally"]
 
 FRUITLESS: Final = 10_000
 """So many programs in a row that are left out end a campaign: what is asked for hardly occurs."""
+
+
+_ANSWERED: Final = frozenset({"agreed", "unsupported", "wrong"})
+_REASONS: Final = 100
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +48,7 @@ class Tally:
         self.counts: Counter[Kind] = Counter()
         self.replayed: Counter[Kind] = Counter()
         self.ended: str | None = None
+        self._outcomes: Counter[str] = Counter()
         self._limits = limits
         self._kinds = 0
         self._failures = 0
@@ -52,13 +57,16 @@ class Tally:
     @property
     def run(self) -> int:
         """How many programs were not left out, without those replayed."""
-        return self.counts.total() - self.counts[LEFT_OUT]
+        return self.counts.total() - self.having("left out")
 
     @property
     def answered(self) -> bool:
         """Whether the driver answered any program, be it wrongly."""
-        kinds = {*self.counts, *self.replayed}
-        return AGREED in kinds or UNSUPPORTED in kinds or any(kind.outcome == "wrong" for kind in kinds)
+        return any(kind.outcome in _ANSWERED for kind in (*self.counts, *self.replayed))
+
+    def having(self, outcome: str) -> int:
+        """How many programs have the outcome, without those replayed."""
+        return self._outcomes[outcome]
 
     def of(self, kind: Kind) -> int:
         """How many programs were of the kind."""
@@ -71,9 +79,18 @@ class Tally:
         elif kind.is_fault and not self.of(kind):
             self._kinds += 1
         counts = self.replayed if replayed else self.counts
-        counts[kind] += 1
-        self._fruitless = self._fruitless + 1 if kind == LEFT_OUT else 0
+        counts[self._counted(kind, counts)] += 1
+        if not replayed:
+            self._outcomes[kind.outcome] += 1
+        self._fruitless = self._fruitless + 1 if kind.outcome == "left out" else 0
         self.ended = self._end()
+
+    @staticmethod
+    def _counted(kind: Kind, counts: Counter[Kind]) -> Kind:
+        """The kind, or that of all others where a driver has a reason of its own for each program."""
+        if kind.is_fault or not kind.where or kind in counts or len(counts) < _REASONS:
+            return kind
+        return Kind(kind.outcome, "other reasons")
 
     def _end(self) -> str | None:
         limits = self._limits

@@ -15,9 +15,11 @@ from agentcore.oracle.chunks import Chunk, Found, parsed, run_chunk
 from agentcore.oracle.driver import Driver
 from agentcore.oracle.families import Family, family_of, profiles_under
 from agentcore.oracle.findings import Finding, settled
+from agentcore.oracle.isolated.sides import Isolated, prepared
+from agentcore.oracle.scope import Scope
 from agentcore.oracle.selection import Selection
 from agentcore.oracle.tally import Limits
-from agentcore.oracle.verdicts import Reference, Sides
+from agentcore.oracle.verdicts import Reference, Sides, Tested
 
 __all__ = [
     "Plan",
@@ -32,25 +34,36 @@ __all__ = [
 ]
 
 Json: TypeAlias = dict[str, Any]
+_ALL: Final = 1 << 30
 
 
 @attrs.frozen(kw_only=True)
 class Plan:
     """What is checked, and how; data that can be sent to where the work is done.
 
-    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). The driver is that of the `target`,
-    which installs itself where it is needed, or else what `argv` starts. `include` and `exclude` are patterns
-    of features. `time_limit` and `shrink_seconds` are seconds for one program and for one finding.
+    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). For an `isolated` check programs are
+    made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
+    of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
+    `exclude` are patterns of features, `only` and `ignore` patterns of paths of traces. `time_limit` and
+    `shrink_seconds` are seconds for one program and for one finding.
     """
 
     profile: str
+    isolated: bool = False
     target: str | None = None
     argv: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Limits = attrs.field(factory=Limits)
     time_limit: float = 20.0
     shrink_seconds: float = 60.0
+
+    @property
+    def run_limits(self) -> Limits:
+        """What ends the running of programs; of a check of isolation how many findings there are does not."""
+        return attrs.evolve(self.limits, findings=_ALL) if self.isolated else self.limits
 
     def command(self) -> tuple[str, ...]:
         """The command line of the driver. Raises TargetError for a target that cannot be set up."""
@@ -59,6 +72,10 @@ class Plan:
     def selection(self) -> Selection:
         """What is run. Raises UnknownFeatureError for a pattern that no feature's name fits."""
         return Selection.of(family_of(self.profile), self.include, self.exclude)
+
+    def scope(self) -> Scope:
+        """What of traces is compared. Raises PatternError for a pattern of no path of the traces."""
+        return Scope.of(family_of(self.profile).comparison, self.only, self.ignore)
 
 
 def reference_of(profile: str) -> Reference:
@@ -89,7 +106,7 @@ _lock: Final = Lock()
 
 
 @contextmanager
-def _sides(plan: Plan, family: Family) -> Iterator[Sides]:
+def _sides(plan: Plan, family: Family) -> Iterator[Tested]:
     """Both sides, with a driver that nobody else has meanwhile; it is kept for the next one."""
     with _lock:
         waiting = _idle.setdefault(plan, [])
@@ -97,7 +114,11 @@ def _sides(plan: Plan, family: Family) -> Iterator[Sides]:
     if driver is None:
         driver = Driver(plan.command(), time_limit=plan.time_limit, trace_fields=family.trace_fields)
     try:
-        yield Sides(reference_of(plan.profile), driver, family)
+        scope = plan.scope()
+        if plan.isolated:
+            yield Isolated(driver, family, scope)
+        else:
+            yield Sides(reference_of(plan.profile), driver, family, scope)
     except BaseException:
         driver.close()
         raise
@@ -137,36 +158,45 @@ def watch(dismissed: Over) -> None:
 def run_seeds(plan: Plan, seeds: range, seconds: float | None) -> Chunk:
     """The programs of these seeds, on both sides, for at most so many seconds."""
     family = family_of(plan.profile)
-    return _run(plan, family, family.programs(seeds, plan.profile), seconds)
+    return _run(plan, family, family.programs(seeds, plan.profile), seconds, trims=True)
 
 
 def run_programs(plan: Plan, programs: Sequence[Json], seconds: float | None) -> Chunk:
     """These programs likewise."""
-    return _run(plan, family_of(plan.profile), programs, seconds)
+    return _run(plan, family_of(plan.profile), programs, seconds, trims=False)
 
 
-def _run(plan: Plan, family: Family, programs: Iterable[Json], seconds: float | None) -> Chunk:
+def _run(
+    plan: Plan, family: Family, programs: Iterable[Json], seconds: float | None, *, trims: bool
+) -> Chunk:
     late = until(seconds)
     # How many programs there are to be is for the one who counts all of them.
-    limits = attrs.evolve(plan.limits, programs=None)
+    limits = attrs.evolve(plan.run_limits, programs=None)
     with _sides(plan, family) as sides:
         return run_chunk(
             sides,
-            parsed(programs, family),
+            parsed(prepared(programs, family) if plan.isolated else programs, family),
             selection=plan.selection(),
             limits=limits,
+            trims=trims,
             over=lambda: late() or _dismissed(),
         )
 
 
 def shrink_found(plan: Plan, found: Found) -> Finding:
-    """The found program, made as small as the time allows.
+    """The found program, made as small as the time allows, within what the plan selects.
 
-    Where one finding is asked for it may come to be of another kind, since there is no other one to be told
-    apart from.
+    Where one finding is asked for it may come to differ first at another place, since there is no other one
+    to be told apart from; what causes it stays the same.
     """
     family = family_of(plan.profile)
     with _sides(plan, family) as sides:
         # Whatever the programs before may have left behind in the process.
         sides.driver.close()
-        return settled(sides, found, seconds=plan.shrink_seconds, any_wrong=plan.limits.findings == 1)
+        return settled(
+            sides,
+            found,
+            plan.selection(),
+            seconds=plan.shrink_seconds,
+            any_place=plan.limits.findings == 1,
+        )

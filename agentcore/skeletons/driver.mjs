@@ -9,18 +9,23 @@ const FORMATS = ['ai-sdk'];
 // FILL IN: features that your loop does not have, such as "op freeze"; programs with one can be left out.
 const UNSUPPORTED = [];
 
+// Waits as long as a tool that `takes` so many moments, after its ops; then it returns or throws. A loop that runs the calls of a
+// step at once shows by that in which order it takes their results.
+const moments = (count = 0) => new Promise((resolve) => { setTimeout(resolve, count * 10); });
+
 // The loop cannot run this program; the text says why.
 class Unsupported extends Error {}
 
 // FILL IN: runs the program on your loop and gives its trace.
 //
 // Make of the program what your loop takes: its messages; a model that answers with `script[0]` to the first call, `script[1]` to
-// the second; its tools; hooks that do `hooks.do(ops, argument)`. Write down copies (`shown`) of what the loop hands to each,
-// before the ops. Throw Unsupported for what it cannot do.
+// the second; its tools, which `await moments(tool.takes)`; hooks that do `hooks.do(ops, argument)`. Write down copies (`shown`)
+// of what the loop hands to each, before the ops. Throw Unsupported for what it cannot do.
 async function run(program) {
   const hooks = new Hooks(program.messages);
   hooks.do([], {});
   shown(program.messages ?? []);
+  await moments();
   throw new Unsupported('this driver is a skeleton; fill in `run`');
 }
 
@@ -57,6 +62,11 @@ class Hooks {
   }
 
   #do(op, argument) {
+    const [name, ...below] = op.append ?? [];
+    if (below.length === 0 && Array.isArray(this.kept[name])) {
+      this.kept[name].push(this.#value(op.with, argument));
+      return;
+    }
     const path = op.set ?? op.append ?? op.delete;
     const place = path && this.#at(path.slice(0, -1), argument);
     if ('set' in op) {
@@ -67,6 +77,10 @@ class Hooks {
       if (Array.isArray(place[key])) place[key].push(added);
       else if (typeof place[key] === 'string') place[key] += added;
       else throw new Unsupported('append to what is no list and no text');
+    } else if ('clear' in op) {
+      const list = this.#at(op.clear, argument);
+      if (!Array.isArray(list)) throw new Unsupported('clear of what is no list');
+      list.length = 0;
     } else if ('delete' in op) {
       const key = this.#key(place, path.at(-1));
       if (Array.isArray(place)) place.splice(key, 1);

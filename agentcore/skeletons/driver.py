@@ -17,6 +17,10 @@ FORMATS = ["ai-sdk"]
 # FILL IN: features that your loop does not have, such as "op freeze"; programs with one can be left out.
 UNSUPPORTED: list[str] = []
 
+# Seconds: a tool that `takes` so many moments sleeps so often that long after its ops, and then returns or
+# raises. A loop that runs the calls of a step at once shows by that in which order it takes their results.
+MOMENT = 0.01
+
 
 class UnsupportedError(Exception):
     """The loop cannot run this program; the text says why."""
@@ -26,8 +30,9 @@ def run(program: dict[str, Any]) -> dict[str, Any]:
     """FILL IN: runs the program on your loop and gives its trace.
 
     Make of the program what your loop takes: its messages; a model that answers with `script[0]` to the first
-    call, `script[1]` to the second; its tools; hooks that do `hooks.do(ops, argument)`. Write down copies
-    (`shown`) of what the loop hands to each, before the ops. Raise UnsupportedError for what it cannot do.
+    call, `script[1]` to the second; its tools, which sleep `tool.get("takes", 0) * MOMENT`; hooks that do
+    `hooks.do(ops, argument)`. Write down copies (`shown`) of what the loop hands to each, before the ops.
+    Raise UnsupportedError for what it cannot do.
     """
     hooks = Hooks(program["messages"])
     hooks.do([], {})
@@ -63,14 +68,12 @@ class Hooks:
                 place = self._at(path[:-1], argument)
                 place[self._key(place, path[-1], new=True)] = self._value(value, argument)
             case {"append": path, "with": value}:
-                place, added = self._at(path[:-1], argument), self._value(value, argument)
-                key = self._key(place, path[-1])
-                if isinstance(place[key], list):
-                    place[key].append(added)
-                elif isinstance(place[key], str) and isinstance(added, str):
-                    place[key] += added
-                else:
-                    raise UnsupportedError("append to what is no list and no text")
+                self._append(path, self._value(value, argument), argument)
+            case {"clear": path}:
+                place = self._at(path, argument)
+                if not isinstance(place, list):
+                    raise UnsupportedError("clear of what is no list")
+                place.clear()
             case {"delete": path}:
                 place = self._at(path[:-1], argument)
                 del place[self._key(place, path[-1])]
@@ -80,6 +83,20 @@ class Hooks:
                 raise RuntimeError(text)
             case _:
                 raise UnsupportedError(f"the op {next(iter(op))}")
+
+    def _append(self, path: list[Any], added: Any, argument: dict[str, Any]) -> None:
+        kept = self.kept.get(str(path[0])) if len(path) == 1 else None
+        if isinstance(kept, list):
+            kept.append(added)
+            return
+        place = self._at(path[:-1], argument)
+        key = self._key(place, path[-1])
+        if isinstance(place[key], list):
+            place[key].append(added)
+        elif isinstance(place[key], str) and isinstance(added, str):
+            place[key] += added
+        else:
+            raise UnsupportedError("append to what is no list and no text")
 
     def _at(self, path: list[Any], argument: dict[str, Any]) -> Any:
         place: Any = self.kept if path and str(path[0]).startswith("$") else argument

@@ -11,7 +11,7 @@ import pytest
 
 from agentcore import compat
 from agentcore.compat.heap import Store
-from agentcore.compat.pictures import Picture, alias_graph, alias_graphs, curves, timeline
+from agentcore.compat.pictures import Picture, alias_graph, alias_graphs, curves, spread, timeline
 
 SHARED = "#f4b183"
 NEW = "#c6e0b4"
@@ -77,7 +77,24 @@ def test_written_cells_have_a_rim_and_a_line_in_the_legend() -> None:
     plain = alias_graph(at(run, "end", 1), ["caller"])
     marked = alias_graph(at(run, "end", 1), ["caller"], written=[run.pollution[0].write.address])
     assert WRITTEN not in plain.svg
-    assert marked.svg.count(WRITTEN) == 2
+    # The rim, the arrows that lead there with their labels, and the legend.
+    assert marked.svg.count(WRITTEN) > 2
+    noted = alias_graph(at(run, "end", 1), ["caller"], written={run.pollution[0].write.address: "by <hook>"})
+    assert "by &lt;hook&gt;" in noted.svg
+    assert "by &lt;hook&gt;" not in marked.svg
+
+
+def test_arrows_have_the_keys_under_which_something_is_held() -> None:
+    svg = alias_graph(at(played(), "prompt", 0), ["caller", "prompt"]).svg
+    assert ">content</text>" in svg
+    assert ">[0]</text>" in svg
+
+
+def test_a_spread_shows_who_writes_and_who_sees_it_with_texts_as_texts() -> None:
+    svg = spread(["hook <b>\nappend $a$"], {"caller": ["caller"], "result": ["final", "x" * 99]}).svg
+    for text in ("hook &lt;b&gt;", "append $a$", "caller", "result", "final"):
+        assert text in svg
+    assert "x" * 99 not in svg
 
 
 def test_a_picture_goes_as_deep_as_is_asked() -> None:

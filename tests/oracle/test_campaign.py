@@ -27,11 +27,11 @@ from agentcore.oracle.check import (
 )
 from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
 from agentcore.oracle.program import BadProgram
-from agentcore.oracle.selection import UnknownFeatureError
+from agentcore.oracle.selection import Selection, UnknownFeatureError
 from agentcore.oracle.shrink import size
 from agentcore.oracle.tally import FRUITLESS, Tally
 from agentcore.oracle.targets import TargetError
-from agentcore.oracle.verdicts import AGREED, LEFT_OUT, UNSUPPORTED, Kind
+from agentcore.oracle.verdicts import AGREED, Kind, left_out, unsupported
 from liars.moody import InMemory
 from oracle.drivers import TESTS, small
 
@@ -108,10 +108,10 @@ def test_a_campaign_without_an_end_is_not_begun() -> None:
 
 
 def test_a_campaign_ends_with_the_last_kind_that_is_asked_for() -> None:
-    done = campaign(moody("stage copy=error", "op delete=wrong", programs=400, findings=2), first=0)
+    done = campaign(moody("stage copy=error", "tool error=wrong", programs=400, findings=2), first=0)
     assert done.ended == "findings"
-    assert {finding.kind for finding in done.findings} == {WRONG, Kind("wrong", "$.error")}
-    first = [seeds_with(feature, range(100))[0] for feature in ("op delete", "stage copy")]
+    assert {finding.kind.where for finding in done.findings} == {"$.caller", "$.error"}
+    first = [seeds_with(feature, range(100))[0] for feature in ("tool error", "stage copy")]
     assert [finding.original["id"] for finding in done.findings] == [f"seed-{seed}" for seed in sorted(first)]
     assert done.report.programs == max(first) + 1
     assert done.verdict == "disagreement"
@@ -182,7 +182,7 @@ def test_a_hung_driver_costs_its_time_limit_and_is_told() -> None:
 def test_what_is_not_supported_is_counted_and_agrees_with_nothing() -> None:
     everything = f"path {STREAM.partition('/')[2]}"
     done = campaign(moody(f"{everything}=unsupported", programs=5), first=0)
-    assert done.counts == {UNSUPPORTED: 5}
+    assert done.counts == {unsupported("not this"): 5}
     assert done.report.unsupported == 5
     assert done.findings == ()
     assert done.verdict == "no verdict"
@@ -275,36 +275,46 @@ def test_programs_without_the_features_asked_for_are_left_out_and_not_counted() 
     done = campaign(moody(programs=10, include=("op delete",), exclude=("stage *",)), first=0)
     assert done.ended == "programs"
     assert done.report.programs == 10
-    fitting = (
-        seed
-        for seed, program in zip(count(), FAMILY.programs(count(), STREAM), strict=False)
-        if "op delete" in FAMILY.features(program)
-        and not any(name.startswith("stage ") for name in FAMILY.features(program))
-    )
+    selection = Selection.of(FAMILY, ["op delete"], ["stage *"])
+    programs = map(selection.trimmed, FAMILY.programs(count(), STREAM))
+    fitting = (seed for seed, program in enumerate(programs) if selection.has(program))
     tenth = [next(fitting) for _ in range(10)][-1]
     assert done.report.left_out == tenth + 1 - 10
+    assert done.reasons("left out") == {"has no op delete": done.report.left_out}
 
 
-def test_features_that_the_driver_says_it_lacks_are_left_out() -> None:
+def test_features_that_the_driver_says_it_lacks_are_taken_out_of_programs() -> None:
     done = campaign(moody("op delete=wrong", "op delete", programs=40), first=0)
     assert done.verdict == "agreement"
     assert done.report.programs == 40
-    assert done.report.left_out == len(seeds_with("op delete", range(40 + done.report.left_out)))
+    assert done.report.left_out == 0
+    assert seeds_with("op delete", range(40))
+
+
+def test_a_program_that_is_nothing_without_a_feature_is_left_out_and_counted_by_the_reason() -> None:
+    plan = moody("path generate=wrong", "path generate", programs=40, profile="ai-sdk-6")
+    done = campaign(plan, first=0)
+    assert done.verdict == "agreement"
+    assert done.reasons("left out") == {"has path generate": done.report.left_out}
     assert done.report.left_out > 0
 
 
 def test_what_hardly_ever_occurs_ends_a_campaign_in_time() -> None:
     tally = Tally(Limits())
     for _ in range(FRUITLESS - 1):
-        tally.add(LEFT_OUT)
+        tally.add(left_out("has op set"))
     assert tally.ended is None
-    tally.add(LEFT_OUT)
+    tally.add(left_out("has op set"))
     assert tally.ended == "nothing fits"
 
 
 def test_a_program_that_fits_begins_the_count_of_those_in_vain_anew() -> None:
     tally = Tally(Limits())
-    for kind in (*[LEFT_OUT] * (FRUITLESS - 1), AGREED, *[LEFT_OUT] * (FRUITLESS - 1)):
+    for kind in (
+        *[left_out("has op set")] * (FRUITLESS - 1),
+        AGREED,
+        *[left_out("has op set")] * (FRUITLESS - 1),
+    ):
         tally.add(kind)
     assert tally.ended is None
 
@@ -324,7 +334,7 @@ def test_both_paths_are_checked_under_the_profile_of_both() -> None:
 def test_programs_from_before_are_run_first_and_counted_apart() -> None:
     before = [small("old-1"), {**small("old-2"), "hooks": {"prepareStep": [[{"delete": ["messages", 0]}]]}}]
     done = campaign(moody("op delete=wrong", programs=50), first=0, replayed=before)
-    assert done.replayed == {AGREED: 1, WRONG: 1}
+    assert done.replayed == {AGREED: 1, Kind("wrong", "$.caller", "prepareStep", "delete"): 1}
     assert done.counts == {}
     assert done.ended == "findings"
     [finding] = done.findings
@@ -365,7 +375,6 @@ def alone() -> Campaign:
 @pytest.mark.usefixtures("_processes")
 def test_two_jobs_find_what_one_finds(alone: Campaign) -> None:
     assert len(alone.findings) > 1
-    assert alone.report.left_out > 0
     with crews.processes(2) as crew:
         done = campaign(moody(*DEEDS, **SHARED), first=11, crew=crew)
     assert told(done) == told(alone)

@@ -19,7 +19,7 @@ from agentcore.oracle.shrink import size
 from liars.moody import InMemory
 
 # So many programs are tried before the signal comes; some of them are smaller and still wrong.
-SMALLER: Final = 12
+SMALLER: Final = 60
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

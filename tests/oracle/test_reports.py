@@ -137,8 +137,14 @@ def test_in_junit_each_finding_is_a_case_that_fails(hostile: Json, tmp_path: Pat
     suite = root[0]
     assert suite.attrib["name"] == "agentcore check ai-sdk-6/stream"
     cases = {case.attrib["name"]: case for case in suite.iter("testcase")}
-    assert {*cases} >= {"wrong $.caller", "wrong $.error", "crashed", "hung", "malformed"}
-    assert cases["wrong $.caller"].find("failure") is not None
+    assert {*cases} >= {
+        "wrong $.caller by throw in prepareStep",
+        "wrong $.error",
+        "crashed",
+        "hung",
+        "malformed",
+    }
+    assert cases["wrong $.caller by throw in prepareStep"].find("failure") is not None
     error = cases["hung"].find("error")
     assert error is not None
     assert error.attrib["type"] == "hung"

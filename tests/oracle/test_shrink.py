@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.oracle.shrink import shrink, size
+from agentcore.oracle.shrink import shrink, size, smaller
 from oracle.toy_family import FAMILY
 
 Json = dict[str, Any]
@@ -15,7 +15,7 @@ PROGRAM: Json = {
     "id": "a",
     "path": "up",
     "numbers": [4, 0, 9, 7, 9],
-    "note": [{"type": "x", "text": ["long"]}],
+    "note": [{"type": "kind", "text": ["long"]}],
 }
 
 
@@ -76,8 +76,19 @@ def test_values_under_names_stay() -> None:
     def holds(program: Json) -> bool:
         return bool(program.get("note")) and "type" in str(program["note"])
 
-    assert "'type': 'x'" in str(shrunk(holds, names=("id", "path", "type"))["note"])
-    assert "'type': ''" in str(shrunk(holds)["note"])
+    assert "'type': 'kind'" in str(shrunk(holds, names=("id", "path", "type"))["note"])
+    assert "'type': 'y'" in str(shrunk(holds)["note"])
+
+
+def test_texts_and_keys_stay_such_as_can_be_read() -> None:
+    def holds(program: Json) -> bool:
+        note = program.get("note")
+        return isinstance(note, list) and bool(note) and isinstance(note[0], (str, dict))
+
+    program = {**PROGRAM, "note": [{"": "", "x": ["key", "text"]}]}
+    line = str([*smaller(program, holds, FAMILY)])
+    assert "''" not in str(shrink(program, holds, FAMILY))
+    assert "['x', 'text']" in line or "'x'" in line
 
 
 def test_shrinking_is_deterministic_and_leaves_its_input_alone() -> None:

@@ -84,7 +84,7 @@ def test_a_package_is_installed_once_beside_its_driver(tools: FakeTools, cache: 
         assert (place.parent / shared).read_bytes() == (SOURCES / shared).read_bytes()
     assert (place / "node_modules").is_dir()
     assert command(NAME) == (node, driver)
-    assert tools.runs.read_text("utf-8") == f"{place} ci --no-audit --no-fund\n"
+    assert tools.runs.read_text("utf-8") == f"{place} ci --ignore-scripts --no-audit --no-fund\n"
 
 
 def test_two_that_need_a_package_at_once_have_it_installed_once(tools: FakeTools, cache: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_package_of_python_is_installed_once_into_an_environment_beside_its_dr
     assert command("python") == (python, *flags, driver)
     made, installed = python_target.read_text("utf-8").splitlines()
     assert made == f"venv {place} -m venv --clear venv"
-    assert installed.startswith(f"pip {place} -m pip install --no-deps ")
+    assert installed.startswith(f"pip {place} -m pip install --require-hashes --no-deps --only-binary :all: ")
     assert installed.endswith(" -r requirements.txt")
 
 
@@ -232,7 +232,7 @@ def test_an_environment_of_its_own_runs_the_driver_and_nothing_of_this_one_is_se
     (folder / "driver.py").write_text(code, "utf-8")
     (folder / "more.py").touch()
     # `pip` takes it, and has nothing to ask an index for.
-    (folder / "requirements.txt").write_text("pip\n", "utf-8")
+    (folder / "requirements.txt").write_text("# nothing\n", "utf-8")
     monkeypatch.setattr(targets, "files", lambda _: tmp_path / "sources")
     monkeypatch.setattr(targets, "TARGETS", {"python": PYTHON_TARGET})
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
@@ -279,9 +279,23 @@ def test_npm_is_told_to_write_no_addresses(target: Target) -> None:
 
 @every_target("pip")
 def test_requirements_pin_everything_and_the_package_that_a_target_names(target: Target) -> None:
-    lines = (SOURCES / target.folder / "requirements.txt").read_text("utf-8").splitlines()
-    assert target.package in lines
-    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    text = (SOURCES / target.folder / "requirements.txt").read_text("utf-8")
+    pins = [line.split() for line in text.replace("\\\n", " ").splitlines()]
+    assert target.package in [pin for pin, *_ in pins]
+    for pin, *hashes in pins:
+        assert re.fullmatch(r"[\w.-]+==[\w.]+", pin)
+        assert hashes
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", each) for each in hashes)
+
+
+ADDRESS: Final = re.compile(r"://|git\+|file:|--(extra-)?index-url|--find-links|^registry", re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_the_settings_of_an_installer_name_no_address(target: Target) -> None:
+    own = {"npm": ("package.json", ".npmrc"), "pip": ("requirements.txt",)}
+    for name in own[target.installer]:
+        assert not ADDRESS.search((SOURCES / target.folder / name).read_text("utf-8"))
 
 
 def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:

@@ -66,8 +66,7 @@ class Approving:
         got = [result for result in results if result is not None]
         if self.profile.schedule is None and not self.profile.results_as_ready:
             return got
-        # All were started at once, and a tool that throws is ready before one that returns.
-        return sorted(got, key=lambda result: get(self.store, result, "type") != "tool-error")
+        return self.calls.as_ended(got)
 
     def _result(self, result: Ref) -> Ref:
         store = self.store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import attrs
@@ -87,7 +87,7 @@ class Calls:
         self.desk = desk
         self.store = desk.store
         self.hooks = hooks
-        self.by_function: dict[str, Tool] = {}
+        self._takes = {name: tool.takes for name, tool in (tools or {}).items()}
         self.tools: Value = UNDEFINED if tools is None else self._tools(tools)
 
     @property
@@ -207,6 +207,22 @@ class Calls:
         return self.tool(context, get(self.store, call, "toolName")) if contexts.by_tool else context
 
     # ---------------------------------------------------------------- running
+
+    def takes(self, call: Ref) -> int:
+        """How many moments a call waits before it ends, its tool having been named when the run began."""
+        return self._takes.get(text(self.store, get(self.store, call, "toolName")), 0)
+
+    def as_ended(self, results: Iterable[Ref]) -> list[Ref]:
+        """The results of calls that were started at once, in the order in which the calls end.
+
+        A tool that throws at once is ready before one that returns at once.
+        """
+
+        def when(result: Ref) -> tuple[int, bool]:
+            takes = self.takes(result)
+            return takes, takes == 0 and get(self.store, result, "type") != "tool-error"
+
+        return sorted(results, key=when)
 
     def run(self, call: Ref, step: StepCalls) -> Ref | None:
         """Runs a call: its result or error as recorded; None for a tool without execute.

@@ -12,6 +12,8 @@ from agentcore.compat.ai_sdk.profiles import AiSdkProfile, Schedule
 from agentcore.compat.heap import UNDEFINED, Ref, Value
 from agentcore.compat.js import PackageError, elements, get, in_object_order, is_nullish, text
 
+_MOMENT: Final = 1_000_000
+"""Of a tool that waits, in units of a schedule: longer than all that a model sends takes to pass."""
 _KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 
 
@@ -206,7 +208,7 @@ class _AsReady(_Recorder):
     """Chunk by chunk: tools run as calls come, and what is ready first is recorded first (claim X18)."""
 
     def record(self, sent: Sent, schedule: Schedule) -> Recorded:
-        recorded = Recorded()
+        recorded, calls = Recorded(), self.calls
         inputs: dict[Value, Value] = {}
         flowing: list[tuple[int, int, Ref]] = []
         ready: list[tuple[int, int, Ref]] = []
@@ -220,7 +222,8 @@ class _AsReady(_Recorder):
                 now += took
                 flowing.append((now, index, call))
                 if result is not None:
-                    ready.append((now + delay, index, result))
+                    waits = calls.takes(call) if before == "call" else 0
+                    ready.append((_MOMENT * waits if waits else now + delay, index, result))
             elif kind == "tool-result":
                 call_id = get(self.store, part, "toolCallId")
                 dynamic = get(self.store, part, "dynamic")
@@ -301,7 +304,7 @@ class _AtTheEnd(_Recorder):
         if self.recorded.broken is None:
             results = [self.calls.run(call, self.step) for call in waiting]
             got = [result for result in results if result is not None]
-            for result in sorted(got, key=lambda result: self.kind(result) != "tool-error"):
+            for result in self.calls.as_ended(got):
                 self._record(result)
         return self.recorded
 

@@ -26,7 +26,9 @@ class Tool:
     """A tool: `execute(input, options)` is called with views; None leaves its calls pending.
 
     `needs_approval` is a bool or is called as `execute` is. `to_model_output` is called with
-    `{toolCallId, input, output}` and gives the output of the message.
+    `{toolCallId, input, output}` and gives the output of the message. `takes` is how long a call waits before
+    it returns or throws, in moments: of the calls of a step that run at once, those of fewer moments end
+    first, and those of equally many in their order.
     """
 
     __repr__ = brief
@@ -35,6 +37,7 @@ class Tool:
     needs_approval: bool | Callable[[Any, ObjectView], Any] | None = None
     to_model_output: Hook | None = None
     on_input_available: Hook | None = None
+    takes: int = 0
 
 
 @attrs.frozen(kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from agentcore.compat.heap import Ref
-from agentcore.compat.strands.turns import Closed, Event, Jobs, Process, Promise, Steps, advanced
+from agentcore.compat.strands.turns import Clock, Closed, Event, Jobs, Process, Promise, Steps, advanced
 
 Execute: TypeAlias = Callable[[Ref], Steps[Ref]]
 """Runs one tool use to its result."""
@@ -59,12 +59,13 @@ class Race:
 
 
 def side_by_side(uses: list[Ref], execute: Execute, results: list[Ref]) -> Steps[None]:
-    """Runs tools as tasks, which change places where one of them tells of something or ends.
+    """Runs tools as tasks, which change places where one of them tells of something, waits or ends.
 
     If one raises, the others are left where they are, and there are no results.
     """
     running = [execute(use) for use in uses]
     found: dict[int, Ref] = {}
+    clock = Clock()
     ready = list(range(len(running)))
     while ready:
         got = [(index, advanced(running[index])) for index in ready]
@@ -75,6 +76,10 @@ def side_by_side(uses: list[Ref], execute: Execute, results: list[Ref]) -> Steps
             if step.event is not None:
                 yield step.event
                 ready.append(index)
+            elif step.moments:
+                clock.wait(step.moments, index)
             else:
                 found[index] = step.value
+        if not ready and (woken := clock.next()) is not None:
+            ready.append(woken)
     results.extend(found[index] for index in range(len(running)))

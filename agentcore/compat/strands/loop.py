@@ -64,7 +64,9 @@ class StrandsLoop:
         self.agent = Agent(profile, settings, self.desk, self.jobs)
         self.chains = Chains(settings.middleware, self.desk, self.jobs)
         self.models = Models(self.agent, self.chains, settings.model, self._prompted)
-        batches = Batches(Tools(self.agent, self.chains), concurrent=settings.concurrent)
+        batches = Batches(
+            Tools(self.agent, self.chains, concurrent=settings.concurrent), concurrent=settings.concurrent
+        )
         self.cycles = Cycles(self.agent, self.models, batches, settings)
         self.outcomes: list[Outcome] = []
         self.snapshots: list[Snapshot] = []

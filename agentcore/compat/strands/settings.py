@@ -81,13 +81,18 @@ class Model:
 
 @attrs.frozen(kw_only=True)
 class Tool:
-    """A tool: `run(tool_use, invocation_state)` gives a text, `{status?, content}`, or any other JSON."""
+    """A tool: `run(tool_use, invocation_state)` gives a text, `{status?, content}`, or any other JSON.
+
+    `takes` is how long it waits before it returns or throws, in moments: of tools that run at once, those of
+    fewer moments end first, and those of equally many in their order.
+    """
 
     __repr__ = brief
 
     run: Callable[[ObjectView, ObjectView], Any]
     description: str = ""
     input_schema: Mapping[str, Any] = attrs.field(factory=lambda: {"type": "object", "properties": {}})
+    takes: int = 0
 
 
 class InvalidOutputError(Exception):

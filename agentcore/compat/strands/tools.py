@@ -31,8 +31,8 @@ from agentcore.compat.strands.chain import Chains
 from agentcore.compat.strands.contexts import context, given
 from agentcore.compat.strands.parts import as_text, failed, field, own
 from agentcore.compat.strands.profiles import HandlerFailure, HookToolUse
-from agentcore.compat.strands.settings import InvalidOutputError, StructuredOutput
-from agentcore.compat.strands.turns import Steps
+from agentcore.compat.strands.settings import InvalidOutputError, StructuredOutput, Tool
+from agentcore.compat.strands.turns import Steps, Wait
 from agentcore.compat.views import ArrayView
 
 
@@ -49,12 +49,13 @@ class _Call:
 class Tools:
     """Runs tools. `outputs` are the structured outputs that were given, by the ids of their tool uses."""
 
-    def __init__(self, agent: Agent, chains: Chains) -> None:
+    def __init__(self, agent: Agent, chains: Chains, *, concurrent: bool) -> None:
         self.agent = agent
         self.profile = agent.profile
         self.store = agent.store
         self.chains = chains
         self.pace = agent.profile.pace
+        self.concurrent = concurrent
         self.outputs: dict[str, Any] = {}
 
     def run(self, use: Ref, state: Value) -> Steps[Ref]:
@@ -187,11 +188,18 @@ class Tools:
         except Exception as error:  # noqa: BLE001 - what a tool raises is its result
             text = self.profile.wording.tool_error.format(error)
             result = failed(self.store, tool_use_id, text)
+            yield from self._waited(tool)
             yield from jobs.pause(pace.failed if pace is not None else 0)
         else:
             result = self.store.object({"toolUseId": tool_use_id, **output})
+            yield from self._waited(tool)
             yield from jobs.pause(pace.returned if pace is not None else 0)
         return self.store.object({"toolResult": result})
+
+    def _waited(self, tool: Registered) -> Steps[None]:
+        """Waits as long as the tool does; where tools run one after the other nobody can tell."""
+        if self.concurrent and isinstance(tool.tool, Tool) and tool.tool.takes:
+            yield Wait(tool.tool.takes)
 
     def _handed(self, use: Ref) -> Ref:
         """The tool use as the tool has it, which in TypeScript is an object of its own."""

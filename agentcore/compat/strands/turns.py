@@ -7,6 +7,7 @@ tools race each other, each of them and the loop itself take them by turns.
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
 from collections.abc import Callable, Generator
 from enum import Enum
@@ -30,6 +31,13 @@ TURN: Final = Turn.TURN
 
 
 @attrs.frozen
+class Wait:
+    """A tool waits so many moments, however many turns pass meanwhile."""
+
+    moments: int
+
+
+@attrs.frozen
 class Event:
     """Something that the loop tells of, on its way out: `of` are its fields, where hooks are told of it."""
 
@@ -43,23 +51,25 @@ class Closed(BaseException):
 
 @attrs.frozen
 class Step:
-    """How far a generator got: to an event, to its end with a value, to an error, or to a turn."""
+    """How far a generator got: to an event, its end with a value, an error, a turn, or a wait of moments."""
 
     event: Event | None = None
     value: Any = None
     error: Exception | None = None
     waits: bool = False
+    moments: int = 0
 
 
 def advanced(steps: Steps[Any]) -> Step:
-    """How far a generator gets by going on once; nowhere if it is a turn that it waits for."""
+    """How far a generator gets by going on once; nowhere if it is a turn or moments that it waits for."""
     try:
         item = next(steps)
     except StopIteration as end:
         return Step(value=end.value)
     except Exception as error:  # noqa: BLE001 - whoever takes the step raises it
         return Step(error=error)
-    return Step(event=item if isinstance(item, Event) else None, waits=item is TURN)
+    moments = item.moments if isinstance(item, Wait) else 0
+    return Step(event=item if isinstance(item, Event) else None, waits=item is TURN, moments=moments)
 
 
 class Promise:
@@ -101,8 +111,29 @@ def _pass_on(promise: Promise, race: Promise) -> None:
     race.settle(promise.value)
 
 
-Item: TypeAlias = Event | Turn | Promise
+Item: TypeAlias = Event | Turn | Wait | Promise
 Steps: TypeAlias = Generator[Item, None, T]
+
+
+class Clock:
+    """What waits for moments to pass, which they do when nothing else can go on."""
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._count = 0
+        self._waiting: list[tuple[int, int, Any]] = []
+
+    def wait(self, moments: int, waiting: Any) -> None:
+        """Has something wait. What waits equally long goes on in the order in which it began to."""
+        self._count += 1
+        heapq.heappush(self._waiting, (self._now + moments, self._count, waiting))
+
+    def next(self) -> Any:
+        """What is the next to go on, alone; None if nothing waits."""
+        if not self._waiting:
+            return None
+        self._now, _, waiting = heapq.heappop(self._waiting)
+        return waiting
 
 
 class Jobs:
@@ -111,6 +142,7 @@ class Jobs:
     def __init__(self, *, counted: bool) -> None:
         self.queue: deque[Callable[[], None]] = deque()
         self.counted = counted
+        self.clock = Clock()
 
     def run(self, main: Steps[T]) -> T:
         """Runs the loop to its end, with whatever it has started; raises what it raises."""
@@ -126,6 +158,9 @@ class Jobs:
                 if isinstance(item, Promise):
                     item.then(resume)
                     return
+                if isinstance(item, Wait):
+                    self.clock.wait(item.moments, resume)
+                    return
                 if self.queue:
                     self.queue.append(resume)
                     return
@@ -133,7 +168,7 @@ class Jobs:
         self.queue.clear()
         resume()
         while not ended:
-            self.queue.popleft()()
+            (self.queue.popleft() if self.queue else self.clock.next())()
         return ended[0]
 
     def pause(self, turns: int = 1) -> Steps[None]:
@@ -211,5 +246,7 @@ class Process:
         step = advanced(self._steps)
         if step.waits:
             self._jobs.queue.append(self._resume)
+        elif step.moments:
+            self._jobs.clock.wait(step.moments, self._resume)
         else:
             self.step.settle(step)

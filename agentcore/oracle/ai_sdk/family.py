@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agentcore.compat.ai_sdk.profiles import PROFILES
+from agentcore.oracle.ai_sdk.causes import writes
 from agentcore.oracle.ai_sdk.comparison import COMPARISON
 from agentcore.oracle.ai_sdk.features import FEATURES, features
+from agentcore.oracle.ai_sdk.isolation import ISOLATION
 from agentcore.oracle.ai_sdk.program import check, path_of, to_line
 from agentcore.oracle.ai_sdk.programs import random_program
 from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, recording, trace, trace_under
@@ -34,6 +36,8 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
+    isolation=ISOLATION,
 )

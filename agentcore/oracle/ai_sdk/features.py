@@ -13,7 +13,7 @@ __all__ = ["FEATURES", "features", "statistics"]
 Json = dict[str, Any]
 _ROLES: Final = ("system", "user", "assistant", "tool")
 _HOOKS: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")
-_VERBS: Final = ("set", "append", "delete", "keep", "return", "throw", "freeze")
+_VERBS: Final = ("set", "append", "clear", "delete", "keep", "return", "throw", "freeze")
 _STAGES: Final = (
     *("copy", "clone", "keepRoles", "dropRoles", "replace", "append", "prepend", "slice", "literal"),
     *("two stages", "kept", "null", "empty"),
@@ -42,7 +42,7 @@ _SCRIPT: Final = (
     *("1 calls", "2 calls", "3 calls", "1 steps", "2 steps", "3 steps", "4 steps", "5 steps", "6 steps"),
     *("absent tool", "repeated id", "provider-executed"),
 )
-_TOOL: Final = ("fresh", "shared", "input", "mutate", "error", "needsApproval", "noExecute")
+_TOOL: Final = ("fresh", "shared", "input", "mutate", "error", "needsApproval", "noExecute", "takes")
 _WRITES: Final = (
     *(
         "message list",
@@ -53,7 +53,16 @@ _WRITES: Final = (
         "nested providerOptions",
     ),
     *("input", "nested input", "array in input", "output", "output value", "nested output value", "steps"),
-    *("experimental_context", "$caller", "$kept", "value $ref", "value $clone", "nowhere"),
+    *(
+        "experimental_context",
+        "$caller",
+        "$kept",
+        "array $caller",
+        "array $kept",
+        "value $ref",
+        "value $clone",
+        "nowhere",
+    ),
 )
 _CALL: Final = (
     *("system text", "system message", "system list", "model", "maxSteps", "frozen", "experimental_context"),
@@ -198,7 +207,7 @@ def _of_hooks(program: Json) -> Iterator[str]:
             yield f"op {verb}"
             if verb == "return":
                 yield from _of_return(op)
-            elif verb in ("set", "append", "delete"):
+            elif verb in ("set", "append", "clear", "delete"):
                 yield from (f"write {what}" for what in _of_write(op[verb], op.get("to", op.get("with"))))
 
 
@@ -219,7 +228,10 @@ def _of_return(op: Json) -> Iterator[str]:
 
 def _of_write(path: list[Any], value: Any) -> Iterator[str]:
     names = [key if isinstance(key, str) else "*" for key in path]
-    yield from _of_root(names[0])
+    for what in _of_root(names[0]):
+        yield what
+        if len(names) == 1 and what.startswith("$"):
+            yield f"array {what}"
     yield from _of_list(names)
     for field, what in (
         ("providerOptions", "providerOptions"),

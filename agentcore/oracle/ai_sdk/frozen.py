@@ -100,7 +100,7 @@ class FrozenOps(Ops):
         try:
             super()._apply(op, argument)
         except ImmutableWriteError as error:
-            path = next(op[verb] for verb in ("set", "append", "delete") if verb in op)
+            path = next(op[verb] for verb in ("set", "append", "clear", "delete") if verb in op)
             raise ImmutableWriteError(
                 _shown_path(*path), error.reason, hook=error.hook, step_number=error.step_number
             ) from None

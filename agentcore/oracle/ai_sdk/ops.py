@@ -10,7 +10,7 @@ cloned.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from agentcore.compat.heap import UNDEFINED, DataCloneError
 from agentcore.compat.js import number_text
@@ -18,6 +18,8 @@ from agentcore.errors import ImmutableWriteError
 from agentcore.oracle.families import Refusal
 
 Path: TypeAlias = Sequence[str | int]
+
+_WITH_PATHS: Final = ("set", "append", "clear", "delete", "keep", "freeze")
 
 
 class Objects(Protocol):
@@ -120,7 +122,9 @@ class Ops:
         return None
 
     def _refused(self, where: str, number: int, op: Mapping[str, Any], error: Exception) -> None:
-        path = next((op[verb] for verb in ("set", "append", "delete", "keep", "freeze") if verb in op), ())
+        path = next(
+            (op[verb] for verb in ("set", "append", "clear", "delete", "keep", "freeze") if verb in op), ()
+        )
         self.refusals.append(Refusal(where=where, op=number, path=tuple(path), reason=str(error)))
 
     def _apply(self, op: Mapping[str, Any], argument: Any) -> None:
@@ -129,8 +133,9 @@ class Ops:
             value = self._value(op["to"], argument)
             container[key] = value
         elif "append" in op:
-            container, key = self._target(op["append"], argument)
-            _append(container, key, self._value(op["with"], argument))
+            self._append(op["append"], op["with"], argument)
+        elif "clear" in op:
+            _listed_in_place(self._at(op["clear"], argument)).clear()
         elif "delete" in op:
             container, key = self._target(op["delete"], argument)
             del container[key]
@@ -141,9 +146,22 @@ class Ops:
         else:
             raise ThrownError(op["throw"])
 
+    def _append(self, path: Path, json: Any, argument: Any) -> None:
+        """Pushes to an array, which may be a kept one, or adds to the text of a field."""
+        found: Any = self._at(path, argument) if _is_reference(path) else None
+        if _is_array(found):
+            found.append(self._value(json, argument))
+            return
+        container, key = self._target(path, argument)
+        added = self._value(json, argument)
+        if isinstance(container[key], str):
+            container[key] += added if isinstance(added, str) else _text(added)
+        else:
+            _listed_in_place(container[key]).append(added)
+
     def _target(self, path: Path, argument: Any, *, fresh: bool = False) -> tuple[Any, Any]:
-        if len(path) == 1 and str(path[0]).startswith("$"):
-            raise NowhereError(f"{path[0]} is a reference, not a field")
+        if _is_reference(path):
+            raise NowhereError(f"{path[0]} is a reference, not a field; only its elements and fields change")
         container = argument if len(path) == 1 else self._at(path[:-1], argument)
         return container, _slot(container, path[-1], fresh=fresh)
 
@@ -243,14 +261,15 @@ def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, Mapping) else None
 
 
-def _append(container: Any, key: Any, added: Any) -> None:
-    target = container[key]
-    if isinstance(target, str):
-        container[key] = target + (added if isinstance(added, str) else _text(added))
-    elif _is_array(target):
-        target.append(added)
-    else:
-        raise TypeError(f"{key!r} is neither a list nor text")
+def _is_reference(path: Path) -> bool:
+    """Whether the path names a kept value as a whole, which stands in no container."""
+    return len(path) == 1 and str(path[0]).startswith("$")
+
+
+def _listed_in_place(value: Any) -> Any:
+    if not _is_array(value):
+        raise TypeError("the op changes an array, and this is none")
+    return value
 
 
 def _text(value: Any) -> str:

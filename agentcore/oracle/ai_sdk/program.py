@@ -36,7 +36,9 @@ def path_of(profile: str) -> str | None:
 
 # --- what to say of what is wrong ---------------------------------------------------------------------------
 
-_VERBS: Final = {verb: verb for verb in ("set", "append", "delete", "return", "keep", "freeze", "throw")}
+_VERBS: Final = {
+    verb: verb for verb in ("set", "append", "clear", "delete", "return", "keep", "freeze", "throw")
+}
 _STAGES: Final = {
     "keepRoles": "keepRoles",
     "dropRoles": "dropRoles",

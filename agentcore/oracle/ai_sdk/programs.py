@@ -18,7 +18,7 @@ import attrs
 from agentcore.oracle.ai_sdk.expected import approved, content, prompt, response, shortcuts
 from agentcore.oracle.ai_sdk.size import Size
 from agentcore.oracle.ai_sdk.writes import ADDRESSES, BASE64, Maker
-from agentcore.oracle.choices import Choices, RandomChoices
+from agentcore.oracle.choices import Choices, RandomChoices, slow_down
 
 __all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]
 
@@ -109,6 +109,8 @@ class _Generator:
         self.write_hooks(program)
         if self.hooks:
             program["hooks"] = self.hooks
+        if calls and choices.chance(50 if _at_once(program["script"]) else 5):
+            slow_down(program["tools"], choices)
         return program
 
     def conversation(self) -> Json:
@@ -491,6 +493,11 @@ class _Generator:
                 (["user"], ["user", "system"], ["user", "assistant", "tool"], ["tool"])
             )
         }
+
+
+def _at_once(script: list[list[Json]]) -> bool:
+    """Whether a step calls several tools, whose order shows."""
+    return any(sum(part["type"] == "tool-call" for part in parts) > 1 for parts in script)
 
 
 _NAMES: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")

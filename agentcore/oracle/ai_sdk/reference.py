@@ -151,7 +151,9 @@ class Recording:
             return argument.get("output", UNDEFINED)
 
         return Tool(
-            execute=None if spec.get("noExecute") else execute, needs_approval=spec.get("needsApproval")
+            execute=None if spec.get("noExecute") else execute,
+            needs_approval=spec.get("needsApproval"),
+            takes=spec.get("takes", 0),
         )
 
     def _tool_argument(self, name: str, spec: Mapping[str, Any], given: Any, options: Any) -> Any:

@@ -12,7 +12,7 @@ __all__ = ["SHRINKING"]
 
 Json: TypeAlias = dict[str, Any]
 _HI: Final = ({"role": "user", "content": "#1"},)
-_DONE: Final = ({"type": "text", "text": "x"},)
+_DONE: Final = ({"type": "text", "text": "y"},)
 
 
 def _steps_and_ops(program: Json) -> tuple[int, int]:

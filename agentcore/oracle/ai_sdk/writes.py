@@ -120,7 +120,7 @@ class Maker:
 
     def element(self, siblings: list[Any], key: str | int) -> Any:
         """One more element for a list found under the key."""
-        if key in _MESSAGE_LISTS:
+        if key in _MESSAGE_LISTS or (siblings and isinstance(siblings[0], dict) and "role" in siblings[0]):
             return self.user_message()
         kind = siblings[0].get("type") if siblings and isinstance(siblings[0], dict) else None
         if kind == "tool-result" and key == "content":
@@ -142,7 +142,9 @@ class Maker:
         root = first or self._root(argument)
         value = self.kept[root[1:]] if root.startswith("$") else argument[root]
         path: Path = [root]
-        # A reference itself cannot be assigned, so a path goes at least one key below it where it can.
+        # A reference itself cannot be assigned, so a path goes below it, unless it is an array to push to.
+        if root.startswith("$") and isinstance(value, list) and choices.chance(20):
+            return path, value
         while isinstance(value, (dict, list)) and value and (len(path) == 1 or choices.chance(78)):
             if isinstance(value, list):
                 if (
@@ -219,6 +221,8 @@ class Maker:
             return self._set([*path, index], value[index], index)
         if action < 80:
             return {"delete": [*path, self._deletable(value)]}
+        if action >= 96 or _is_reference(path):
+            return {"clear": path}
         if key == "content" and action < 90:
             return {"set": path, "to": self.mark()}
         return self._set(path, value, key)
@@ -305,6 +309,11 @@ class Maker:
             return {"delete": path}
         to: Any = choices.sample((7, None, {}, [], "system", "odd", True, [None], {"type": "odd"}))
         return {"set": path, "to": to}
+
+
+def _is_reference(path: Path) -> bool:
+    """Whether the path names a kept value as a whole, which can be neither assigned nor deleted."""
+    return len(path) == 1 and str(path[0]).startswith("$")
 
 
 def _is_record(value: Any) -> bool:

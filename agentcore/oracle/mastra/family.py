@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from agentcore.compat.mastra.profiles import PROFILES
 from agentcore.oracle.families import Emulation, Family
+from agentcore.oracle.mastra.causes import writes
 from agentcore.oracle.mastra.comparison import COMPARISON
 from agentcore.oracle.mastra.features import FEATURES, features
+from agentcore.oracle.mastra.isolation import ISOLATION
 from agentcore.oracle.mastra.program import check, to_line
 from agentcore.oracle.mastra.programs import random_program
 from agentcore.oracle.mastra.reference import PROFILE_NAMES, recording, trace, trace_under
@@ -31,8 +33,10 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
+    isolation=ISOLATION,
     refusal=_refusal,
     trace_fields=("events", "error"),
 )

@@ -56,7 +56,7 @@ _MADE: Final = (
     *("own id", "no id", "drawn id", "after", "before", "same", "omit", "date", "mirror", "core"),
     *("user", "assistant", "system"),
 )
-_TOOL: Final = ("output", "error", "mutateInput", "description")
+_TOOL: Final = ("output", "error", "mutateInput", "description", "takes")
 _ABORT: Final = ("no reason", "reason", "retry", "metadata")
 
 FEATURES: Final[tuple[str, ...]] = (

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
-from agentcore.oracle.choices import Choices
+from agentcore.oracle.choices import Choices, slow_down
 from agentcore.oracle.mastra.making import TOOLS, Expected, Maker
 from agentcore.oracle.mastra.turns import Turns
 
@@ -49,6 +49,8 @@ class _Generator:
         self.options(program)
         self.processors(program)
         self.models(program)
+        if calls and choices.chance(25):
+            slow_down(program["tools"], choices)
         self.reading(program)
         return program
 

@@ -12,7 +12,7 @@ from agentcore.oracle.places import Place, at, has, put, without
 __all__ = ["SHRINKING"]
 
 Json: TypeAlias = dict[str, Any]
-_DONE: Final = ({"type": "text", "text": "x"},)
+_DONE: Final = ({"type": "text", "text": "y"},)
 _PREPARING: Final = ("prepareStep", "defaultPrepareStep")
 _EVERY: Final = "*"
 

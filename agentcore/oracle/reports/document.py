@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from agentcore.oracle.check import Campaign, Plan
-from agentcore.oracle.compare import Difference, Missing, render
+from agentcore.oracle.compare import Difference, render
 from agentcore.oracle.driver import Implementation
 from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
+from agentcore.oracle.reports import evidence
 from agentcore.oracle.verdicts import Kind
 from agentcore.oracle.visible import bounded, cut
 from agentcore.oracle.work import profile_for
@@ -29,13 +32,17 @@ _OUTCOMES: Final = (
 )
 
 
-def document(plan: Plan, done: Campaign, *, seed: int, jobs: int) -> Json:
-    """The report of a campaign that began at a seed: what `check-report.schema.json` says."""
+def document(plan: Plan, done: Campaign, *, seed: int, jobs: int, files: Sequence[Path | None] = ()) -> Json:
+    """The report of a campaign that began at a seed: what `check-report.schema.json` says.
+
+    `files` are those in which the programs of the findings were saved, None for one that was not.
+    """
     told = done.report
     return {
         "format": FORMAT,
         "verdict": done.verdict,
         "profile": plan.profile,
+        "isolated": plan.isolated,
         "target": plan.target,
         "driver": [cut(word, _TEXT) for word in plan.argv],
         "implementation": _implementation(done.implementation),
@@ -43,14 +50,21 @@ def document(plan: Plan, done: Campaign, *, seed: int, jobs: int) -> Json:
         "ended": done.ended,
         "include": [*plan.include],
         "exclude": [*plan.exclude],
+        "only": [*plan.only],
+        "ignore": [*plan.ignore],
         "programs": told.programs,
         "outcomes": _outcomes(done.counts),
         "replayed": _outcomes(done.replayed),
+        "unsupported": _reasons(done, "unsupported"),
+        "leftOut": _reasons(done, "left out"),
         "seconds": round(told.seconds, 3),
         "perSecond": round(told.per_second, 1),
         "ownShare": round(told.own_share, 3),
         "jobs": jobs,
-        "findings": [_finding(finding, plan.profile) for finding in done.findings],
+        "findings": [
+            _finding(finding, plan, file)
+            for finding, file in zip_longest(done.findings, files[: len(done.findings)])
+        ],
     }
 
 
@@ -68,21 +82,39 @@ def _outcomes(counts: Mapping[Kind, int]) -> Json:
     return {outcome: found[outcome] for outcome in _OUTCOMES}
 
 
-def _finding(finding: Finding, profile: str) -> Json:
+def _reasons(done: Campaign, outcome: str) -> list[Json]:
+    """Why programs were not compared, and how many; a campaign keeps about a hundred reasons apart."""
+    return [{"reason": cut(why, _NAME), "programs": n} for why, n in done.reasons(outcome).items()]
+
+
+def _finding(finding: Finding, plan: Plan, file: Path | None) -> Json:
+    profile = profile_for(finding.program, plan.profile)
+    original = finding.original["id"]
     return {
         "outcome": finding.kind.outcome,
         "where": cut(finding.kind.where, _NAME),
+        "hook": finding.kind.hook,
+        "op": finding.kind.op,
         "programs": finding.programs,
-        "profile": profile_for(finding.program, profile),
-        "original": bounded(finding.original["id"], length=_NAME),
+        "profile": profile,
+        "original": bounded(original, length=_NAME),
         "program": bounded(finding.program, length=_TEXT),
-        **_evidence(finding),
+        "command": evidence.command(plan, original, None if file is None else str(file), plan.profile),
+        **_evidence(finding, profile),
     }
 
 
-def _evidence(finding: Finding) -> Json:
+def _evidence(finding: Finding, profile: str) -> Json:
     if isinstance(finding, Disagreement):
-        return {"difference": _difference(finding.difference)}
+        told = evidence.boundaries(finding, profile)
+        breach = {} if finding.breach is None else {"breach": evidence.breach_json(finding.breach)}
+        return {
+            "difference": _difference(finding.difference),
+            "boundaries": told,
+            "writers": evidence.writers(finding, profile),
+            "spread": evidence.spread_json(finding, profile, told),
+            **breach,
+        }
     if isinstance(finding, ReferenceFailure):
         return {"traceback": cut(finding.traceback, _TEXT)}
     return {
@@ -98,12 +130,7 @@ def _difference(difference: Difference) -> Json:
     return {
         "path": cut(difference.path, _NAME),
         "observation": cut(difference.observation, _NAME),
-        "expected": _shown(difference.expected),
-        "actual": _shown(difference.actual),
+        "expected": evidence.shown(difference.expected, length=_TEXT),
+        "actual": evidence.shown(difference.actual, length=_TEXT),
         "diff": render(difference),
     }
-
-
-def _shown(value: Any) -> Json:
-    """What a trace has at a path: `{}` for nothing."""
-    return {} if isinstance(value, Missing) else {"value": bounded(value, length=_TEXT)}

@@ -57,7 +57,8 @@ def _case(suite: ET.Element, document: Json, name: str) -> ET.Element:
 
 
 def _title(finding: Json) -> str:
-    return f"{finding['outcome']} {finding['where']}".rstrip()
+    cause = f" by {finding['op']} in {finding['hook']}" if finding["op"] else ""
+    return f"{finding['outcome']} {finding['where']}".rstrip() + cause
 
 
 def _finding(case: ET.Element, finding: Json) -> None:

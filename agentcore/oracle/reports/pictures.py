@@ -5,11 +5,36 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, Final
 
-__all__ = ["alias_picture"]
+__all__ = ["alias_picture", "spread_picture"]
 
 _HOLDERS: Final = ("caller", "initial", "response", "prompt")
 # A picture of more is none to look at.
 _CELLS: Final = 400
+
+
+# Of more places a picture is none to look at, and the report lists all.
+_PLACES: Final = 4
+
+
+def spread_picture(finding: dict[str, Any]) -> str | None:
+    """How far a difference goes, as an SVG element: who writes, who sees it, and where.
+
+    None without the extra `pictures`, and for a finding without a difference.
+    """
+    if not finding.get("spread") or not _can_draw():
+        return None
+    from agentcore.compat.pictures import spread  # noqa: PLC0415 - takes a second, and is an extra
+
+    shown = {
+        holder: [*places[:_PLACES], *([f"{len(places) - _PLACES} more"] if len(places) > _PLACES else [])]
+        for holder, places in finding["spread"].items()
+    }
+    svg = spread(finding["writers"][:_PLACES], shown).svg
+    return svg[svg.index("<svg") :]
+
+
+def _can_draw() -> bool:
+    return find_spec("matplotlib") is not None and find_spec("igraph") is not None
 
 
 def alias_picture(program: dict[str, Any], profile: str) -> str | None:
@@ -18,7 +43,7 @@ def alias_picture(program: dict[str, Any], profile: str) -> str | None:
     None without the extra `pictures`, for a profile whose heap is not the AI SDK's, for a run that calls no
     model, and for one too large to be looked at.
     """
-    if find_spec("matplotlib") is None or find_spec("networkx") is None:
+    if not _can_draw():
         return None
     from agentcore.compat.ai_sdk.profiles import PROFILES  # noqa: PLC0415 - only where there is a picture
     from agentcore.compat.pictures import alias_graph  # noqa: PLC0415 - takes a second, and is an extra

@@ -8,8 +8,10 @@ from typing import Any, Final
 from agentcore.compat.strands.profiles import PROFILES
 from agentcore.oracle.choices import Choices
 from agentcore.oracle.families import Emulation, Family
+from agentcore.oracle.strands.causes import writes
 from agentcore.oracle.strands.comparison import COMPARISON
 from agentcore.oracle.strands.features import FEATURES, features
+from agentcore.oracle.strands.isolation import ISOLATION
 from agentcore.oracle.strands.program import check, to_line
 from agentcore.oracle.strands.programs import Traits, random_program
 from agentcore.oracle.strands.reference import recording, trace, trace_under
@@ -46,8 +48,10 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
+    isolation=ISOLATION,
     refusal=_refusal,
     trace_fields=("impl",),
 )

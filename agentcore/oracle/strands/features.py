@@ -34,7 +34,15 @@ _FIELDS: Final = {
     "event": ("message", "toolUse", "toolResult", "invocationState"),
 }
 _ENTRY: Final = ("stopReason", "modelState", "modelStateDelete", "throw", "throwAfter", "mutate")
-_TOOL: Final = ("outputs", "description", "inputSchema", "setInvocationState", "mutateInput", "throw")
+_TOOL: Final = (
+    "outputs",
+    "description",
+    "inputSchema",
+    "setInvocationState",
+    "mutateInput",
+    "throw",
+    "takes",
+)
 _TOP: Final = ("inputs", "invocationState", "modelState", "executor", "structuredOutput", "metadata")
 _FORMS: Final = {"form messages": "messagesForm", "form inputs": "inputForm"}
 _TYPESCRIPT: Final = (

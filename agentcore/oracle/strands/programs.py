@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.oracle.choices import Choices
+from agentcore.oracle.choices import Choices, slow_down
 from agentcore.oracle.strands.handlers import Handlers, Plan
 from agentcore.oracle.strands.writes import STOP_REASONS, Maker
 
@@ -77,7 +77,13 @@ class _Generator:
         plan = Plan.of(program, typescript=self.traits.typescript)
         handlers = Handlers(make, plan, state_on_context=self.traits.state_on_context)
         program.update(handlers.registered())
+        self.slow_down(program)
         return program
+
+    def slow_down(self, program: Json) -> None:
+        """Has tools take moments, which shows where they run at once."""
+        if "tools" in program and self.choices.chance(50 if "executor" in program else 5):
+            slow_down(program["tools"], self.choices)
 
     # --- what the agent is made with and asked --------------------------------------------------------------
 

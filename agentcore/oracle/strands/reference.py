@@ -156,7 +156,8 @@ class Recording:
             return output
 
         schema = spec.get("inputSchema", {"type": "object", "properties": {}})
-        return Tool(run=run, description=spec.get("description", f"tool {name}"), input_schema=schema)
+        description = spec.get("description", f"tool {name}")
+        return Tool(run=run, description=description, input_schema=schema, takes=spec.get("takes", 0))
 
     # --- what handlers need of the run ----------------------------------------------------------------------
 

@@ -30,9 +30,10 @@ class Target:
 
     `profile` is what it is expected to do (`ai-sdk-6` for both paths of that), `package` its name and
     version. `folder` holds its driver and what pins it for `installer`: for npm `driver.mjs`, `package.json`,
-    `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`, which pins all there is to
-    install. `files` are more files of the driver, which other targets may have too. All are named as they lie
-    in this package, and lie alike where the target is installed.
+    `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`. Both pin all there is to
+    install, by the hashes of its files and by no address. `files` are more files of the driver, which other
+    targets may have too. All are named as they lie in this package, and lie alike where the target is
+    installed.
     """
 
     profile: str
@@ -96,6 +97,13 @@ _OWN: Final = MappingProxyType(
     }
 )
 _INSTALL_SECONDS: Final = 300
+# An installation is the pinned files and nothing else: no package runs code of its own while it is installed
+# (scripts of npm packages, source distributions of Python), and what is not pinned is not installed.
+_NPM: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
+_PIP: Final = (
+    *("-m", "pip", "install", "--require-hashes", "--no-deps", "--only-binary", ":all:"),
+    *("--disable-pip-version-check", "--no-input"),
+)
 
 
 def sources(target: Target) -> tuple[str, ...]:
@@ -122,7 +130,7 @@ def _by_npm(target: Target) -> tuple[str, ...]:
     node, npm = _found("node"), _found("npm")
 
     def install(place: Path) -> None:
-        _run(target, [npm, "ci", "--no-audit", "--no-fund"], place)
+        _run(target, [npm, *_NPM], place)
 
     return (node, str(_installed(target, install) / "driver.mjs"))
 
@@ -130,9 +138,7 @@ def _by_npm(target: Target) -> tuple[str, ...]:
 def _by_pip(target: Target) -> tuple[str, ...]:
     def install(place: Path) -> None:
         _run(target, [sys.executable, "-m", "venv", "--clear", "venv"], place)
-        # Without dependencies: what is not pinned is not installed.
-        pip = ("-m", "pip", "install", "--no-deps", "--disable-pip-version-check", "--no-input")
-        _run(target, [_python(place), *pip, "-r", "requirements.txt"], place)
+        _run(target, [_python(place), *_PIP, "-r", "requirements.txt"], place)
 
     place = _installed(target, install)
     # -E and -s: nothing but its own environment, whatever this process was started with.

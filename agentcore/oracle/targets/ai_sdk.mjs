@@ -1,5 +1,5 @@
 // What every driver for the `ai` package shares: programs (spec/program-format.md) on its own generateText and streamText.
-import { serve } from './lines.mjs';
+import { moments, serve } from './lines.mjs';
 import { deepFreeze, Ops, plain } from './ops.mjs';
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -94,9 +94,13 @@ class Recording {
       const calls = this.step ? this.step.tools : this.approvals;
       calls.push(show({ toolName: name, toolCallId, input, messages }));
       const argument = { input, messages, output: outputs[spec.returns ?? 'fresh'](input), experimental_context, context };
-      this.ops.run(spec.mutate, argument, `tool ${name}, mutate`);
-      this.hook('execute', argument);
-      if (spec.error !== undefined) throw new Error(spec.error);
+      try {
+        this.ops.run(spec.mutate, argument, `tool ${name}, mutate`);
+        this.hook('execute', argument);
+        if (spec.error !== undefined) throw new Error(spec.error);
+      } finally {
+        if (spec.takes) await moments(spec.takes);
+      }
       return argument.output;
     };
     return {

@@ -3,6 +3,10 @@
 import { once } from 'node:events';
 
 const VERSION = 1;
+const MOMENT = 10; // milliseconds
+
+// What a tool that takes so many moments waits for. Timers tell which of several tools ends first.
+export const moments = (count) => new Promise((resolve) => { setTimeout(resolve, count * MOMENT); });
 
 // Taken before a package can write to standard output, which is for answers alone.
 const out = process.stdout.write.bind(process.stdout);

@@ -1,4 +1,5 @@
 // Scripted models of every version of the language model interface, and scripted tools.
+import { moments } from './lines.mjs';
 
 const FLAT = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 const NESTED = {
@@ -60,6 +61,7 @@ export function makeTool(sdk, name, spec, called) {
     execute: async (input) => {
       called(name, input);
       if (spec.mutateInput !== undefined) Object.assign(input, structuredClone(spec.mutateInput));
+      if (spec.takes) await moments(spec.takes);
       if (spec.error !== undefined) throw new Error(spec.error);
       return structuredClone(spec.output);
     },

@@ -36,6 +36,14 @@ function deepFreeze(value, seen = new Set()) {
   return Object.freeze(value);
 }
 
+// Whether a path names a kept value as a whole, which stands in no container.
+const isReference = (path) => path.length < 2 && path[0].startsWith('$');
+
+function array(value) {
+  if (!Array.isArray(value)) throw new TypeError('the op changes an array, and this is none');
+  return value;
+}
+
 export { deepFreeze, Nowhere, slot };
 
 export class Ops {
@@ -65,11 +73,9 @@ export class Ops {
       const [container, key] = this.target(op.set, argument, { fresh: true });
       container[key] = this.value(op.to, argument);
     } else if ('append' in op) {
-      const [container, key] = this.target(op.append, argument);
-      const target = container[key];
-      const added = this.value(op.with, argument);
-      if (typeof target === 'string') container[key] = target + added;
-      else target.push(added);
+      this.append(op.append, op.with, argument);
+    } else if ('clear' in op) {
+      array(this.at(op.clear, argument)).length = 0;
     } else if ('delete' in op) {
       const [container, key] = this.target(op.delete, argument);
       if (Array.isArray(container)) container.splice(key, 1);
@@ -83,9 +89,22 @@ export class Ops {
     }
   }
 
+  // Pushes to an array, which may be a kept one, or adds to the text of a field.
+  append(path, json, argument) {
+    const kept = isReference(path) ? this.at(path, argument) : undefined;
+    if (Array.isArray(kept)) {
+      kept.push(this.value(json, argument));
+      return;
+    }
+    const [container, key] = this.target(path, argument);
+    const added = this.value(json, argument);
+    if (typeof container[key] === 'string') container[key] += added;
+    else array(container[key]).push(added);
+  }
+
   // The container and the key that a path ends in. A kept reference has no container: it cannot be assigned itself.
   target(path, argument, options) {
-    if (path.length < 2 && path[0].startsWith('$')) throw new Nowhere(`${path[0]} is a reference, not a field`);
+    if (isReference(path)) throw new Nowhere(`${path[0]} is a reference, not a field`);
     const container = path.length < 2 ? argument : this.at(path.slice(0, -1), argument);
     return [container, slot(container, path.at(-1), options)];
   }

@@ -1,4 +1,5 @@
 // The model and the tools of a program, as the SDK wants them.
+import { moments } from './lines.mjs';
 import { record } from './strands_ts_places.mjs';
 
 const MODEL_CALLS = 25;
@@ -78,8 +79,12 @@ export function makeTool(run, name, { output = null, outputs = [output], descrip
       run.trace.toolRuns.push({ name, toolUseId, input: json.show(toolUse.input), invocationState: json.show(invocationState) });
       const result = outputs[Math.min(runs++, outputs.length - 1)];
       Object.assign(invocationState, structuredClone(tool.setInvocationState ?? {}));
-      run.editAll(`tool:${name}`, { shape: inside, native: toolUse }, tool.mutateInput);
-      if (tool.throw !== undefined) throw new Error(tool.throw);
+      try {
+        run.editAll(`tool:${name}`, { shape: inside, native: toolUse }, tool.mutateInput);
+        if (tool.throw !== undefined) throw new Error(tool.throw);
+      } finally {
+        if (tool.takes) await moments(tool.takes);
+      }
       return toolResult.make({ toolUseId, ...resultOf(result) });
     }
   })();

@@ -25,7 +25,7 @@ Pair: TypeAlias = tuple[Json, Json]
 ProfileChange: TypeAlias = Callable[[AiSdkProfile], AiSdkProfile]
 TraceChange: TypeAlias = Callable[[Json, Json, Json], Pair]
 
-IN_PLACE: Final = ("set", "append", "delete", "freeze")
+IN_PLACE: Final = ("set", "append", "clear", "delete", "freeze")
 PATH_OPS: Final = ("keep", "$ref", "$clone")
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 _PROGRAMS: Final = 2_000
-_HI: Final = [{"role": "user", "content": ""}]
+_HI: Final = [{"role": "user", "content": "y"}]
 
 # For each fault a seed where the check comes upon it, so it does within 2,000 programs from seed 0, and the
 # observation in which the smallest program shows it first. Programs that are small to begin with are chosen,
@@ -56,7 +56,7 @@ _IN_DRIVER: Final = {
     "an override persists": (6, "$.steps[1].prompt"),
     "a tool gets its input cloned": (15, "$.steps[0].onStepFinish"),
     "a tool gets its messages cloned": (78, "$.steps[1].prepareStep"),
-    "a tool's output is cloned": (122, "$.steps[0].onStepFinish"),
+    "a tool's output is cloned": (122, "$.steps[1].onStepFinish"),
     "onStepFinish gets its content cloned": (114, "$.final"),
     "onStepFinish gets its report cloned": (114, "$.final"),
     "the prompt is cloned": (119, "$.steps[1].onStepFinish"),
@@ -70,61 +70,66 @@ def _call(tool: str, call_id: str, value: Any) -> Json:
 
 # The exact smallest programs, `id` and `path` apart.
 _SMALLEST: Final[dict[str, Json]] = {
-    "report of the chain": {"messages": _HI, "script": [[{"type": "text", "text": "x"}]]},
+    "report of the chain": {"messages": _HI, "script": [[{"type": "text", "text": "y"}]]},
     "response made too early": {
         "messages": _HI,
-        "script": [[_call("save", "c1", 0)]],
-        "hooks": {"onStepFinish": [[{"set": ["content"], "to": ""}]]},
+        "script": [[_call("save", "c1", {})]],
+        "hooks": {"onStepFinish": [[{"set": ["content"], "to": "y"}]]},
     },
     "caller's array copied": {
         "messages": _HI,
-        "script": [[_call("look", "c6", 0)]],
-        "hooks": {"onStepStart": [[{"set": ["$caller", 0], "to": ""}]]},
+        "script": [[_call("look", "c4", {})]],
+        "hooks": {"prepareStep": [[{"set": ["$caller", 0], "to": "y"}]]},
     },
     "hooks get deep copies": {
         "messages": _HI,
         "script": [],
-        "hooks": {"prepareStep": [[{"set": ["messages", 0, ""], "to": 0}]]},
+        "hooks": {"prepareStep": [[{"set": ["messages", 0, "x"], "to": "y"}]]},
     },
     "results in call order": {
         "messages": _HI,
-        "script": [[_call("look", "c6", 0), {"type": "text", "text": ""}]],
+        "script": [[_call("look", "c6", []), {"type": "text", "text": "y"}]],
     },
     "prepareStep gets messages copied one level": {
         "messages": _HI,
         "script": [],
-        "hooks": {"prepareStep": [[{"append": ["messages", 0, "content"], "with": "x"}]]},
+        "hooks": {"prepareStep": [[{"append": ["messages", 0, "content"], "with": "y"}]]},
     },
     "an override persists": {
         "messages": _HI,
-        "script": [[_call("save", "c0", 0)]],
+        "script": [[_call("save", "c0", {})]],
         "hooks": {"prepareStep": [[{"return": {"messages": []}}]]},
     },
     "a tool gets its input cloned": {
         "messages": _HI,
-        "tools": {"look": {"output": 0, "mutate": [{"set": ["input", ""], "to": ""}]}},
+        "tools": {"look": {"output": {}, "mutate": [{"set": ["input", "a"], "to": "y"}]}},
         "script": [[_call("look", "c2", {})]],
     },
     "a tool's output is cloned": {
         "messages": _HI,
-        "tools": {"save": {"output": {"a": ""}, "returns": "shared"}},
-        "script": [[_call("save", "c0", 0), _call("save", "c1", 0)]],
-        "hooks": {"execute": [[{"append": ["output", "a"], "with": "x"}]]},
+        "tools": {"save": {"output": {}, "returns": "shared"}},
+        "script": [[_call("save", "c0", {})], [_call("save", "c1", "y")]],
+        "hooks": {
+            "onStepStart": [
+                None,
+                [{"set": ["messages", -1, "content", 0, "output", "value", "a"], "to": "y"}],
+            ]
+        },
     },
     "onStepFinish gets its report cloned": {
         "messages": _HI,
         "script": [],
-        "hooks": {"onStepFinish": [[{"append": ["response", "messages"], "with": 0}]]},
+        "hooks": {"onStepFinish": [[{"append": ["response", "messages"], "with": {}}]]},
     },
     "the prompt is cloned": {
         "messages": _HI,
-        "script": [[_call("look", "c0", 0)]],
-        "hooks": {"model": [None, [{"set": ["prompt", 2, "content", 0, "output", ""], "to": None}]]},
+        "script": [[_call("look", "c0", {})]],
+        "hooks": {"model": [None, [{"set": ["prompt", 2, "content", 0, "output", "x"], "to": "y"}]]},
     },
     "the caller's messages are cloned": {
         "messages": _HI,
         "script": [],
-        "hooks": {"prepareStep": [[{"set": ["messages", 0, ""], "to": 0}]]},
+        "hooks": {"prepareStep": [[{"set": ["messages", 0, "x"], "to": "y"}]]},
     },
 }
 

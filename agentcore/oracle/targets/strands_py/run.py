@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -29,6 +30,7 @@ from live import EVENTS, Held, constant, context_root, event_root, live
 from scripted import Json, ProgramTool, ScriptedModel, spoken, stop_reason_of
 
 MODEL_CALLS = 25
+MOMENT = 0.02  # seconds
 LOG_ENTRIES = 400
 STAGE_NAMES = {"InvokeModelStage": "model", "ExecuteToolStage": "tool", "AgentStreamStage": "stream"}
 STAGES: dict[str, Any] = {"model": InvokeModelStage, "tool": ExecuteToolStage, "stream": AgentStreamStage}
@@ -78,6 +80,7 @@ class Run:
         self.program = program
         self.calls: list[Json] = []
         self.tool_runs: list[Json] = []
+        self.waiting = 0
         self.entries: list[str] = []
         self.observations: list[Json] = []
         self.identities: list[Json] = []
@@ -148,6 +151,14 @@ class Run:
         if len(self.entries) == LOG_ENTRIES:
             self.too_long(f"more than {LOG_ENTRIES} entries of the log")
         self.entries.append(entry)
+
+    async def waited(self, moments: int) -> None:
+        """Waits as long as a tool takes; of tools that take equally long the first to begin ends first."""
+        self.waiting += 1
+        try:
+            await asyncio.sleep((moments + self.waiting / 20) * MOMENT)
+        finally:
+            self.waiting -= 1
 
     def too_long(self, reason: str) -> None:
         self.abandoned = TooLong(reason)

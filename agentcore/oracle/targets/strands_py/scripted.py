@@ -115,9 +115,13 @@ class ProgramTool(AgentTool):
         self._runs += 1
         invocation_state.update(copy.deepcopy(tool.get("setInvocationState", {})))
         root = live({"input": constant(places.JSON, tool_use["input"])})
-        run.edit_all(f"tool:{self._name}", root, tool.get("mutateInput", []))
-        if "throw" in tool:
-            raise RuntimeError(tool["throw"])
+        try:
+            run.edit_all(f"tool:{self._name}", root, tool.get("mutateInput", []))
+            if "throw" in tool:
+                raise RuntimeError(tool["throw"])
+        finally:
+            if tool.get("takes"):
+                await run.waited(tool["takes"])
         yield ToolResultEvent({"toolUseId": tool_use["toolUseId"], **copy.deepcopy(result_of(output))})
 
 

@@ -1,0 +1,46 @@
+"""What `agentcore check` is given to run: programs that were saved, and which format a driver speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import click
+
+from agentcore.cli.terminal import printable
+from agentcore.oracle.driver import Driver
+from agentcore.oracle.families import DEFAULT_PROFILE, FAMILIES, family_of
+from agentcore.oracle.program import BadProgram
+
+__all__ = ["profile_for_driver", "replayed"]
+
+Json: TypeAlias = dict[str, Any]
+_PATHS: Final = {"ai-sdk": DEFAULT_PROFILE}
+
+
+def profile_for_driver(argv: Sequence[str], time_limit: float) -> str:
+    """The profile for which programs of the driver's first known format are made.
+
+    A driver that does not say what it runs gets programs of the AI SDK's format.
+    """
+    with Driver(argv, time_limit=time_limit) as driver:
+        driver.start()
+        said = driver.implementation
+    formats = ["ai-sdk"] if said is None else [name for name in said.formats if name in FAMILIES]
+    # A driver of none of them is told so by the check itself.
+    name = formats[0] if formats else "ai-sdk"
+    return _PATHS.get(name) or FAMILIES[name].profiles[0]
+
+
+def replayed(files: Sequence[Path], profile: str) -> list[Json]:
+    """The programs of some files.
+
+    Raises:
+        click.UsageError: for a file that holds no program of the profile's format.
+    """
+    family = family_of(profile)
+    try:
+        return [family.parse(file.read_bytes()) for file in files]
+    except BadProgram as error:
+        raise click.UsageError(f"--replay: {printable(str(error))}") from None

@@ -1,0 +1,31 @@
+"""Where the ops of a program of middleware stand, in the order in which they are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from agentcore.oracle.families import Write, slow_tools
+from agentcore.oracle.strands.program import phase_of, stage_of
+
+__all__ = ["writes"]
+
+Json: TypeAlias = dict[str, Any]
+
+
+def writes(program: Json) -> Iterator[Write]:
+    """The tools that take time or write, what the model writes, then the ops of hooks and handlers."""
+    yield from slow_tools(program)
+    for name, tool in program.get("tools", {}).items():
+        for number, op in enumerate(tool.get("mutateInput", ())):
+            yield Write("a tool", op["op"], ("tools", name, "mutateInput", number))
+    for index, entry in enumerate(program.get("script", ())):
+        for number, op in enumerate(entry.get("mutate", ()) if isinstance(entry, dict) else ()):
+            yield Write("the model", op["op"], ("script", index, "mutate", number))
+    for index, hook in enumerate(program.get("hooks", ())):
+        for number, op in enumerate(hook.get("ops", ())):
+            yield Write(hook["on"], op["op"], ("hooks", index, "ops", number))
+    for index, handler in enumerate(program.get("middleware", ())):
+        where = f"{stage_of(handler)}.{phase_of(handler)}"
+        for number, op in enumerate(handler.get("ops", ())):
+            yield Write(where, op["op"], ("middleware", index, "ops", number))
