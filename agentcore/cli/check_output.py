@@ -15,7 +15,6 @@ from agentcore.oracle.check import Campaign, Plan, Report
 from agentcore.oracle.compare import render
 from agentcore.oracle.families import family_of
 from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
-from agentcore.oracle.tally import FRUITLESS
 from agentcore.oracle.vectors import pretty
 from agentcore.oracle.verdicts import Kind
 from agentcore.oracle.work import profile_for
@@ -91,11 +90,11 @@ class CheckPrinter:
         others = "" if finding.programs == 1 else f" ({finding.programs} programs)"
         match finding:
             case Disagreement(difference=difference):
-                cause = f", by {finding.kind.cause}" if finding.kind.op else ""
                 # One alone needs no place.
-                kind = f" at {difference.kind}{cause}{others}" if self.plan.limits.findings > 1 else cause
+                kind = f" at {difference.kind}{others}" if self.plan.limits.findings > 1 else ""
                 head = f"Disagreement{kind}, {found} and made smaller:"
-                return f"{head}\n\n{program}\n\n{render(difference)}"
+                cause = f"cause: {finding.kind.cause}\n" if finding.kind.op else ""
+                return f"{head}\n\n{program}\n\n{cause}{render(difference)}"
             case ReferenceFailure(traceback=text):
                 return f"The reference failed{others}, {found}:\n{text}\n{program}"
         said = finding.outcome.stderr.strip()
@@ -140,8 +139,8 @@ def _nothing(done: Campaign) -> str:
     reason = "the driver supports none of these programs"
     if done.ended == "nothing fits":
         reason = (
-            f"{FRUITLESS:,} programs in a row were left out; ask for less with --include, or leave less out "
-            "with --exclude and the driver's own `unsupported`"
+            "too many programs in a row were left out; ask for less with --include, or leave less out with "
+            "--exclude and the driver's own `unsupported`"
         )
     elif not done.report.programs:
         reason = "the time was over"
