@@ -114,11 +114,11 @@ class CheckPrinter:
             case Disagreement(breach=Breach() as breach):
                 return _breach(finding, breach, found, program)
             case Disagreement(difference=difference):
-                cause = f", by {finding.kind.cause}" if finding.kind.op else ""
                 # One alone needs no place.
-                kind = f" at {difference.kind}{cause}{others}" if self.plan.limits.findings > 1 else cause
+                kind = f" at {difference.kind}{others}" if self.plan.limits.findings > 1 else ""
                 head = f"Disagreement{kind}, {found} and made smaller:"
-                return f"{head}\n\n{program}\n\n{render(difference)}"
+                cause = f"cause: {finding.kind.cause}\n" if finding.kind.op else ""
+                return f"{head}\n\n{program}\n\n{cause}{render(difference)}"
             case ReferenceFailure(traceback=text):
                 return f"The reference failed{others}, {found}:\n{text}\n{program}"
         said = finding.outcome.stderr.strip()
@@ -192,8 +192,8 @@ def _nothing(done: Campaign) -> str:
     reason = "the driver supports none of these programs"
     if done.ended == "nothing fits":
         reason = (
-            f"{FRUITLESS:,} programs in a row were left out; ask for less with --include, or leave less out "
-            "with --exclude and the driver's own `unsupported`"
+            "too many programs in a row were left out; ask for less with --include, or leave less out with "
+            "--exclude and the driver's own `unsupported`"
         )
     elif not done.report.programs:
         reason = "the time was over"

@@ -184,11 +184,7 @@ def _run(
 
 
 def shrink_found(plan: Plan, found: Found) -> Finding:
-    """The found program, made as small as the time allows, within what the plan selects.
-
-    Where one finding is asked for it may come to differ first at another place, since there is no other one
-    to be told apart from; what causes it stays the same.
-    """
+    """The found program, made as small as the time allows, within what the plan selects."""
     family = family_of(plan.profile)
     with _sides(plan, family) as sides:
         # Whatever the programs before may have left behind in the process.
@@ -198,5 +194,5 @@ def shrink_found(plan: Plan, found: Found) -> Finding:
             found,
             plan.selection(),
             seconds=plan.shrink_seconds,
-            any_place=plan.limits.findings == 1,
+            any_place=False,
         )

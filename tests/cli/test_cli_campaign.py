@@ -49,9 +49,10 @@ def test_several_findings_are_told_with_their_kinds_and_saved_beside_each_other(
     result = check("-n", "60", "--max-findings", "5", deeds=TWO)
     assert result.exit_code == 1
     assert "Disagreement at $.error (" in result.stdout
-    assert "Disagreement at $.caller (" in result.stdout
+    assert "Disagreement at $.caller" in result.stdout
+    assert "cause: delete in " in result.stdout
     saved = [FAMILY.parse(file.read_text("utf-8")) for file in folder.glob("disagreement*.json")]
-    assert len({program["id"] for program in saved}) == 2
+    assert len({program["id"] for program in saved}) == result.stdout.count("Disagreement at ") >= 2
     assert "The program is in disagreement-2.json." in result.stdout
 
 
@@ -144,7 +145,7 @@ def test_features_that_no_program_has_give_no_verdict(monkeypatch: pytest.Monkey
     result = check("--include", "op delete", "--exclude", "op *")
     assert result.exit_code == 2
     assert result.stdout.startswith("0 programs from seed 0 (60 others were left out)")
-    assert "Nothing was compared: hardly a program has the features" in result.stdout
+    assert "Nothing was compared: too many programs in a row were left out" in result.stdout
 
 
 @pytest.mark.usefixtures("folder")

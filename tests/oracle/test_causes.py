@@ -85,11 +85,11 @@ CAUSES: Final = {
     ],
     "mastra": [
         *("takes in a tool", "mutateInput in a tool", "abort in processInput"),
-        *("reverse in processInputStep", "throw in prepareStep"),
+        *("reverse in a step", "throw in a step"),
     ],
     "strands": [
         *("takes in a tool", "set in a tool", "append in the model", "retry in afterTool"),
-        "next in tool.wrap",
+        "next in the tool stage",
     ],
 }
 
@@ -115,7 +115,7 @@ def test_the_writes_of_a_program_are_named_in_every_family(family: str) -> None:
 def test_a_program_that_is_made_smaller_stays_within_what_was_asked_for(
     deed: str, settings: dict[str, Any], lacking: tuple[str, ...]
 ) -> None:
-    [finding] = checked(deed, *lacking, shrink=20.0, **settings).findings
+    [finding] = checked(deed, *lacking, shrink=4.0, **settings).findings
     selection = Selection.of(FAMILY, settings.get("include", ()), settings.get("exclude", ()))
     assert isinstance(finding, Disagreement)
     assert selection.without(lacking).refused(finding.program) is None

@@ -20,14 +20,14 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_walk_through_ends_in_the_smallest_program_that_pushes(followed: Path) -> None:
+def test_the_walk_through_ends_in_the_smallest_program_that_writes(followed: Path) -> None:
     found = json.loads((followed / "disagreement.json").read_text("utf-8"))
-    [[push]] = found.pop("hooks")["prepareStep"]
+    [[write]] = found.pop("hooks")["prepareStep"]
     [[call]] = found.pop("script")
-    assert push == {"append": ["messages"], "with": {"role": "user", "content": "x"}}
-    assert (call["type"], call["input"]) == ("tool-call", 0)
-    assert found["messages"] == [{"role": "user", "content": "x"}]
-    assert [*found["tools"].values()] == [{"output": 0}]
+    assert write == {"set": ["messages", 0], "to": {"role": "assistant", "content": "y"}}
+    assert (call["type"], call["input"]) == ("tool-call", {})
+    assert found["messages"] == [{"role": "user", "content": "y"}]
+    assert [*found["tools"].values()] == [{"output": "y"}]
 
 
 def test_the_faulty_driver_is_a_hundred_lines_and_the_skeleton() -> None:

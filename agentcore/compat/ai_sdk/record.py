@@ -218,11 +218,10 @@ class _AsReady(_Recorder):
             if kind == "tool-call":
                 call = self.parse(part, sent)
                 recorded.calls.append(call)
-                took, result, delay = self._answered(call, schedule, inputs)
+                took, result, delay, waits = self._answered(call, schedule, inputs)
                 now += took
                 flowing.append((now, index, call))
                 if result is not None:
-                    waits = calls.takes(call) if before == "call" else 0
                     ready.append((_MOMENT * waits if waits else now + delay, index, result))
             elif kind == "tool-result":
                 call_id = get(self.store, part, "toolCallId")
@@ -243,23 +242,24 @@ class _AsReady(_Recorder):
 
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
-    ) -> tuple[int, Ref | None, int]:
-        """How long the call takes in the stream, what answers it here, and how much later that is ready."""
+    ) -> tuple[int, Ref | None, int, int]:
+        """How long the call takes in the stream, what answers it here, and how much later that is ready, and its tool's time."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
-            return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready
+            return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready, 0
         if is_nullish(self.tool(call)):
-            return schedule.call, None, 0
+            return schedule.call, None, 0, 0
         calls.input_available(call, self.step)
         request = calls.approval_request(call, self.step)
         if request is not None:
-            return schedule.asking_call, request, schedule.asking_ready
+            return schedule.asking_call, request, schedule.asking_ready, 0
         inputs[get(store, call, "toolCallId")] = get(store, call, "input")
         if get(store, call, "providerExecuted") is True:
-            return schedule.call, None, 0
+            return schedule.call, None, 0, 0
         result = calls.run(call, self.step)
         failed = result is not None and get(store, result, "type") == "tool-error"
-        return schedule.call, result, schedule.error_ready if failed else schedule.result_ready
+        delay = schedule.error_ready if failed else schedule.result_ready
+        return schedule.call, result, delay, calls.takes(call)
 
     def _merge(
         self,

@@ -14,7 +14,10 @@ Json: TypeAlias = dict[str, Any]
 
 
 def writes(program: Json) -> Iterator[Write]:
-    """The tools that take time or write, then processInput, then the ops of the steps."""
+    """The tools that take time or write, then processInput, then the ops of the steps.
+
+    Processors and prepareStep are one place of a step: the package makes a processor of prepareStep.
+    """
     yield from slow_tools(program)
     for name, tool in program.get("tools", {}).items():
         if "mutateInput" in tool:
@@ -23,14 +26,14 @@ def writes(program: Json) -> Iterator[Write]:
     for index, processor in enumerate(processors):
         yield from _ops("processInput", processor.get("input", []), ("processors", index, "input"))
     for index, processor in enumerate(processors):
-        yield from _steps("processInputStep", processor.get("steps", {}), ("processors", index, "steps"))
+        yield from _steps(processor.get("steps", {}), ("processors", index, "steps"))
     for name in ("defaultPrepareStep", "prepareStep"):
-        yield from _steps(name, program.get(name, {}), (name,))
+        yield from _steps(program.get(name, {}), (name,))
 
 
-def _steps(hook: str, steps: dict[str, list[Json]], place: Place) -> Iterator[Write]:
+def _steps(steps: dict[str, list[Json]], place: Place) -> Iterator[Write]:
     for step, ops in steps.items():
-        yield from _ops(hook, ops, (*place, step))
+        yield from _ops("a step", ops, (*place, step))
 
 
 def _ops(hook: str, ops: list[Json], place: Place) -> Iterator[Write]:

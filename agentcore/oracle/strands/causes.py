@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from agentcore.oracle.families import Write, slow_tools
-from agentcore.oracle.strands.program import phase_of, stage_of
+from agentcore.oracle.strands.program import stage_of
 
 __all__ = ["writes"]
 
@@ -26,6 +26,5 @@ def writes(program: Json) -> Iterator[Write]:
         for number, op in enumerate(hook.get("ops", ())):
             yield Write(hook["on"], op["op"], ("hooks", index, "ops", number))
     for index, handler in enumerate(program.get("middleware", ())):
-        where = f"{stage_of(handler)}.{phase_of(handler)}"
         for number, op in enumerate(handler.get("ops", ())):
-            yield Write(where, op["op"], ("middleware", index, "ops", number))
+            yield Write(f"the {stage_of(handler)} stage", op["op"], ("middleware", index, "ops", number))

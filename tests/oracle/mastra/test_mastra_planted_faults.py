@@ -61,7 +61,7 @@ _IN_LOOP: Final[dict[str, tuple[int, str, Json]]] = {
         6,
         "$.callerChanged",
         {
-            "prepareStep": {"*": [{"op": "set", "on": "providerOptions", "at": [""], "value": 0}]},
+            "prepareStep": {"*": [{"op": "set", "on": "providerOptions", "at": ["x"], "value": {}}]},
             "providerOptions": {},
         },
     ),
@@ -70,14 +70,14 @@ _ON_PACKAGE: Final[dict[str, tuple[int, str, Json]]] = {
     "processors get clones of messages": (
         8,
         "$.model[0].prompt",
-        {"prepareStep": {"0": [{"op": "set", "at": [0], "message": {"role": "user", "text": ""}}]}},
+        {"prepareStep": {"0": [{"op": "set", "at": [0], "message": {"role": "user", "text": "y"}}]}},
     ),
     "processors get clones of system messages": (
         10,
         "$.model[0].prompt",
         {
             "prepareStep": {
-                "0": [{"op": "push", "on": "systemMessages", "value": {"role": "system", "content": ""}}]
+                "0": [{"op": "push", "on": "systemMessages", "value": {"role": "system", "content": "y"}}]
             }
         },
     ),

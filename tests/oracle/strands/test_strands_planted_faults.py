@@ -45,13 +45,13 @@ def _use(name: str, use_id: str, value: Any) -> Json:
 
 _IDENTITY: Final[Json] = {"middleware": [{"stage": "model", "ops": [{"op": "identity"}]}]}
 _TWICE: Final[Json] = {
-    "script": [{"modelState": {"m": ""}}],
+    "script": [{"modelState": {"m": "y"}}],
     "middleware": [{"stage": "model", "ops": [{"op": "next"}, {"op": "next"}]}],
 }
 
 _INPUT: Final[Json] = {
     "script": [[_use("look", "u1", {})]],
-    "tools": {"look": {"mutateInput": [{"op": "set", "path": ["input", ""], "value": ""}]}},
+    "tools": {"look": {"mutateInput": [{"op": "set", "path": ["input", "x"], "value": "y"}]}},
 }
 
 _FOUND_IN_PROFILE: Final = {
@@ -62,26 +62,43 @@ _FOUND_IN_PROFILE: Final = {
     "guarded content copied": Found(
         374,
         "$.identity",
-        {"system": [{"guardContent": {"text": {"text": "", "qualifiers": []}}}], **_IDENTITY},
+        {"system": [{"guardContent": {"text": {"text": "y", "qualifiers": []}}}], **_IDENTITY},
     ),
     "tools' descriptions live": Found(374, "$.identity", {"tools": {"save": {}}, **_IDENTITY}),
     "tool input live": Found(493, "$.calls[1].messages", _INPUT),
     "tool input copied in Python": Found(
-        1084, "$.calls[1].messages", {**_INPUT, "script": [[_use("look", "u2", {})]]}
+        1084,
+        "$.calls[1].messages",
+        {
+            "script": [[_use("look", "u2", {})]],
+            "tools": {"look": {"mutateInput": [{"op": "set", "path": ["input", "a"], "value": "y"}]}},
+        },
     ),
     "model state copied before the chain": Found(
         1666,
         "$.calls[0].modelState",
-        {"middleware": [{"stage": "model", "ops": [{"op": "setModelState", "key": "", "value": ""}]}]},
+        {"middleware": [{"stage": "model", "ops": [{"op": "setModelState", "key": "m", "value": "y"}]}]},
     ),
-    "the caller's array of arguments copied": Found(346, "$.aliases", {"input": [{"text": ""}]}),
+    "the caller's array of arguments copied": Found(
+        346,
+        "$.caller",
+        {
+            "input": [],
+            "middleware": [
+                {
+                    "stage": "stream",
+                    "ops": [{"op": "insert", "path": ["args"], "index": 0, "value": {"text": "y"}}],
+                }
+            ],
+        },
+    ),
     "attempts go on from each other": Found(678, "$.calls[1].modelState", _TWICE),
     "attempts start anew in Python": Found(107, "$.calls[1].modelState", _TWICE),
     "answers kept at once": Found(
         1387,
         "$.observations",
         {
-            "script": [[_use("save", "u1", 0)]],
+            "script": [[_use("save", "u1", {})]],
             "hooks": [{"on": "afterTool", "ops": [{"op": "observeAgent"}]}],
         },
     ),
@@ -89,17 +106,17 @@ _FOUND_IN_PROFILE: Final = {
         1275,
         "$.log",
         {
-            "script": [[_use("look", "u1", 0)]],
-            "middleware": [{"stage": "tool", "ops": [{"op": "delete", "path": [""]}]}],
+            "script": [[_use("look", "u1", {})]],
+            "middleware": [{"stage": "tool", "ops": [{"op": "delete", "path": ["x"]}]}],
         },
     ),
     "ids of results kept": Found(
         1049,
         "$.calls[1].messages",
         {
-            "script": [[_use("look", "u1", "")]],
+            "script": [[_use("look", "u1", "y")]],
             "middleware": [
-                {"stage": "tool", "ops": [{"op": "set", "path": ["toolUse", "toolUseId"], "value": ""}]}
+                {"stage": "tool", "ops": [{"op": "set", "path": ["toolUse", "toolUseId"], "value": "y"}]}
             ],
         },
     ),
@@ -111,14 +128,14 @@ _FOUND_IN_DRIVER: Final = {
         374, "$.identity", {"script": [[_use("save", "u1", {})]], **_IDENTITY}
     ),
     "model state written back on error": Found(
-        191, "$.modelState", {"script": [{"modelState": {"r": ""}, "throwAfter": ""}]}
+        191, "$.modelState", {"script": [{"modelState": {"r": "y"}, "throwAfter": "y"}]}
     ),
     "a tool gets the input that is in the history": Found(493, "$.calls[1].messages", _INPUT),
     "the caller's system prompt copied": Found(
         161,
         "$.caller",
         {
-            "system": [{"guardContent": {"text": {"text": "", "qualifiers": ["x"]}}}],
+            "system": [{"guardContent": {"text": {"text": "y", "qualifiers": ["x"]}}}],
             "middleware": [
                 {
                     "stage": "model",
@@ -126,7 +143,7 @@ _FOUND_IN_DRIVER: Final = {
                         {
                             "op": "set",
                             "path": ["system", 0, "guardContent", "text", "qualifiers", 0],
-                            "value": "",
+                            "value": "y",
                         }
                     ],
                 }
@@ -136,7 +153,7 @@ _FOUND_IN_DRIVER: Final = {
     "the invocation state copied for the model stage": Found(
         29,
         "$.results[0].invocationState",
-        {"middleware": [{"stage": "model", "ops": [{"op": "setInvocationState", "key": "", "value": 0}]}]},
+        {"middleware": [{"stage": "model", "ops": [{"op": "setInvocationState", "key": "h", "value": "y"}]}]},
     ),
 }
 
