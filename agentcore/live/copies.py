@@ -9,10 +9,11 @@ from __future__ import annotations
 import array
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple, Protocol
 
-from agentcore.guard.places import compared
+from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import Contents, Reader, Unread, plan_of
 from agentcore.guard.snapshot import Record, Snapshot, slots
 
@@ -313,11 +314,46 @@ _FILLS: Final[dict[type, Callable[[Any, Contents, _Copied], None]]] = {
 # ---------------------------------------------------------------- taking writes back
 
 
-def take_back(snapshot: Snapshot, reader: Reader) -> None:
-    """Makes every object of a snapshot hold again what it held, as far as Python lets one write there."""
-    for record in snapshot.records.values():
+def take_back(
+    snapshot: Snapshot, reader: Reader, stays: Callable[[int, Found], bool] = lambda _, __: False
+) -> None:
+    """Makes every object of a snapshot hold again what it held, as far as Python lets one write there.
+
+    Args:
+        snapshot: what the objects held.
+        reader: reads what they hold now.
+        stays: says of an object's number and a place of it that holds something else that it stays so.
+    """
+    for number, record in snapshot.records.items():
         if not record.unchanged(reader):
-            _restore(record.value, record.contents)
+            kept = [found for found in compared(record, reader) if stays(number, found)]
+            _restore(record.value, _with(record.contents, reader.again(record.value), kept))
+
+
+def _with(held: Contents, now: Contents | Unread, kept: Sequence[Found]) -> Contents:
+    """What was held, but for these places, which have what is there now; a list has no places of its own."""
+    if isinstance(now, Unread) or not kept:
+        return held
+    kinds = {found.step and found.step.kind for found in kept}
+    names = {
+        found.step.key for found in kept if found.step is not None and found.step.kind in ("key", "field")
+    }
+    return Contents(
+        items=now.items if "item" in kinds else held.items,
+        entries=now.entries if None in kinds else _mixed(held.entries, now.entries, names),
+        members=now.members if "member" in kinds else held.members,
+        fields=_mixed(held.fields, now.fields, names),
+        data=now.data if None in kinds else held.data,
+    )
+
+
+def _mixed(
+    held: dict[Any, Any] | None, now: dict[Any, Any] | None, names: AbstractSet[Any]
+) -> dict[Any, Any] | None:
+    if held is None or now is None:
+        return held
+    kept = {name: value for name, value in held.items() if name not in names}
+    return {**kept, **{name: value for name, value in now.items() if name in names}}
 
 
 def _restore(value: Any, held: Contents) -> None:  # noqa: C901 - a table of containers

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
+from agentcore.guard.places import Found
 from agentcore.guard.reading import ATOMS
 from agentcore.guard.snapshot import Snapshot, slots
 from agentcore.live.adapter import Attached, Boundary
 from agentcore.live.copies import Data, Exchange, Outlet, take_back
 from agentcore.live.loading import Loaded
 from agentcore.live.shown import leaves, show
-from agentcore.live.writes import Source, Write, writes
+from agentcore.live.writes import Source, Write, group_of, writes
 
 __all__ = ["Calls", "Mode", "Tap"]
 
@@ -104,6 +105,7 @@ class Tap:
         only: int | None = None,
         report: Callable[[], None] = lambda: None,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook,
+        through: str | None = None,
     ) -> None:
         """Prepares a run.
 
@@ -116,6 +118,7 @@ class Tap:
             only: the number of the one call in which it takes part; in the others a passive hook does.
             report: called before each call of the hook, so that a watcher knows where the run is.
             around: goes around each call, for a tracer of lines.
+            through: the one group of writes that lands in a landed run; all of them if it is None.
         """
         self.calls = Calls()
         self._loaded = loaded
@@ -124,6 +127,7 @@ class Tap:
         self._where = where
         self._alone = alone
         self._only = only
+        self._through = through
         self._report = report
         self._hook = around(loaded.call)
         self._exchange = Exchange()
@@ -302,6 +306,7 @@ class Tap:
             if self._mode is Mode.LIVE:
                 return returned
             if self._mode is Mode.LANDED:
+                self._take_others_back(entered)
                 self._note_landed(entered)
                 return self._out(returned, entered.kept)
             self._look_at(entered, returned)
@@ -360,6 +365,17 @@ class Tap:
         if added and made.total() > before.total() and any(before[text] for text in earlier):
             self.calls.adds_again = True
         self.calls.added.append(added)
+
+    def _take_others_back(self, entered: _Entered) -> None:
+        before, through = entered.before, self._through
+        if before is None or through is None:
+            return
+        assigned = {id(each) for each in self._boundary.outlets(entered.given)}
+
+        def stays(number: int, found: Found) -> bool:
+            return number in assigned or group_of(before, number, found) == through
+
+        take_back(before, Data(entered.kept), stays)
 
     def _note_landed(self, entered: _Entered) -> None:
         before = entered.before
