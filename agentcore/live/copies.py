@@ -17,7 +17,7 @@ from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import Contents, Reader, Unread, plan_of
 from agentcore.guard.snapshot import Record, Snapshot, slots
 
-__all__ = ["Data", "Exchange", "Freezer", "Outlet", "take_back"]
+__all__ = ["Data", "Exchange", "Freezer", "Hidden", "Outlet", "hide", "take_back"]
 
 
 class Data(Reader):
@@ -314,20 +314,40 @@ _FILLS: Final[dict[type, Callable[[Any, Contents, _Copied], None]]] = {
 # ---------------------------------------------------------------- taking writes back
 
 
-def take_back(
-    snapshot: Snapshot, reader: Reader, stays: Callable[[int, Found], bool] = lambda _, __: False
-) -> None:
-    """Makes every object of a snapshot hold again what it held, as far as Python lets one write there.
+class Hidden:
+    """Writes that were taken back for a while: the objects, and what the hook had made of them."""
+
+    def __init__(self, made: Sequence[Record] = ()) -> None:
+        self._made = made
+
+    def show(self) -> None:
+        """Does the writes again."""
+        for record in self._made:
+            _restore(record.value, record.contents)
+
+
+def hide(snapshot: Snapshot, reader: Reader, stays: Callable[[int, Found], bool]) -> Hidden:
+    """Takes writes back, and returns them.
 
     Args:
         snapshot: what the objects held.
         reader: reads what they hold now.
         stays: says of an object's number and a place of it that holds something else that it stays so.
     """
+    made = []
     for number, record in snapshot.records.items():
         if not record.unchanged(reader):
+            now = reader.again(record.value)
             kept = [found for found in compared(record, reader) if stays(number, found)]
-            _restore(record.value, _with(record.contents, reader.again(record.value), kept))
+            if not isinstance(now, Unread):
+                made.append(Record(record.value, record.cls, now))
+            _restore(record.value, _with(record.contents, now, kept))
+    return Hidden(made)
+
+
+def take_back(snapshot: Snapshot, reader: Reader) -> None:
+    """Makes every object of a snapshot hold again what it held, as far as Python lets one write there."""
+    hide(snapshot, reader, lambda _, __: False)
 
 
 def _with(held: Contents, now: Contents | Unread, kept: Sequence[Found]) -> Contents:

@@ -172,9 +172,15 @@ class Judge:
         out.shown += self._prompt_faults(of, path, seed, live, value, plain)
         if any(each.kind == "cuts-pair" for each in out.shown):
             out.shown = [each for each in out.shown if each.cause != "refused"]
-        if any(each.kind == "raises" for each in out.shown):
+        raises = [each for each in out.shown if each.kind == "raises"]
+        if raises and (raises[0].cause != "refused" or value.error is not None):
             return out
         out.shown += self._writes(of, path, seed, live, value)
+        if raises:
+            # What the framework refuses may be what a write left there.
+            if any(each.kind == "write" for each in out.shown):
+                out.shown.remove(raises[0])
+            return out
         if self.boundary.whole and value.calls is not None and value.calls.adds_again:
             out.shown += self._accumulated(of, path, seed, value)
         if value.calls is not None and value.calls.opaque:
@@ -214,9 +220,14 @@ class Judge:
         if given:
             landed = self.run(of, path, seed, Mode.LANDED)
             effect = _without(differing(landed, value), noise)
-            if effect and (landed.wrote_own or any(each.late or each.source == "handle" for each in given)):
-                return self._one_by_one(of, path, seed, given, value, noise) or [
-                    self._effect(given, effect, landed, value)
+            other = value
+            if effect and not any(each.late or each.source == "handle" for each in given):
+                # What is returned is a copy in both of these runs: they differ by the writes alone.
+                other = self.run(of, path, seed, Mode.LANDED, through="")
+                effect = _without(differing(landed, other), noise) if landed.wrote_shared else []
+            if effect:
+                return self._one_by_one(of, path, seed, given, other, noise) or [
+                    self._effect(given, effect, landed, other)
                 ]
         if own:
             return [self._effect(own, left, live, value), *_harmless(given)]
@@ -228,7 +239,7 @@ class Judge:
         path: str,
         seed: int,
         given: Sequence[Write],
-        value: Observation,
+        unlanded: Observation,
         noise: Sequence[Path],
     ) -> list[Shown]:
         """Lets the writes of one place through at a time; empty if none of them has an effect by itself."""
@@ -242,9 +253,9 @@ class Judge:
         quiet: list[Write] = []
         for group, written in groups.items():
             landed = self.run(of, path, seed, Mode.LANDED, through=group)
-            effect = _without(differing(landed, value), noise)
-            if effect and landed.wrote_own:
-                loud.append(self._effect(written, effect, landed, value))
+            effect = _without(differing(landed, unlanded), noise)
+            if effect:
+                loud.append(self._effect(written, effect, landed, unlanded))
             else:
                 quiet += written
         return [*loud, *_harmless(quiet)] if loud else []
@@ -279,7 +290,9 @@ class Judge:
         calls = value.calls
         if calls is None or not value.prompts:
             return []
-        single = self.run(of, path, seed, Mode.VALUE, only=calls.count - 1)
+        # After the model, the last call comes after the last prompt.
+        last_call = calls.count - 1 - (self.boundary.after and calls.count > 1)
+        single = self.run(of, path, seed, Mode.VALUE, only=last_call)
         if len(single.prompts) != len(value.prompts):
             return []
         last, alone = value.prompts[-1], single.prompts[-1]

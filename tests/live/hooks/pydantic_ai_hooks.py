@@ -207,13 +207,13 @@ def raises_late(messages: list[ModelMessage]) -> list[ModelMessage]:
 
 
 def writes_two_places(messages: list[ModelMessage]) -> list[ModelMessage]:
-    first = messages[0]
+    first: Any = messages[0]
     first.parts[0].content = f"{first.parts[0].content} written"
     first.instructions = "Answer briefly."
     return messages
 
 
 def writes_two_places_at_once(messages: list[ModelMessage]) -> list[ModelMessage]:
-    first = messages[0]
+    first: Any = messages[0]
     first.instructions, first.parts[0].content = "Answer briefly.", "written"
     return messages
