@@ -5,13 +5,27 @@ A boundary says how the framework calls a hook there; the adapter runs one conve
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from agentcore.live.conversations import Conversation
+if TYPE_CHECKING:
+    from agentcore.live.session import Session
 
-__all__ = ["Adapter", "Attached", "Boundary", "Entry", "Given", "Recorder"]
+__all__ = [
+    "Adapter",
+    "AdapterBase",
+    "Attached",
+    "Boundary",
+    "Entry",
+    "Given",
+    "Recorder",
+    "around",
+    "as_async_method",
+    "as_method",
+    "rewriting",
+]
 
 Given: TypeAlias = Mapping[str, Any]
 """The arguments of one call of the hook, by name."""
@@ -23,7 +37,7 @@ def _nothing(_: Given) -> Sequence[Any]:
     return ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Boundary:
     """How a framework calls a hook at one place of its loop.
 
@@ -47,6 +61,7 @@ class Boundary:
     """
 
     parameters: tuple[str, ...]
+    _: KW_ONLY
     context: str | None = None
     methods: tuple[str, ...] = ()
     after: bool = False
@@ -65,6 +80,51 @@ class Boundary:
         """Returns the names of the positional arguments of a call."""
         more = self.context is not None and len(args) > len(self.parameters)
         return (str(self.context), *self.parameters) if more else self.parameters
+
+
+def around(
+    request: str, *before: str, messages: Callable[[Any], Any], whole: bool = True, **more: Any
+) -> Boundary:
+    """Returns the boundary of a hook that gets a request and a `handler` with which it calls on.
+
+    Args:
+        request: the name of the argument with the request.
+        before: the names of arguments before it.
+        messages: returns the conversation in a request.
+        whole: whether it is the whole conversation; such a hook runs before the model, others after it.
+        more: further attributes of `Boundary`.
+    """
+    return Boundary(
+        (*before, request, "handler"),
+        handler="handler",
+        passive=lambda given: given["handler"](given[request]),
+        whole=whole,
+        after=not whole,
+        messages_in=(lambda given: messages(given[request])) if whole else None,
+        messages_out=messages,
+        **more,
+    )
+
+
+def rewriting(
+    name: str, *before: str, messages: Callable[[Any], Any] = lambda each: each, **more: Any
+) -> Boundary:
+    """Returns the boundary of a hook that runs before the model and returns an argument, rewritten or not.
+
+    Args:
+        name: the name of that argument.
+        before: the names of arguments before it.
+        messages: returns the conversation in the argument, and in what is returned.
+        more: further attributes of `Boundary`.
+    """
+    return Boundary(
+        (*before, name),
+        passive=lambda given: given[name],
+        messages_in=lambda given: messages(given[name]),
+        messages_out=messages,
+        again=lambda given, returned: {**given, name: returned},
+        **more,
+    )
 
 
 @dataclass(frozen=True)
@@ -120,6 +180,31 @@ class Recorder(Protocol):
         ...
 
 
+def as_method(hook: Attached) -> Callable[..., Any]:
+    """Returns the hook as a method for a class of a framework: sync or async as it is, with `self` first."""
+    if hook.is_async:
+
+        async def method_async(_: Any, *args: Any, **options: Any) -> Any:
+            return await hook.call(*args, **options)
+
+        return method_async
+
+    def method(_: Any, *args: Any, **options: Any) -> Any:
+        return hook.call(*args, **options)
+
+    return method
+
+
+def as_async_method(hook: Attached) -> Callable[..., Any]:
+    """Returns the hook as a coroutine method, whether it is async or not."""
+
+    async def method(_: Any, *args: Any, **options: Any) -> Any:
+        returned = hook.call(*args, **options)
+        return await returned if inspect.isawaitable(returned) else returned
+
+    return method
+
+
 @runtime_checkable
 class Adapter(Protocol):
     """Runs conversations in a framework; see the skeleton in `agentcore/skeletons/live_adapter.py`."""
@@ -132,9 +217,7 @@ class Adapter(Protocol):
     drop: Sequence[str]
     """Names of attributes that differ from run to run: random ids, times."""
 
-    def run(
-        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
-    ) -> None:
+    def run(self, session: Session, hook: Attached | None, at: str, path: str) -> None:
         """Runs all turns of a conversation; raises what the framework raises."""
         ...
 
@@ -149,3 +232,28 @@ class Adapter(Protocol):
     def control(self) -> Sequence[type[BaseException]]:
         """Returns the exceptions by which a hook steers the framework rather than fails."""
         ...
+
+
+class AdapterBase:
+    """What most adapters leave as it is; an adapter of one's own is made of it, and adds `entries` and `run`.
+
+    Attributes:
+        classes: what `bases` returns.
+        steering: what `control` returns.
+    """
+
+    name: str
+    package: str = ""
+    boundaries: Mapping[str, Boundary]
+    paths: Sequence[str] = ("generate",)
+    drop: Sequence[str] = ()
+    classes: Sequence[type] = ()
+    steering: Sequence[type[BaseException]] = ()
+
+    def bases(self) -> Sequence[type]:
+        """Returns the classes whose own methods do nothing."""
+        return self.classes
+
+    def control(self) -> Sequence[type[BaseException]]:
+        """Returns the exceptions by which a hook steers the framework."""
+        return self.steering

@@ -21,7 +21,7 @@ from agentcore.live.closer import outcome_data, smallest
 from agentcore.live.conversations import conversation, recorded
 from agentcore.live.findings import Found, finding, verdict
 from agentcore.live.installs import Place, cache_folder, installed, nearest, project_of
-from agentcore.live.judge import KINDS, Judge
+from agentcore.live.judge import KINDS, Judge, Key, key_of
 from agentcore.live.loading import ValueSource
 from agentcore.live.process import Ended, Worker, workspace
 from agentcore.live.suppressions import Suppression, apply_suppressions, suppressions_in
@@ -168,11 +168,12 @@ class _Here:
             of, path = campaign.conversation(index), self._path(index)
             campaign.outcomes.append(outcome_data(self._judge, of, path, index))
         campaign.group()
-        for found in campaign.found.values():
+        for key, found in campaign.found.items():
             end = time.monotonic() + _SECONDS / len(campaign.found)
             of, path = campaign.conversation(found.first), self._path(found.first)
-            shown, of = smallest(self._judge, of, path, found.first, (found.kind, found.cause), end)
+            shown, of = smallest(self._judge, of, path, found.first, key, end)
             found.smallest = None if shown is None else (shown, of)
+        campaign.join()
 
     def _path(self, index: int) -> str:
         return self._paths[index % len(self._paths)]
@@ -194,7 +195,7 @@ class _Campaign:
     ready: dict[str, Any] | None = None
     refused: dict[str, str] | None = None
     outcomes: list[dict[str, Any]] = attrs.field(factory=list)
-    found: dict[tuple[str, str | None], Found] = attrs.field(factory=dict)
+    found: dict[Key, Found] = attrs.field(factory=dict)
     ended: list[Ended] = attrs.field(factory=list)
 
     def run(self) -> None:
@@ -248,20 +249,20 @@ class _Campaign:
         self.outcomes.sort(key=lambda each: each["index"])
         for outcome in self.outcomes:
             for shown in outcome["shown"]:
-                key = (shown["kind"], shown["cause"])
-                self.found.setdefault(key, Found(shown["kind"], shown["cause"])).add(outcome, shown)
+                self.found.setdefault(key_of(shown), Found(shown["kind"], shown["cause"])).add(outcome, shown)
         for worker in self.workers:
             if worker.forked is not None and not self.ended:
                 self.ended.append(worker.forked)
-        write, harmless = self.found.get(("write", None)), self.found.get(("harmless-write", None))
-        if write is not None and harmless is not None and harmless.places <= write.places:
-            del self.found["harmless-write", None]
+        loud = {place for found in self.found.values() if found.kind == "write" for place in found.places}
+        for key, found in [*self.found.items()]:
+            if found.kind == "harmless-write" and found.places <= loud:
+                del self.found[key]
 
     def _look_closer(self) -> None:
         worker = self.workers[0]
-        for found in self.found.values():
+        for key, found in self.found.items():
             seconds = _SECONDS / len(self.found)
-            ask = {"kind": found.kind, "cause": found.cause, "index": found.first, "seconds": seconds}
+            ask = {"wanted": key, "index": found.first, "seconds": seconds}
             worker.say(ask)
             for event in worker.events("smallest"):
                 if isinstance(event, Ended):
@@ -269,11 +270,24 @@ class _Campaign:
                     return
                 if event["event"] == "smallest" and event["shown"] is not None:
                     found.smallest = (event["shown"], event["conversation"])
+        self.join()
         for found in self.found.values():
             shown = found.shown if found.smallest is None else found.smallest[0]
             line = shown["line"]
             if line is not None and Path(line["file"]).is_relative_to(Path.cwd()):
                 shown["line"] = {**line, "file": str(Path(line["file"]).relative_to(Path.cwd()))}
+
+    def join(self) -> None:
+        """Makes one finding of the writes that one line makes, whatever their places."""
+        lines: dict[tuple[str, str, int], Found] = {}
+        for key, found in [*self.found.items()]:
+            line = None if found.smallest is None else found.smallest[0]["line"]
+            if line is None or key[2] is None:
+                continue
+            first = lines.setdefault((found.kind, line["file"], line["line"]), found)
+            if first is not found:
+                first.merge(found)
+                del self.found[key]
 
     def close(self) -> None:
         """Ends the workers."""
@@ -328,7 +342,7 @@ class _Campaign:
         }
 
     def _add_ended(self, ended: Ended) -> None:
-        found = self.found.setdefault(("raises", ended.cause), Found("raises", ended.cause))
+        found = self.found.setdefault(("raises", ended.cause, None), Found("raises", ended.cause))
         index = 0 if ended.index is None else ended.index
         found.ended(index, ended.said, self.conversation(index))
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from agentcore.live.conversations import Conversation, smaller
-from agentcore.live.judge import Judge, Outcome, Shown
+from agentcore.live.judge import Judge, Key, Outcome, Shown, key_of
 from agentcore.live.lines import line_of
 from agentcore.live.measures import prefix
 
@@ -47,7 +47,7 @@ def smallest(  # noqa: PLR0913, PLR0917 - what a run is made of, and what is loo
     of: Conversation,
     path: str,
     seed: int,
-    wanted: tuple[str, str | None],
+    wanted: Key,
     end: float,
     begin: Callable[[], None] = lambda: None,
 ) -> tuple[dict[str, Any] | None, Conversation]:
@@ -58,7 +58,7 @@ def smallest(  # noqa: PLR0913, PLR0917 - what a run is made of, and what is loo
         of: a conversation that shows it.
         path: the framework's path.
         seed: the seed of its runs.
-        wanted: kind and cause of the finding.
+        wanted: what tells the finding from others.
         end: the time of `time.monotonic` after which no smaller one is looked for.
         begin: called before each try.
 
@@ -71,9 +71,8 @@ def smallest(  # noqa: PLR0913, PLR0917 - what a run is made of, and what is loo
         if time.monotonic() > end:
             return False
         begin()
-        same = [
-            each for each in judge.judge(candidate, path, seed).shown if (each.kind, each.cause) == wanted
-        ]
+        judged = judge.judge(candidate, path, seed).shown
+        same = [each for each in judged if key_of(asdict(each)) == wanted]
         found[:] = same[:1] or found
         return bool(same)
 

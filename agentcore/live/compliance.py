@@ -52,7 +52,7 @@ class AdapterCompliance:
                 assert differing(one, other) == [], (seed, path)  # noqa: S101 - as above
 
     def test_1_each_model_call_records_a_prompt_and_each_turn_a_result(self) -> None:
-        """If it fails: the loop does not use the scripted model, or `recorder` is not called."""
+        """If it fails: the loop does not use the scripted model, or `session` is not asked."""
         for seed in range(self.examples):
             for path in self._adapter().paths:
                 seen, of = self._plain(seed, path), conversation(seed)
@@ -80,7 +80,7 @@ class AdapterCompliance:
                     assert out.shown == [], (at, seed, path, out.shown)  # noqa: S101 - as above
 
     def test_2_a_polluting_hook_is_found_and_a_clean_one_is_silent(self) -> None:
-        """If it fails: see `kept`, `outlets` and `handles`, and which objects `recorder.holder` shows."""
+        """If it fails: see `kept`, `outlets` and `handles`, and which objects `session.holder` shows."""
         for at, (polluting, clean) in self.hooks.items():
             assert "write" in self._kinds(polluting, at), (at, polluting)  # noqa: S101 - as above
             assert self._kinds(clean, at) == set(), (at, clean)  # noqa: S101 - as above

@@ -9,14 +9,15 @@ from __future__ import annotations
 import array
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple, Protocol
 
-from agentcore.guard.places import compared
+from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import Contents, Reader, Unread, plan_of
 from agentcore.guard.snapshot import Record, Snapshot, slots
 
-__all__ = ["Data", "Exchange", "Freezer", "Outlet", "take_back"]
+__all__ = ["Data", "Exchange", "Freezer", "Hidden", "Outlet", "hide", "take_back"]
 
 
 class Data(Reader):
@@ -313,11 +314,66 @@ _FILLS: Final[dict[type, Callable[[Any, Contents, _Copied], None]]] = {
 # ---------------------------------------------------------------- taking writes back
 
 
+class Hidden:
+    """Writes that were taken back for a while: the objects, and what the hook had made of them."""
+
+    def __init__(self, made: Sequence[Record] = ()) -> None:
+        self._made = made
+
+    def show(self) -> None:
+        """Does the writes again."""
+        for record in self._made:
+            _restore(record.value, record.contents)
+
+
+def hide(snapshot: Snapshot, reader: Reader, stays: Callable[[int, Found], bool]) -> Hidden:
+    """Takes writes back, and returns them.
+
+    Args:
+        snapshot: what the objects held.
+        reader: reads what they hold now.
+        stays: says of an object's number and a place of it that holds something else that it stays so.
+    """
+    made = []
+    for number, record in snapshot.records.items():
+        if not record.unchanged(reader):
+            now = reader.again(record.value)
+            kept = [found for found in compared(record, reader) if stays(number, found)]
+            if not isinstance(now, Unread):
+                made.append(Record(record.value, record.cls, now))
+            _restore(record.value, _with(record.contents, now, kept))
+    return Hidden(made)
+
+
 def take_back(snapshot: Snapshot, reader: Reader) -> None:
     """Makes every object of a snapshot hold again what it held, as far as Python lets one write there."""
-    for record in snapshot.records.values():
-        if not record.unchanged(reader):
-            _restore(record.value, record.contents)
+    hide(snapshot, reader, lambda _, __: False)
+
+
+def _with(held: Contents, now: Contents | Unread, kept: Sequence[Found]) -> Contents:
+    """What was held, but for these places, which have what is there now; a list has no places of its own."""
+    if isinstance(now, Unread) or not kept:
+        return held
+    kinds = {found.step and found.step.kind for found in kept}
+    names = {
+        found.step.key for found in kept if found.step is not None and found.step.kind in ("key", "field")
+    }
+    return Contents(
+        items=now.items if "item" in kinds else held.items,
+        entries=now.entries if None in kinds else _mixed(held.entries, now.entries, names),
+        members=now.members if "member" in kinds else held.members,
+        fields=_mixed(held.fields, now.fields, names),
+        data=now.data if None in kinds else held.data,
+    )
+
+
+def _mixed(
+    held: dict[Any, Any] | None, now: dict[Any, Any] | None, names: AbstractSet[Any]
+) -> dict[Any, Any] | None:
+    if held is None or now is None:
+        return held
+    kept = {name: value for name, value in held.items() if name not in names}
+    return {**kept, **{name: value for name, value in now.items() if name in names}}
 
 
 def _restore(value: Any, held: Contents) -> None:  # noqa: C901 - a table of containers

@@ -72,6 +72,21 @@ class Found:
         self.seen |= set(shown["seen"])
         self.places |= {general(place) for place in shown["places"]}
 
+    def merge(self, other: Found) -> None:
+        """Takes in what is the same finding at another place: its line is the same."""
+        sizes = dict(zip(other.indices, other.sizes, strict=True)) | dict(
+            zip(self.indices, self.sizes, strict=True)
+        )
+        self.indices = sorted(sizes)
+        self.sizes = [sizes[index] for index in self.indices]
+        self.paths |= other.paths
+        self.seen |= other.seen
+        self.places |= other.places
+        if self.smallest is not None and other.smallest is not None:
+            shown, conversation = self.smallest
+            places = [*dict.fromkeys((*shown["places"], *other.smallest[0]["places"]))]
+            self.smallest = ({**shown, "places": places}, conversation)
+
     def ended(self, index: int, said: str, conversation: dict[str, Any]) -> None:
         """Adds a conversation in which the process ended."""
         self.indices.append(index)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from agentcore.live.adapter import Adapter, Boundary, Entry
 from agentcore.live.conversations import Conversation, request_words
@@ -15,13 +15,25 @@ from agentcore.live.safety import OutsideError
 from agentcore.live.shown import Path, leaves
 from agentcore.live.tap import Mode, Tap
 from agentcore.live.twice import Twice
-from agentcore.live.writes import Write
+from agentcore.live.writes import Write, general
 
-__all__ = ["FAULTS", "KINDS", "NOTES", "Judge", "Shown"]
+__all__ = ["FAULTS", "KINDS", "NOTES", "Judge", "Key", "Shown", "key_of"]
 
 FAULTS: Final = ("write", "accumulates", "raises", "cuts-pair", "loses-request")
 NOTES: Final = ("harmless-write", "not-isolated", "undetermined", "opaque", "not-idempotent")
 KINDS: Final = (*FAULTS, *NOTES)
+
+
+Key: TypeAlias = tuple[str, str | None, str | None]
+"""What tells a finding from others: its kind and cause, and of a write its place without indices."""
+
+_BY_PLACE: Final = ("write", "harmless-write", "not-isolated")
+
+
+def key_of(shown: Mapping[str, Any]) -> Key:
+    """Returns what tells a finding from others."""
+    kind, place = shown["kind"], shown["place"]
+    return kind, shown["cause"], general(place) if kind in _BY_PLACE and place is not None else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +118,7 @@ class Judge:
         *,
         only: int | None = None,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook,
+        through: str | None = None,
     ) -> Observation:
         """Runs a conversation once; without the hook if `mode` is None."""
         loaded = None if mode is None else self._source.load()
@@ -121,6 +134,7 @@ class Judge:
                 only=only,
                 report=self._report,
                 around=around,
+                through=through,
             )
 
         def is_own(file: str) -> bool:
@@ -158,9 +172,15 @@ class Judge:
         out.shown += self._prompt_faults(of, path, seed, live, value, plain)
         if any(each.kind == "cuts-pair" for each in out.shown):
             out.shown = [each for each in out.shown if each.cause != "refused"]
-        if any(each.kind == "raises" for each in out.shown):
+        raises = [each for each in out.shown if each.kind == "raises"]
+        if raises and (raises[0].cause != "refused" or value.error is not None):
             return out
         out.shown += self._writes(of, path, seed, live, value)
+        if raises:
+            # What the framework refuses may be what a write left there.
+            if any(each.kind == "write" for each in out.shown):
+                out.shown.remove(raises[0])
+            return out
         if self.boundary.whole and value.calls is not None and value.calls.adds_again:
             out.shown += self._accumulated(of, path, seed, value)
         if value.calls is not None and value.calls.opaque:
@@ -200,11 +220,45 @@ class Judge:
         if given:
             landed = self.run(of, path, seed, Mode.LANDED)
             effect = _without(differing(landed, value), noise)
-            if effect and (landed.wrote_own or any(each.late or each.source == "handle" for each in given)):
-                return [self._effect(given, effect, landed, value)]
+            other = value
+            if effect and not any(each.late or each.source == "handle" for each in given):
+                # What is returned is a copy in both of these runs: they differ by the writes alone.
+                other = self.run(of, path, seed, Mode.LANDED, through="")
+                effect = _without(differing(landed, other), noise) if landed.wrote_shared else []
+            if effect:
+                return self._one_by_one(of, path, seed, given, other, noise) or [
+                    self._effect(given, effect, landed, other)
+                ]
         if own:
             return [self._effect(own, left, live, value), *_harmless(given)]
         return [*_undetermined(noise, live), *_harmless(given)]
+
+    def _one_by_one(  # noqa: PLR0913, PLR0917 - what a run is made of
+        self,
+        of: Conversation,
+        path: str,
+        seed: int,
+        given: Sequence[Write],
+        unlanded: Observation,
+        noise: Sequence[Path],
+    ) -> list[Shown]:
+        """Lets the writes of one place through at a time; empty if none of them has an effect by itself."""
+        groups: dict[str, list[Write]] = {}
+        for each in sorted(given, key=lambda each: each.late):
+            groups.setdefault(general(each.place), []).append(each)
+        # What was written late, or through a handle, lands in any case.
+        if len(groups) == 1 or any(each[0].late or each[0].source == "handle" for each in groups.values()):
+            return []
+        loud: list[Shown] = []
+        quiet: list[Write] = []
+        for group, written in groups.items():
+            landed = self.run(of, path, seed, Mode.LANDED, through=group)
+            effect = _without(differing(landed, unlanded), noise)
+            if effect:
+                loud.append(self._effect(written, effect, landed, unlanded))
+            else:
+                quiet += written
+        return [*loud, *_harmless(quiet)] if loud else []
 
     def _effect(
         self, written: Sequence[Write], effect: Sequence[Path], one: Observation, other: Observation
@@ -236,7 +290,9 @@ class Judge:
         calls = value.calls
         if calls is None or not value.prompts:
             return []
-        single = self.run(of, path, seed, Mode.VALUE, only=calls.count - 1)
+        # After the model, the last call comes after the last prompt.
+        last_call = calls.count - 1 - (self.boundary.after and calls.count > 1)
+        single = self.run(of, path, seed, Mode.VALUE, only=last_call)
         if len(single.prompts) != len(value.prompts):
             return []
         last, alone = value.prompts[-1], single.prompts[-1]
@@ -368,9 +424,11 @@ def _overlap(one: Path, other: Path) -> bool:
 def _harmless(given: Sequence[Write]) -> list[Shown]:
     found = []
     for kind, source in (("harmless-write", "argument"), ("not-isolated", "handle")):
-        written = [each for each in given if each.source == source]
-        if written:
-            found.append(_shown_write(kind, written))
+        groups: dict[str, list[Write]] = {}
+        for each in given:
+            if each.source == source:
+                groups.setdefault(general(each.place), []).append(each)
+        found += [_shown_write(kind, written) for written in groups.values()]
     return found
 
 

@@ -104,6 +104,7 @@ class _Mended:
             return await self._awaited(hook(*inner[0], **inner[1]), *call)
 
         made: Callable[..., Any] = call_async if inspect.iscoroutinefunction(hook) else call
+        made.__annotations__ = {}  # a partial has none to put in place of these
         return functools.wraps(hook)(made)
 
     async def _awaited(self, returned: Any, *call: Any) -> Any:

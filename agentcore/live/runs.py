@@ -13,6 +13,7 @@ from agentcore.live.adapter import Adapter, Attached, Entry
 from agentcore.live.conversations import Conversation
 from agentcore.live.copies import Data
 from agentcore.live.seeded import seeded
+from agentcore.live.session import Session
 from agentcore.live.shown import Path, differences, show, text_of
 from agentcore.live.tap import Calls, Tap
 
@@ -38,14 +39,15 @@ class Observation:
         shown: what is compared between runs, by holder.
         error: the exception that ended the run, if any.
         calls: the hook's calls; None if no hook took part.
-        wrote_own: whether the hook wrote what the framework shows elsewhere too, in a landed run.
+        wrote_shared: whether a call that wrote was given what the framework shows elsewhere too, in a landed
+            run.
     """
 
     prompts: list[Prompt] = field(default_factory=list)
     shown: dict[str, Any] = field(default_factory=dict)
     error: BaseException | None = None
     calls: Calls | None = None
-    wrote_own: bool = False
+    wrote_shared: bool = False
 
     def is_judged(self) -> bool:
         """Whether the run ended as the framework ends runs."""
@@ -93,7 +95,7 @@ class _Recorder:
             self.seen.calls = self.tap.calls
             if self.tap.is_landed:
                 self.tap.met(Snapshot([self._results, self._holders], Data()))
-                self.seen.wrote_own = self.tap.wrote_own()
+                self.seen.wrote_shared = self.tap.wrote_shared()
         shown: dict[str, Any] = {
             "prompts": [[each.turn, each.step, each.shown] for each in self.seen.prompts]
         }
@@ -133,7 +135,7 @@ def observe(  # noqa: PLR0913, PLR0917 - what a run is made of
             recorder.tap = tapped(recorder.where)
             attached = recorder.tap.attached()
         try:
-            adapter.run(of, attached, at, path, recorder)
+            adapter.run(Session(of, recorder), attached, at, path)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever ends a run is part of what is seen

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
+from agentcore.guard.places import Found
 from agentcore.guard.reading import ATOMS
 from agentcore.guard.snapshot import Snapshot, slots
 from agentcore.live.adapter import Attached, Boundary
-from agentcore.live.copies import Data, Exchange, Outlet, take_back
+from agentcore.live.copies import Data, Exchange, Hidden, Outlet, hide, take_back
 from agentcore.live.loading import Loaded
 from agentcore.live.shown import leaves, show
-from agentcore.live.writes import Source, Write, writes
+from agentcore.live.writes import Source, Write, group_of, writes
 
 __all__ = ["Calls", "Mode", "Tap"]
 
@@ -45,7 +46,6 @@ class Calls:
         raised: the exception that the hook raised, if any.
         added: the texts that the hook added, call by call, in the value run.
         adds_again: whether a later call found texts of an earlier one in its input, and added more.
-        landed: what the hook wrote of the framework's objects, in the landed run, by number.
         cut: turn, step and ids of the first call after which a tool's call or result stands alone that did
             not before.
         opaque: class names of what the hook put into the conversation and cannot be looked into.
@@ -56,7 +56,6 @@ class Calls:
     raised: BaseException | None = None
     added: list[set[str]] = field(default_factory=list)
     adds_again: bool = False
-    landed: dict[int, Any] = field(default_factory=dict)
     cut: tuple[int, int, set[str]] | None = None
     opaque: set[str] = field(default_factory=set)
 
@@ -104,6 +103,7 @@ class Tap:
         only: int | None = None,
         report: Callable[[], None] = lambda: None,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook,
+        through: str | None = None,
     ) -> None:
         """Prepares a run.
 
@@ -116,6 +116,8 @@ class Tap:
             only: the number of the one call in which it takes part; in the others a passive hook does.
             report: called before each call of the hook, so that a watcher knows where the run is.
             around: goes around each call, for a tracer of lines.
+            through: the one group of writes that lands in a landed run; none if it is empty, and all of them
+                if it is None.
         """
         self.calls = Calls()
         self._loaded = loaded
@@ -124,14 +126,16 @@ class Tap:
         self._where = where
         self._alone = alone
         self._only = only
+        self._through = through
         self._report = report
         self._hook = around(loaded.call)
         self._exchange = Exchange()
         self._watches: list[_Watch] = []
+        # What the framework shows in a landed run: held, so that no other object gets the number of one.
+        self._met: list[Snapshot] = []
+        self._written: list[Snapshot] = []
         # Errors of the framework's own that pass through an around hook.
         self._passing: list[BaseException] = []
-        # Held, so that no other object gets the number of one.
-        self._met: list[Snapshot] = []
         self._lock = threading.RLock()
         self._process = os.getpid()
 
@@ -139,6 +143,24 @@ class Tap:
     def is_landed(self) -> bool:
         """Whether writes land, and what is returned is copied."""
         return self._mode is Mode.LANDED
+
+    def met(self, elsewhere: Snapshot | None) -> None:
+        """Notes objects that the framework shows, in a call or elsewhere."""
+        if elsewhere is not None:
+            self._met.append(elsewhere)
+
+    def wrote_shared(self) -> bool:
+        """Whether a call that wrote in a landed run was given anything that is met elsewhere too.
+
+        A boundary may hand out deep copies and compare what is returned with them: then runs differ, and
+        nobody was hurt.
+        """
+        return any(
+            each.records.keys() & other.records.keys()
+            for each in self._written
+            for other in self._met
+            if other is not each
+        )
 
     # ------------------------------------------------------------ the wrapper
 
@@ -153,6 +175,7 @@ class Tap:
             return await self._async(args, options)
 
         made: Callable[..., Any] = call_async if loaded.is_async else call
+        made.__annotations__ = {}  # a partial has none to put in place of these
         functools.update_wrapper(made, loaded.call)
         return Attached(call=made, is_async=loaded.is_async, owner=loaded.with_method(made))
 
@@ -230,8 +253,7 @@ class Tap:
             if self._mode is Mode.VALUE:
                 return None, self._entered_as_value(given, data, kept, turn, step)
             before = Snapshot({**data}, Data(kept)) if self._mode is Mode.LANDED else None
-            if before is not None:
-                self.met(before)
+            self.met(before)
             entered = _Entered(given, data, {**given}, kept, before, None, Counter(), turn, step)
             self._set_handler(entered)
             return None, entered
@@ -275,21 +297,29 @@ class Tap:
         def enter(value: Any) -> Any:
             return self._exchange.enter(value, kept) if self._mode is Mode.VALUE else value
 
-        async def awaited(value: Any) -> Any:
+        async def awaited(value: Any, hidden: Hidden) -> Any:
             try:
                 return enter(await value)
             except BaseException as error:
                 self._passing.append(error)
                 raise
+            finally:
+                hidden.show()
 
         @functools.wraps(handler)
         def call(*args: Any, **options: Any) -> Any:
+            passed, named = [*map(leave, args)], {name: leave(each) for name, each in options.items()}
+            hidden = self._hide(entered)
             try:
-                returned = handler(*map(leave, args), **{name: leave(each) for name, each in options.items()})
+                returned = handler(*passed, **named)
             except BaseException as error:
                 self._passing.append(error)
+                hidden.show()
                 raise
-            return awaited(returned) if inspect.isawaitable(returned) else enter(returned)
+            if inspect.isawaitable(returned):
+                return awaited(returned, hidden)
+            hidden.show()
+            return enter(returned)
 
         return call
 
@@ -302,8 +332,12 @@ class Tap:
             if self._mode is Mode.LIVE:
                 return returned
             if self._mode is Mode.LANDED:
-                self._note_landed(entered)
-                return self._out(returned, entered.kept)
+                left = self._out(returned, entered.kept)
+                reader, before = Data(entered.kept), entered.before
+                if before and not all(each.unchanged(reader) for each in before.records.values()):
+                    self._written.append(before)
+                self._hide(entered)
+                return left
             self._look_at(entered, returned)
             self._exchange.assign(entered.outlets, entered.kept)
             return self._out(returned, entered.kept)
@@ -361,26 +395,17 @@ class Tap:
             self.calls.adds_again = True
         self.calls.added.append(added)
 
-    def _note_landed(self, entered: _Entered) -> None:
-        before = entered.before
-        if before is None:
-            return
-        for number, record in before.records.items():
-            if not record.unchanged(Data(entered.kept)):
-                self.calls.landed[number] = record.value
+    def _hide(self, entered: _Entered) -> Hidden:
+        """Takes back the writes that do not land in this run."""
+        before, through = entered.before, self._through
+        if self._mode is not Mode.LANDED or before is None or through is None:
+            return Hidden()
+        assigned = {id(each) for each in self._boundary.outlets(entered.given)}
 
-    def met(self, elsewhere: Snapshot) -> None:
-        """Notes objects that the framework shows elsewhere than in the call that is under way."""
-        self._met.append(elsewhere)
+        def stays(number: int, found: Found) -> bool:
+            return number in assigned or group_of(before, number, found) == through
 
-    def wrote_own(self) -> bool:
-        """Whether something that the hook wrote in a landed run is met elsewhere too.
-
-        A boundary may hand out deep copies and know its items by identity all the same: then value and live
-        run differ, and nobody was hurt.
-        """
-        written = self.calls.landed
-        return any(sum(number in each.records for each in self._met) > 1 for number in written)
+        return hide(before, Data(entered.kept), stays)
 
     # ------------------------------------------------------------ what changes later
 

@@ -195,12 +195,12 @@ class _Work:
         """Finds the smallest conversation that shows a kind, and the line of the hook that wrote."""
         from agentcore.live.closer import smallest  # noqa: PLC0415 - importable only now
 
-        index, wanted = asked["index"], (asked["kind"], asked["cause"])
+        index, wanted = asked["index"], tuple(asked["wanted"])
         of, path = self._conversation(index), self._path(index)
         begin = lambda: self._send("begin", index=index)  # noqa: E731 - one line
         end = time.monotonic() + asked["seconds"]
         shown, of = smallest(judge, of, path, index, wanted, end, begin)
-        self._send("smallest", kind=asked["kind"], shown=shown, conversation=of)
+        self._send("smallest", kind=wanted[0], shown=shown, conversation=of)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from agentcore.guard.places import compared
+from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import Reader
 from agentcore.guard.snapshot import Snapshot
 from agentcore.live.shown import brief
 
-__all__ = ["Write", "general", "writes"]
+__all__ = ["Write", "general", "group_of", "writes"]
 
 _MOST: Final = 20
 Source = Literal["argument", "handle", "returned"]
@@ -55,11 +55,19 @@ def writes(snapshot: Snapshot, reader: Reader, turn: int, step: int, source: Sou
             if count == _MOST:
                 return
             count += 1
-            paths = snapshot.paths(number, found.step)[0]
-            named = tuple(_named(path) for path in paths[:_MOST])
+            named = _places(snapshot, number, found)
             before = None if found.kind == "added" else brief(found.before)
             after = None if found.kind == "removed" else brief(found.after)
             yield Write(named[0], named, before, after, turn, step, source, number)
+
+
+def group_of(snapshot: Snapshot, number: int, found: Found) -> str:
+    """Returns the group of writes that one of an object belongs to: its place, without indices."""
+    return general(_places(snapshot, number, found)[0])
+
+
+def _places(snapshot: Snapshot, number: int, found: Found) -> tuple[str, ...]:
+    return tuple(_named(path) for path in snapshot.paths(number, found.step)[0][:_MOST])
 
 
 def _named(path: str) -> str:

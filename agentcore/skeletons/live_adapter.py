@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcore.live.adapter import Attached, Boundary, Entry, Recorder
-from agentcore.live.conversations import Conversation, fresh, tools
+from agentcore.live.adapter import AdapterBase, Attached, Boundary, Entry
+from agentcore.live.conversations import fresh
+from agentcore.live.session import Part, Session, calls_in, failure, translated
 
 # 1. Import your loop in place of this one.
 
@@ -30,47 +31,31 @@ def loop(messages: list[dict[str, Any]], model: Any, execute: Any, before_model:
 # 2. Translate the neutral conversation (`schemas/conversation.schema.json`) into messages of your loop.
 
 
-def _translated(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = []
-    for message in messages:
-        if message["role"] == "user":
-            made.append({"role": "user", "content": [dict(part) for part in message["parts"]]})
-            continue
-        made.append(_answer(message))
-        made += [
-            {"role": "tool", "id": part["id"], "content": _outcome(part)}
-            for part in message["parts"]
-            if part["type"] == "call"
-        ]
-    return made
+def _user(parts: Sequence[Part]) -> dict[str, Any]:
+    return {"role": "user", "content": [dict(part) for part in parts]}
 
 
-def _answer(answer: Mapping[str, Any]) -> dict[str, Any]:
-    texts = [part["text"] for part in answer["parts"] if part["type"] == "text"]
+def _answer(parts: Sequence[Part]) -> dict[str, Any]:
     calls = [
-        {"id": part["id"], "tool": part["tool"], "input": fresh(part["input"])}
-        for part in answer["parts"]
-        if part["type"] == "call"
+        {"id": each["id"], "tool": each["tool"], "input": fresh(each["input"])} for each in calls_in(parts)
     ]
-    return {
-        "role": "assistant",
-        "content": [{"type": "text", "text": text} for text in texts],
-        "calls": calls,
-    }
+    texts = [{"type": "text", "text": part["text"]} for part in parts if part["type"] == "text"]
+    return {"role": "assistant", "content": texts, "calls": calls}
 
 
-def _outcome(call: Mapping[str, Any]) -> Any:
-    failed = call.get("error", call.get("denied"))
+def _outcome(call: Part) -> Any:
+    failed = failure(call)
     return f"error: {failed}" if failed is not None else fresh(call["output"])
 
 
-class Adapter:
+def _results(calls: Sequence[Part]) -> list[dict[str, Any]]:
+    return [{"role": "tool", "id": call["id"], "content": _outcome(call)} for call in calls]
+
+
+class Adapter(AdapterBase):
     """What a live check asks of a loop."""
 
-    name = "my_loop"
-    package = ""  # the distribution whose version is reported
-    paths: Sequence[str] = ("generate",)
-    drop: Sequence[str] = ()  # attributes that differ from run to run
+    name = "my_loop"  # and `package`, the distribution whose version is reported, if there is one
 
     # 3. Say how the loop calls a hook at each of its boundaries.
     boundaries: Mapping[str, Boundary] = {
@@ -94,39 +79,23 @@ class Adapter:
             for each in messages
         ]
 
-    def bases(self) -> Sequence[type]:
-        """Returns base classes of hooks, whose own methods do nothing."""
-        return ()
-
-    def control(self) -> Sequence[type[BaseException]]:
-        """Returns the exceptions by which a hook steers the loop."""
-        return ()
-
-    def run(
-        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
-    ) -> None:
+    def run(self, session: Session, hook: Attached | None, at: str, path: str) -> None:
         """Runs all turns, with the scripted model and the hook."""
         del at, path  # there is one of each
-        script: list[Mapping[str, Any]] = []
-        calls = tools(conversation)
 
-        # 4. The scripted model records each prompt, and answers by its step.
-        def model(messages: list[dict[str, Any]]) -> dict[str, Any]:
-            step = recorder.prompt(messages)
-            done: Mapping[str, Any] = {"parts": [{"type": "text", "text": "done"}]}
-            return _answer(script[step] if step < len(script) else done)
+        # 4. The scripted model hands each prompt to the session, which has the answer.
+        def model(prompt: list[dict[str, Any]]) -> dict[str, Any]:
+            return _answer(session.answer(prompt))
+
+        def execute(call: Mapping[str, Any]) -> Any:
+            return _outcome(session.call(call["id"]))
 
         messages: list[dict[str, Any]] = []
-        passed: list[Any] = []
-        recorder.holder("caller", passed)
-        for number, turn in enumerate(conversation["turns"]):
-            recorder.begin_turn(number)
-            script[:] = turn["answers"]
-            messages = [*messages, *_translated(turn["messages"])]
-            passed.append(messages)
+        for added in session.turns():
+            messages = session.passes([*messages, *translated(added, _user, _answer, _results)])
             # 5. Call the loop with the hook attached; without a hook it has to run as well.
-            messages = loop(messages, model, lambda call: _outcome(calls[call["id"]]), hook and hook.call)
-            recorder.result(messages)
+            messages = loop(messages, model, execute, hook and hook.call)
+            session.result(messages)
 
 
 ADAPTER = Adapter()

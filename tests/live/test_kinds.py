@@ -41,3 +41,18 @@ def test_copies_that_the_framework_knows_by_identity_may_be_edited() -> None:
 
 def test_a_middleware_that_returns_a_message_each_time_accumulates() -> None:
     assert kinds(checked("langchain", "reminder", "before_model")) == ["accumulates"]
+
+
+def test_writes_of_two_lines_are_two_findings_each_with_its_line_and_place() -> None:
+    report = checked("pydantic-ai", "writes_two_places", "history_processor")
+    found = {each["place"]: each for each in report["findings"]}
+    assert [each["kind"] for each in report["findings"]] == ["write", "write"]
+    assert {"messages[0].parts[0].content", "messages[0].instructions"} == {*found}
+    assert len({each["line"]["line"] for each in found.values()}) == 2
+    assert len({each["fingerprint"] for each in found.values()}) == 2
+
+
+def test_writes_of_one_line_are_one_finding_with_all_places() -> None:
+    report = checked("pydantic-ai", "writes_two_places_at_once", "history_processor")
+    assert kinds(report) == ["write"]
+    assert {"messages[0].parts[0].content", "messages[0].instructions"} == {*report["findings"][0]["places"]}

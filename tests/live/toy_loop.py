@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcore.live.adapter import Attached, Boundary, Recorder
-from agentcore.live.conversations import Conversation, tools
-from agentcore.skeletons.live_adapter import Adapter, _answer, _outcome, _translated
+from agentcore.live.adapter import Attached, Boundary, around
+from agentcore.live.session import Session, translated
+from agentcore.skeletons.live_adapter import Adapter, _answer, _outcome, _results, _user
 
 
 class Handle:
@@ -33,13 +33,7 @@ class _Toy(Adapter):
     paths: Sequence[str] = ("generate", "stream")
     boundaries: Mapping[str, Boundary] = {
         **Adapter.boundaries,
-        "around": Boundary(
-            parameters=("request", "handler"),
-            handler="handler",
-            passive=lambda given: given["handler"](given["request"]),
-            messages_in=lambda given: given["request"],
-            messages_out=lambda request: request,
-        ),
+        "around": around("request", messages=lambda request: request),
         "with_handle": Boundary(
             parameters=("handle",),
             kept=lambda given: [given["handle"]],
@@ -51,35 +45,22 @@ class _Toy(Adapter):
         ),
     }
 
-    def control(self) -> Sequence[type[BaseException]]:
-        return (Stop,)
+    steering: Sequence[type[BaseException]] = (Stop,)
 
-    def run(
-        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
-    ) -> None:
+    def run(self, session: Session, hook: Attached | None, at: str, path: str) -> None:
         del path  # both do the same
-        calls = tools(conversation)
         messages: list[Any] = []
-        passed: list[Any] = []
-        recorder.holder("caller", passed)
-        for number, turn in enumerate(conversation["turns"]):
-            recorder.begin_turn(number)
-            messages = [*messages, *_translated(turn["messages"])]
-            passed.append(messages)
-            messages = self._turn(messages, turn["answers"], calls, hook and hook.call, at, recorder)
-            recorder.result(messages)
+        for added in session.turns():
+            messages = session.passes([*messages, *translated(added, _user, _answer, _results)])
+            messages = self._turn(messages, session, hook and hook.call, at)
+            session.result(messages)
 
-    def _turn(  # noqa: PLR0913, PLR0917 - what a turn is made of
-        self, given: list[Any], answers: Sequence[Any], calls: Any, hook: Any, at: str, recorder: Recorder
-    ) -> list[Any]:
+    def _turn(self, given: list[Any], session: Session, hook: Any, at: str) -> list[Any]:
         messages = [*given]
         handle = Handle()
 
         def ask(prompt: list[Any]) -> Any:
-            step = recorder.prompt(prompt)
-            return _answer(
-                answers[step] if step < len(answers) else {"parts": [{"type": "text", "text": "done"}]}
-            )
+            return _answer(session.answer(prompt))
 
         while True:
             if at == "before_model" and hook is not None:
@@ -98,7 +79,7 @@ class _Toy(Adapter):
             if not answer["calls"]:
                 return messages
             messages += [
-                {"role": "tool", "id": each["id"], "content": _outcome(calls[each["id"]])}
+                {"role": "tool", "id": each["id"], "content": _outcome(session.call(each["id"]))}
                 for each in answer["calls"]
             ]
 

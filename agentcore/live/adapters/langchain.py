@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import AIMessage, SystemMessage
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import BaseTool
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 
-from agentcore.live.adapter import Attached, Boundary, Entry, Given, Recorder
-from agentcore.live.adapters.langchain_messages import (
-    ScriptedModel,
-    ScriptedTool,
-    answer_of,
-    entry_of,
-    messages_of,
-)
-from agentcore.live.conversations import Conversation, tools
+from agentcore.live import session as talk
+from agentcore.live.adapter import AdapterBase, Attached, Boundary, Entry, Given, around, as_method
+from agentcore.live.conversations import fresh
 
 __all__ = ["ADAPTER"]
-
-_LIMIT: Final = {"recursion_limit": 500}
 
 
 def _kept(given: Given) -> Sequence[Any]:
@@ -32,147 +29,134 @@ def _kept(given: Given) -> Sequence[Any]:
     if request is None:
         return [given.get("runtime"), given.get("config")]
     kept = [getattr(request, name, None) for name in ("model", "tools", "tool", "response_format", "runtime")]
-    runtime = kept[-1]
-    if hasattr(runtime, "state"):  # of a tool: the conversation is in it
-        kept[-1:] = [value for name, value in vars(runtime).items() if name != "state"]
+    if hasattr(kept[-1], "state"):  # the runtime of a tool: the conversation is in it
+        kept[-1:] = talk.attributes(kept[-1], "state")
     return kept
 
 
-def _node(*, after: bool = False) -> Callable[[str], Boundary]:
-    return lambda name: Boundary(
-        parameters=("state", "runtime"), methods=(name, f"a{name}"), kept=_kept, after=after, delta=True
-    )
+def _node(name: str, *, after: bool) -> Boundary:
+    methods = (name, f"a{name}")
+    return Boundary(parameters=("state", "runtime"), methods=methods, kept=_kept, after=after, delta=True)
 
 
-def _around(*, whole: bool) -> Callable[[str], Boundary]:
-    return lambda name: Boundary(
-        parameters=("request", "handler"),
-        methods=(name, f"a{name}"),
-        kept=_kept,
-        handler="handler",
-        passive=lambda given: given["handler"](given["request"]),
-        whole=whole,
-        after=not whole,
-        messages_in=(lambda given: given["request"].messages) if whole else None,
-        messages_out=lambda request: request.messages,
-    )
+def _around(name: str, *, whole: bool) -> Boundary:
+    methods = (name, f"a{name}")
+    return around("request", messages=lambda each: each.messages, whole=whole, methods=methods, kept=_kept)
 
 
-_BOUNDARIES: Final[dict[str, Callable[[str], Boundary]]] = {
-    "before_agent": _node(),
-    "before_model": _node(),
-    "after_model": _node(after=True),
-    "after_agent": _node(after=True),
-    "wrap_model_call": _around(whole=True),
-    "wrap_tool_call": _around(whole=False),
-    "langgraph_node": lambda _: Boundary(
-        parameters=("state", "config"), kept=_kept, delta=True, passive=lambda _: {}
-    ),
-}
+class _Model(BaseChatModel):
+    answer: Any = None  # Any: a field with a type of containers would be copied when the model is made
+    _llm_type = "scripted"
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=_answer(self.answer(messages)))])
+
+    def bind_tools(self, *_: Any, **__: Any) -> Any:
+        return self
 
 
-class _Adapter:
-    name = "langchain"
-    package = "langchain"
+class _Tool(BaseTool):
+    call: Any = None
+    args_schema: Any = {"type": "object", "properties": {}}  # noqa: RUF012 - a field of pydantic
+
+    def invoke(self, input: Any, config: Any = None, **_: Any) -> Any:  # noqa: A002 - its name there
+        return _result(self.call(input["id"]))
+
+    async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> Any:  # noqa: A002 - as above
+        return self.invoke(input)
+
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+
+def _result(call: talk.Part) -> ToolMessage:
+    output, failed = talk.output_of(call), talk.failure(call)
+    content: Any = output if isinstance(output, list) else talk.text_of(output)
+    options: Any = {"name": call["tool"], "status": "error" if failed else "success", "artifact": output}
+    return ToolMessage(failed or content, tool_call_id=call["id"], **options)
+
+
+def _user(parts: Sequence[talk.Part]) -> HumanMessage:
+    if len(parts) == 1 and len(parts[0]["text"]) % 2:
+        return HumanMessage(parts[0]["text"])
+    image: Any = lambda part: {"type": "image", "base64": part["data"], "mime_type": part["mediaType"]}  # noqa: E731
+    return HumanMessage([{**part} if part["type"] == "text" else image(part) for part in parts])
+
+
+def _answer(parts: Sequence[talk.Part]) -> AIMessage:
+    call: Any = lambda part: {"name": part["tool"], "args": fresh(part["input"]), "id": part["id"]}  # noqa: E731
+    calls = [{**call(part), "type": "tool_call"} for part in talk.calls_in(parts)]
+    return AIMessage(talk.text_in(parts), tool_calls=calls)
+
+
+def _entry(message: BaseMessage) -> Entry:
+    role = {"human": "user", "ai": "assistant"}.get(message.type, message.type)
+    calls = tuple(call["id"] for call in getattr(message, "tool_calls", ()))
+    results = (message.tool_call_id,) if isinstance(message, ToolMessage) else ()
+    return Entry(role, f"{message.content}", calls, results)
+
+
+class _Adapter(AdapterBase):
+    name = package = "langchain"
     paths = ("generate", "stream")
     drop = ("id",)
-    boundaries: Mapping[str, Boundary] = {name: make(name) for name, make in _BOUNDARIES.items()}
+    classes = (AgentMiddleware,)
+    steering = (GraphBubbleUp,)
+    boundaries = {  # noqa: RUF012 - a constant
+        **{name: _node(name, after=False) for name in ("before_agent", "before_model")},
+        **{name: _node(name, after=True) for name in ("after_model", "after_agent")},
+        "wrap_model_call": _around("wrap_model_call", whole=True),
+        "wrap_tool_call": _around("wrap_tool_call", whole=False),
+        "langgraph_node": Boundary(("state", "config"), kept=_kept, delta=True, passive=lambda _: {}),
+    }
 
     def entries(self, messages: Any) -> Sequence[Entry]:
-        return [*map(entry_of, messages)]
+        return [*map(_entry, messages)]
 
-    def bases(self) -> Sequence[type]:
-        return (AgentMiddleware,)
-
-    def control(self) -> Sequence[type[BaseException]]:
-        from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - beside its use
-
-        return (GraphBubbleUp,)
-
-    def run(
-        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
-    ) -> None:
-        script: list[Mapping[str, Any]] = []
-
-        def answer(messages: list[Any]) -> AIMessage:
-            step = recorder.prompt(messages)
-            return answer_of(script[step]) if step < len(script) else AIMessage("done")
-
-        calls = tools(conversation)
-        kit = [
-            ScriptedTool(name=name, description=name, calls=calls)
-            for name in sorted({c["tool"] for c in calls.values()})
-        ]
-        model = ScriptedModel(answer=answer)
-        build = _graph if at == "langgraph_node" else _agent
-        agent = build(model, kit, conversation.get("instructions"), hook, at)
+    def run(self, session: talk.Session, hook: Attached | None, at: str, path: str) -> None:
+        model = _Model(answer=session.answer)
+        kit = [_Tool(name=name, description=name, call=session.call) for name in session.tools]
+        make = _graph if at == "langgraph_node" else _agent
+        agent = make(model, kit, session.instructions, hook, at).with_config({"recursion_limit": 500})
         messages: list[Any] = []
-        passed: list[Any] = []
-        recorder.holder("caller", passed)
-        for number, turn in enumerate(conversation["turns"]):
-            recorder.begin_turn(number)
-            script[:] = turn["answers"]
-            messages = [*messages, *messages_of(turn["messages"])]
-            passed.append(messages)
-            result = _called(agent, {"messages": messages}, path, is_async=hook is not None and hook.is_async)
-            messages = result["messages"]
-            recorder.result(messages)
+        for added in session.turns():
+            messages += talk.translated(added, _user, _answer, lambda calls: [*map(_result, calls)])
+            given = {"messages": session.passes([*messages])}
+            result = _called(agent, given, path, is_async=hook is not None and hook.is_async)
+            messages = [*result["messages"]]
+            session.result(messages)
 
 
 def _called(agent: Any, given: Any, path: str, *, is_async: bool) -> Any:
     async def last() -> Any:
-        return [each async for each in agent.astream(given, _LIMIT, stream_mode="values")][-1]
+        return [each async for each in agent.astream(given, stream_mode="values")][-1]
 
     if is_async:
-        return asyncio.run(last() if path == "stream" else agent.ainvoke(given, _LIMIT))
-    if path == "stream":
-        return [*agent.stream(given, _LIMIT, stream_mode="values")][-1]
-    return agent.invoke(given, _LIMIT)
+        return asyncio.run(last() if path == "stream" else agent.ainvoke(given))
+    return [*agent.stream(given, stream_mode="values")][-1] if path == "stream" else agent.invoke(given)
 
 
 def _agent(model: Any, kit: list[Any], instructions: str | None, hook: Attached | None, at: str) -> Any:
-    middleware = []
-    if hook is not None:
-        middleware = [hook.owner if hook.owner is not None else _middleware(hook, at)]
+    middleware = [] if hook is None else [_checked(hook, f"a{at}" if hook.is_async else at)]
     return create_agent(model, kit, system_prompt=instructions, middleware=middleware)
 
 
-def _middleware(hook: Attached, at: str) -> Any:
-    if hook.is_async:
-
-        async def call_async(_: Any, *args: Any, **options: Any) -> Any:
-            return await hook.call(*args, **options)
-
-        made: Any = call_async
-    else:
-
-        def call(_: Any, *args: Any, **options: Any) -> Any:
-            return hook.call(*args, **options)
-
-        made = call
-    name = f"a{at}" if hook.is_async else at
-    functools.update_wrapper(made, getattr(AgentMiddleware, name))  # the agent looks at its parameters
-    return type("Checked", (AgentMiddleware,), {name: made})()
+def _checked(hook: Attached, name: str) -> Any:
+    if hook.owner is not None:
+        return hook.owner
+    like = functools.wraps(getattr(AgentMiddleware, name))  # the agent looks at its parameters
+    return type("Checked", (AgentMiddleware,), {name: like(as_method(hook))})()
 
 
 def _graph(model: Any, kit: list[Any], instructions: str | None, hook: Attached | None, _: str) -> Any:
-    by_name = {tool.name: tool for tool in kit}
-
-    def call_model(state: Any) -> Any:
-        system = [SystemMessage(instructions)] if instructions else []
-        return {"messages": [model.invoke([*system, *state["messages"]])]}
-
-    def call_tools(state: Any) -> Any:
-        return {"messages": [by_name[call["name"]].invoke(call) for call in state["messages"][-1].tool_calls]}
-
+    system = [SystemMessage(instructions)] if instructions else []
     graph = StateGraph(MessagesState)
-    graph.add_node("model", call_model)
-    graph.add_node("tools", call_tools)
     graph.add_node("hook", hook.call if hook is not None else lambda _: {})
-    graph.add_edge(START, "hook")
-    graph.add_edge("hook", "model")
-    graph.add_edge("tools", "hook")
-    graph.add_conditional_edges("model", lambda state: "tools" if state["messages"][-1].tool_calls else END)
+    graph.add_node("model", lambda state: {"messages": [model.invoke([*system, *state["messages"]])]})
+    graph.add_node("tools", ToolNode(kit))
+    for begin, end in ((START, "hook"), ("hook", "model"), ("tools", "hook")):
+        graph.add_edge(begin, end)
+    graph.add_conditional_edges("model", tools_condition)
     return graph.compile()
 
 

@@ -3,163 +3,121 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+import base64
+from collections.abc import Sequence
 from typing import Any, Final
 
-from pydantic_ai import Agent
+import pydantic_ai
+from pydantic_ai import Agent, ModelRetry, RunContext, Tool
 from pydantic_ai import messages as m
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
-from agentcore.live.adapter import Attached, Boundary, Entry, Given, Recorder
-from agentcore.live.adapters.pydantic_ai_messages import (
-    entries_of,
-    history_of,
-    response,
-    tools_of,
-    user_content,
+from agentcore.live import session as talk
+from agentcore.live.adapter import (
+    AdapterBase,
+    Attached,
+    Boundary,
+    Entry,
+    Given,
+    around,
+    as_async_method,
+    rewriting,
 )
-from agentcore.live.conversations import Conversation
+from agentcore.live.conversations import fresh
 
 __all__ = ["ADAPTER"]
 
-# Of a RunContext, these are conversation; deps, usage, model and agent are the framework's or the person's
-# own.
-_CONVERSATION: Final = frozenset({"messages", "prompt"})
+_CAPABILITIES: Final = getattr(pydantic_ai, "capabilities", None)  # early releases have none
+_STEERING: Final = ("ModelRetry", "SkipModelRequest", "SkipToolExecution", "CallDeferred", "ApprovalRequired")
 
 
 def _kept(given: Given) -> Sequence[Any]:
-    kept = (
-        [value for name, value in vars(given["ctx"]).items() if name not in _CONVERSATION]
-        if "ctx" in given
-        else []
-    )
-    request = given.get("request_context")
-    kept += (
-        [value for name, value in vars(request).items() if name != "messages"] if request is not None else []
-    )
+    # Of the contexts, these are conversation; all else is the framework's or the person's own.
+    kept = talk.attributes(given.get("ctx"), "messages", "prompt")
+    kept += talk.attributes(given.get("request_context"), "messages")
     return [*kept, given.get("tool_def")]
 
 
 def _outlets(given: Given) -> Sequence[Any]:
     # Both are documented to be assigned: ctx.messages[:] = ..., request_context.messages = ...
-    context = given.get("ctx")
-    assigned = [None if context is None else context.messages, given.get("request_context")]
+    assigned = [given["ctx"].messages if "ctx" in given else None, given.get("request_context")]
     return [each for each in assigned if each is not None]
 
 
-def _boundary(*parameters: str, passive: Callable[[Given], Any], **more: Any) -> Boundary:
-    return Boundary(parameters=("ctx", *parameters), kept=_kept, outlets=_outlets, passive=passive, **more)
+_OWN: Final[Any] = {"kept": _kept, "outlets": _outlets}
 
 
-def _messages_in(given: Given) -> Any:
-    return given["request_context"].messages
+def _request(make: Any, name: str) -> Boundary:
+    found: Boundary = make(
+        "request_context", "ctx", messages=lambda each: each.messages, methods=(name,), **_OWN
+    )
+    return found
 
 
-class _Adapter:
+def _after(name: str, passed: str) -> Boundary:
+    passive: Any = lambda given: given[passed]  # noqa: E731 - one line
+    return Boundary(("ctx",), methods=(name,), passive=passive, after=True, whole=False, **_OWN)
+
+
+class _Adapter(AdapterBase):
     name = "pydantic-ai"
     package = "pydantic-ai-slim"
     paths = ("generate", "stream")
     drop = ("timestamp", "run_id", "conversation_id", "provider_request_id", "usage")
-    boundaries: Mapping[str, Boundary] = {
-        "history_processor": Boundary(
-            parameters=("messages",),
-            context="ctx",
-            kept=_kept,
-            outlets=_outlets,
-            passive=lambda given: given["messages"],
-            messages_in=lambda given: given["messages"],
-            messages_out=lambda returned: returned,
-            again=lambda given, returned: {**given, "messages": returned},
-        ),
-        "before_model_request": _boundary(
-            "request_context",
-            methods=("before_model_request",),
-            passive=lambda given: given["request_context"],
-            messages_in=_messages_in,
-            messages_out=lambda request: request.messages,
-            again=lambda given, returned: {**given, "request_context": returned},
-        ),
-        "after_model_request": _boundary(
-            methods=("after_model_request",), passive=lambda given: given["response"], after=True, whole=False
-        ),
-        "wrap_model_request": _boundary(
-            methods=("wrap_model_request",),
-            handler="handler",
-            messages_in=_messages_in,
-            messages_out=lambda request: request.messages,
-            passive=lambda given: given["handler"](given["request_context"]),
-        ),
-        "before_tool_execute": _boundary(
-            methods=("before_tool_execute",), passive=lambda given: given["args"], after=True, whole=False
-        ),
-        "after_tool_execute": _boundary(
-            methods=("after_tool_execute",), passive=lambda given: given["result"], after=True, whole=False
-        ),
+    classes = (_CAPABILITIES.AbstractCapability,) if _CAPABILITIES else ()
+    steering = tuple(
+        getattr(pydantic_ai.exceptions, name) for name in _STEERING if hasattr(pydantic_ai.exceptions, name)
+    )
+    boundaries = {  # noqa: RUF012 - a constant
+        "history_processor": rewriting("messages", context="ctx", **_OWN),
+        "before_model_request": _request(rewriting, "before_model_request"),
+        "after_model_request": _after("after_model_request", "response"),
+        "wrap_model_request": _request(around, "wrap_model_request"),
+        "before_tool_execute": _after("before_tool_execute", "args"),
+        "after_tool_execute": _after("after_tool_execute", "result"),
     }
 
     def entries(self, messages: Any) -> Sequence[Entry]:
-        return [each for message in messages for each in entries_of(message)]
+        return [_entry(message, part) for message in messages for part in message.parts]
 
-    def bases(self) -> Sequence[type]:
-        from pydantic_ai.capabilities import AbstractCapability  # noqa: PLC0415 - early releases have none
+    def run(self, session: talk.Session, hook: Attached | None, at: str, path: str) -> None:
+        def answer(messages: Any, _: AgentInfo) -> m.ModelResponse:
+            return _answer(session.answer(messages))
 
-        return (AbstractCapability,)
-
-    def control(self) -> Sequence[type[BaseException]]:
-        import pydantic_ai.exceptions as known  # noqa: PLC0415 - beside its use
-
-        names = ("ModelRetry", "SkipModelRequest", "SkipToolExecution", "CallDeferred", "ApprovalRequired")
-        return [getattr(known, name) for name in names if hasattr(known, name)]
-
-    def run(
-        self, conversation: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
-    ) -> None:
-        asyncio.run(self._run(conversation, hook, at, path, recorder))
-
-    async def _run(
-        self, of: Conversation, hook: Attached | None, at: str, path: str, recorder: Recorder
-    ) -> None:
-        script: list[m.ModelResponse] = []
-
-        def answer(messages: list[m.ModelMessage], _: AgentInfo) -> m.ModelResponse:
-            step = recorder.prompt(messages)
-            return script[step] if step < len(script) else m.ModelResponse(parts=[m.TextPart("done")])
-
-        async def stream(messages: list[m.ModelMessage], info: AgentInfo) -> Any:
+        async def stream(messages: Any, info: AgentInfo) -> Any:
             for index, part in enumerate(answer(messages, info).parts):
                 if isinstance(part, m.ToolCallPart):
-                    yield {
-                        index: DeltaToolCall(
-                            name=part.tool_name,
-                            json_args=part.args_as_json_str(),
-                            tool_call_id=part.tool_call_id,
-                        )
-                    }
+                    call, text = part.tool_call_id, part.args_as_json_str()
+                    yield {index: DeltaToolCall(part.tool_name, text, tool_call_id=call)}
                 elif isinstance(part, m.TextPart):
                     yield part.content
 
-        agent = Agent(
-            FunctionModel(answer, stream_function=stream),
-            instructions=of.get("instructions"),
-            tools=tools_of(of),
-            retries=50,
-            **_attached(hook, at),
+        # In a thread of its own each call would come in an order of chance.
+        async def execute(ctx: RunContext[Any], **_: Any) -> Any:
+            call = session.call(ctx.tool_call_id or "")
+            if (failed := talk.failure(call)) is not None:
+                raise ModelRetry(failed)
+            return fresh(call["output"])
+
+        model, schema = FunctionModel(answer, stream_function=stream), {"type": "object", "properties": {}}
+        kit = [Tool.from_schema(execute, name, name, schema, takes_ctx=True) for name in session.tools]
+        options: Any = {"instructions": session.instructions, **_attached(hook, at)}
+        agent = Agent(model, tools=kit, retries=50, **options)
+        asyncio.run(_turns(agent, session, path))
+
+
+async def _turns(agent: Any, session: talk.Session, path: str) -> None:
+    user: Any = lambda parts: m.ModelRequest([m.UserPromptPart(_content(parts))])  # noqa: E731 - one line
+    # With a handler of events the same run asks the model for streams.
+    events: Any = {"event_stream_handler": _drained} if path == "stream" else {}
+    history: list[Any] = []
+    for added in session.turns():
+        past = talk.translated(
+            added[:-1], user, _answer, lambda calls: m.ModelRequest([*map(_result, calls)])
         )
-        history: list[m.ModelMessage] = []
-        passed: list[Any] = []
-        recorder.holder("caller", passed)
-        for number, turn in enumerate(of["turns"]):
-            recorder.begin_turn(number)
-            script[:] = [response(each) for each in turn["answers"]]
-            history = [*history, *history_of(turn["messages"][:-1])]
-            request = user_content(turn["messages"][-1])
-            passed.append([history, request])
-            # With a handler of events the same run asks the model for streams.
-            events: dict[str, Any] = {"event_stream_handler": _drained} if path == "stream" else {}
-            result = await agent.run(request, message_history=history, **events)
-            history = result.all_messages()
-            recorder.result(history)
+        history, request = session.passes(([*history, *past], _content(added[-1]["parts"])))
+        history = (await agent.run(request, message_history=history, **events)).all_messages()
+        session.result(history)
 
 
 async def _drained(_: Any, events: Any) -> None:
@@ -171,20 +129,41 @@ def _attached(hook: Attached | None, at: str) -> dict[str, Any]:
     if hook is None:
         return {}
     if at == "history_processor":
-        try:
-            from pydantic_ai.capabilities import ProcessHistory  # noqa: PLC0415 - release 1 has none
-        except ImportError:
-            return {"history_processors": [hook.call]}
-        return {"capabilities": [ProcessHistory(hook.call)]}
-    if hook.owner is not None:
-        return {"capabilities": [hook.owner]}
-    from pydantic_ai.capabilities import AbstractCapability  # noqa: PLC0415 - early releases have none
+        process = getattr(_CAPABILITIES, "ProcessHistory", None)
+        return {"capabilities": [process(hook.call)]} if process else {"history_processors": [hook.call]}
+    made: Any = type("Checked", tuple(ADAPTER.classes), {at: as_async_method(hook)})
+    return {"capabilities": [hook.owner if hook.owner is not None else made()]}
 
-    async def method(_: Any, *args: Any, **options: Any) -> Any:
-        returned = hook.call(*args, **options)
-        return await returned if inspect.isawaitable(returned) else returned
 
-    return {"capabilities": [type("Checked", (AbstractCapability,), {at: method})()]}
+def _content(parts: Sequence[talk.Part]) -> list[Any]:
+    image: Any = lambda part: m.BinaryContent(base64.b64decode(part["data"]), media_type=part["mediaType"])  # noqa: E731
+    return [part["text"] if part["type"] == "text" else image(part) for part in parts]
+
+
+def _answer(parts: Sequence[talk.Part]) -> m.ModelResponse:
+    make: Any = {
+        "text": lambda part: m.TextPart(part["text"]),
+        "reasoning": lambda part: m.ThinkingPart(part["text"]),
+        "call": lambda part: m.ToolCallPart(part["tool"], dict(part["input"]), part["id"]),
+    }
+    return m.ModelResponse(parts=[make[part["type"]](part) for part in parts])
+
+
+def _result(call: talk.Part) -> Any:
+    of: Any = {"tool_name": call["tool"], "tool_call_id": call["id"]}
+    if (failed := talk.failure(call)) is not None:
+        return m.RetryPromptPart(content=failed, **of)
+    return m.ToolReturnPart(content=fresh(call["output"]), **of)
+
+
+def _entry(message: Any, part: Any) -> Entry:
+    kind, text = part.part_kind, str(getattr(part, "content", None) or "")
+    if kind == "tool-call":
+        return Entry("assistant", part.args_as_json_str(), calls=(part.tool_call_id,))
+    if kind == "tool-return" or (kind == "retry-prompt" and part.tool_name):
+        return Entry("tool", text, results=(part.tool_call_id,))
+    said = "user" if message.kind == "request" else "assistant"
+    return Entry({"user-prompt": "user", "system-prompt": "system"}.get(kind, said), text)
 
 
 ADAPTER: Final = _Adapter()

@@ -204,3 +204,16 @@ def raises_late(messages: list[ModelMessage]) -> list[ModelMessage]:
     if len(messages) > 3:
         raise KeyError("too long")
     return messages
+
+
+def writes_two_places(messages: list[ModelMessage]) -> list[ModelMessage]:
+    first: Any = messages[0]
+    first.parts[0].content = f"{first.parts[0].content} written"
+    first.instructions = "Answer briefly."
+    return messages
+
+
+def writes_two_places_at_once(messages: list[ModelMessage]) -> list[ModelMessage]:
+    first: Any = messages[0]
+    first.instructions, first.parts[0].content = "Answer briefly.", "written"
+    return messages

@@ -1,0 +1,58 @@
+"""Hooks of many kinds, each with the verdict that a comment in its module says, judged in the real packages.
+
+A few of each module run always; with AGENTCORE_LIVE_EXAMPLES all of them do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from agentcore.live import adapters
+from agentcore.live.adapters.known import KNOWN
+from agentcore.live.installs import InstallError, installed
+from live.corpus.run import expectations
+from live.packages import RELEASES
+
+CORPUS: Final = Path(__file__).parent / "corpus"
+WHOLE: Final = os.environ.get("AGENTCORE_LIVE_EXAMPLES")
+
+
+def judged(framework: str, file: Path) -> list[dict[str, Any]]:
+    """Runs the module's hooks in one process; of a module that is not run whole, every fourth."""
+    try:
+        place = installed(adapters.PACKAGES[framework], RELEASES[framework])
+    except InstallError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"{framework} could not be installed: {error}")
+    names = [name for *_, name in expectations(file)]
+    command = [place.python, "-B", str(CORPUS / "run.py"), framework, str(file), WHOLE or "8"]
+    ran = subprocess.run(
+        [*command, *(names if WHOLE else names[::4])], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("framework", RELEASES)
+def test_each_hook_of_the_corpus_has_its_verdict(framework: str) -> None:
+    found = judged(framework, CORPUS / f"{framework.replace('-', '_')}_corpus.py")
+    assert found
+    wrong = [each for each in found if not each["right"]]
+    assert wrong == []
+
+
+def test_the_corpus_has_hooks_of_both_verdicts_for_each_boundary() -> None:
+    for framework in RELEASES:
+        found = expectations(CORPUS / f"{framework.replace('-', '_')}_corpus.py")
+        faults = {at for at, wanted, *_ in found if wanted == "write"}
+        clean = {at for at, wanted, *_ in found if wanted == "clean"}
+        boundaries = {*KNOWN[framework].boundaries}
+        assert clean == boundaries
+        assert faults >= boundaries - {"session_input_callback"}
