@@ -16,7 +16,6 @@ from agentcore.oracle.compare import render
 from agentcore.oracle.families import family_of
 from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
 from agentcore.oracle.isolated.shape import Breach
-from agentcore.oracle.tally import FRUITLESS
 from agentcore.oracle.vectors import pretty
 from agentcore.oracle.verdicts import Kind
 from agentcore.oracle.work import profile_for

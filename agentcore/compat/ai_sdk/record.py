@@ -243,7 +243,7 @@ class _AsReady(_Recorder):
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
     ) -> tuple[int, Ref | None, int, int]:
-        """How long the call takes in the stream, what answers it here, and how much later that is ready, and its tool's time."""
+        """How long the call takes in the stream, what answers it here, when that is ready, its tool's time."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
             return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready, 0
