@@ -9,7 +9,7 @@ export class Crossing {
   /** The hook's side of `args`: `{given, stay}`; `stay` holds what stays itself. */
   enter(args, spec) {
     const stay = new Set(
-      [...(spec.stay?.(args) ?? []), ...(spec.handles?.(args) ?? [])].filter(
+      [...staying(args, spec.stay), ...(spec.handles?.(args) ?? [])].filter(
         (value) => typeof value === 'object' && value !== null,
       ),
     );
@@ -81,6 +81,10 @@ export class Crossing {
     this.bridge.look();
   }
 }
+
+// What stays itself, by a function of the arguments or by the names of fields of any of them.
+const staying = (args, stay = []) =>
+  Array.isArray(stay) ? args.flatMap((arg) => stay.map((name) => arg?.[name])) : stay(args);
 
 // Fields of a single argument are places by their own names, the most telling first.
 function rootsOf(args, { first = [], params }) {

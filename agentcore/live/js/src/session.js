@@ -31,6 +31,7 @@ export class Session {
     Object.assign(this, { adapter, at, talk, path, variant, mode, limit, guard });
     this.boundary = adapter.boundaries[at];
     this.seeded = new Seeded(1);
+    this.watch = watch;
     this.bridge = new Bridge({
       watch,
       twin,
@@ -94,6 +95,29 @@ export class Session {
 
   toolNames() {
     return toolNames(this.talk);
+  }
+
+  /**
+   * Runs the whole conversation: each turn's messages are added to the caller's, and `turn(messages)` runs the framework on them. It resolves to
+   * `{result, steps, said, store, observers}`, where `said` are the messages that the caller adds; requests for approval among them are answered,
+   * and the framework is run again. Resolves to what was observed.
+   */
+  async converse({ translated, answered = () => [] }, turn) {
+    const observed = { caller: [], result: [], steps: [] };
+    for (let next = this.nextTurn(); next; next = this.nextTurn()) {
+      const added = next.messages.flatMap((message, index) => translated(message, index + this.variant));
+      observed.caller.push(...added);
+      for (let waiting = true; waiting;) {
+        const { result, steps, said = [], ...others } = await turn(observed.caller);
+        observed.result.push(result);
+        observed.steps.push(steps);
+        Object.assign(observed, others);
+        const answers = answered(said, (id) => this.call(id));
+        waiting = answers.length > 0;
+        if (waiting || this.hasNextTurn()) observed.caller.push(...said, ...answers);
+      }
+    }
+    return observed;
   }
 
   // The wrapper -----------------------------------------------------------------------------------------------------------------------
