@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,9 +116,29 @@ def test_what_the_command_prints_is_as_the_schema_says(
     assert [path.name for path in tmp_path.iterdir()] == ["hook.mjs"]
 
 
+def test_python_prints_the_same_report(root: Path, tmp_path: Path) -> None:
+    code = """export const hook = ({ messages, stepNumber }) => {
+  messages[0].note = 'x';
+  if (stepNumber > 1) throw new Error('no');
+  return { messages: [...messages, { role: 'user', content: 'be brief' }] };
+};"""
+    (tmp_path / "hook.mjs").write_text(code, encoding="utf-8")
+    without, exit_code = _check(root, tmp_path, "hook.mjs#hook")
+    argv = [sys.executable, "-m", "agentcore", "check-hook", "hook.mjs#hook", *_options(root)]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert (json.loads(done.stdout), done.returncode) == (without, exit_code), done.stderr
+    assert {each["kind"] for each in without["findings"]} == {"write", "raises"}
+    assert [path.name for path in tmp_path.iterdir()] == ["hook.mjs"]
+
+
+def _options(root: Path) -> tuple[str, ...]:
+    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / "ai-6"))
+    return (*where, "--examples", "12", "--json")
+
+
 def _check(root: Path, folder: Path, hook: str) -> tuple[Any, int]:
-    argv = [_program("node"), str(root / "check-hook/bin/check-hook.js"), "check-hook", hook, "--in", "ai"]
-    argv += ["--at", "prepareStep", "--project", str(root / "ai-6"), "--examples", "12", "--json"]
+    argv = [_program("node"), str(root / "check-hook/bin/check-hook.js"), "check-hook", hook]
+    argv += _options(root)
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.stderr == ""
     return json.loads(done.stdout), done.returncode
