@@ -22,6 +22,8 @@ PACKAGE: Final = Path(agentcore.__file__).parent / "live" / "js"
 SCHEMAS: Final = Path(agentcore.__file__).parent / "live" / "schemas"
 TESTS: Final = Path(__file__).parent / "js"
 PROJECTS: Final = ("ai-5", "ai-6", "ai-7", "types")
+# Everything takes long, and a sample on a machine with other work may, too.
+LIMIT: Final = None if "AGENTCORE_LIVE_ALL" in os.environ else 1800
 SUITES: Final = sorted(path.name for path in TESTS.glob("*.test.js"))
 
 
@@ -74,7 +76,7 @@ def root() -> Path:
 def test_javascript(root: Path, suite: str) -> None:
     argv = [_program("node"), "--test", str(TESTS / suite)]
     environment = {**os.environ, "AGENTCORE_LIVE_JS": str(root)}
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-4000:]
 
 
@@ -129,6 +131,17 @@ def test_python_prints_the_same_report(root: Path, tmp_path: Path) -> None:
     assert (json.loads(done.stdout), done.returncode) == (without, exit_code), done.stderr
     assert {each["kind"] for each in without["findings"]} == {"write", "raises"}
     assert [path.name for path in tmp_path.iterdir()] == ["hook.mjs"]
+
+
+def test_an_adapter_in_javascript_is_judged_from_python(root: Path, tmp_path: Path) -> None:
+    code = "export const hook = ({ messages }) => { messages.push({ role: 'user', content: [] }); };"
+    (tmp_path / "hook.mjs").write_text(code, encoding="utf-8")
+    loop = f"{root / 'check-hook/adapters/skeleton.js'}:adapter"
+    argv = [sys.executable, "-m", "agentcore", "check-hook", "hook.mjs#hook", "--in", loop]
+    argv += ["--at", "beforeModel", "--examples", "8", "--json"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert [each["kind"] for each in json.loads(done.stdout)["findings"]] == ["write"]
 
 
 def _options(root: Path) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 // handles that stay themselves.
 
 export class Crossing {
-  constructor(bridge) {
-    this.bridge = bridge;
+  /** `failed` is called for an error in what the hook yields. */
+  constructor(bridge, failed = () => {}) {
+    Object.assign(this, { bridge, failed });
   }
 
   /** The hook's side of `args`: `{given, stay}`; `stay` holds what stays itself. */
@@ -74,11 +75,17 @@ export class Crossing {
   }
 
   async *#mappedItems(items, direction) {
-    for await (const item of items) {
+    try {
+      for await (const item of items) {
+        this.bridge.look();
+        yield this.bridge[direction]([['yielded', item]])[0];
+      }
+    } catch (error) {
+      if (direction === 'leave') this.failed(error);
+      throw error;
+    } finally {
       this.bridge.look();
-      yield this.bridge[direction]([['yielded', item]])[0];
     }
-    this.bridge.look();
   }
 }
 

@@ -73,7 +73,7 @@ export class Judge {
       ...(await this.#piledUp(sample, value)),
       ...(await this.#twice(value)),
     );
-    const { raises, ...ended } = await this.#ended(sample, live, signals);
+    const { raises, ...ended } = await this.#ended(sample, live, signals, value);
     return { signals: [...signals, ...raises], ...ended, live, prefix: prefixOf(live.prompts) };
   }
 
@@ -306,8 +306,9 @@ export class Judge {
 
   // How it ended ------------------------------------------------------------------------------------------------------------------------
 
-  async #ended(sample, live, signals) {
-    const [thrown] = live.errors;
+  async #ended(sample, live, signals, value) {
+    // Errors of generators pass by the live run's hook: the framework takes what it yields.
+    const thrown = live.errors[0] ?? value.errors.find(({ yielding }) => yielding);
     if (thrown?.kind === 'outside') return { status: 'outside', raises: [], outside: thrown };
     if (thrown) return { status: 'error', raises: [raised(thrown)] };
     const hidden = live.attempts.find(({ kind }) => kind !== 'outside');
@@ -324,7 +325,7 @@ export class Judge {
           }),
         ],
       };
-    const stray = live.strays.find(({ stack }) => this.sources && frameOf(stack, this.sources));
+    const stray = live.strays.find(({ stack }) => frameOf(this.sources ? stack : topOf(stack), this.sources));
     if (stray && !live.error)
       return {
         status: 'judged',
@@ -355,6 +356,9 @@ export class Judge {
     };
   }
 }
+
+// Without the hook's files, only an error that is thrown outside of packages is the hook's.
+const topOf = (stack) => stack.split('\n').find((line) => /^\s+at /.test(line)) ?? '';
 
 const lacks = (turn, messages) =>
   losesRequest(turn.messages.at(-1), [...messages, { role: 'user' }], messages);

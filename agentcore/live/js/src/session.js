@@ -31,14 +31,15 @@ export class Session {
     Object.assign(this, { adapter, at, talk, path, variant, mode, limit, guard });
     this.boundary = adapter.boundaries[at];
     this.seeded = new Seeded(1);
-    this.watch = watch;
     this.bridge = new Bridge({
       watch,
       twin,
       through: through && ((write) => through({ ...write, call: this.calling })),
       wrote: (write) => this.#wrote(write),
     });
-    this.crossing = new Crossing(this.bridge);
+    this.crossing = new Crossing(this.bridge, (error) =>
+      this.errors.push({ ...describe(error), call: this.calling, yielding: true }),
+    );
     this.outcomes = callsById(talk);
     this.turn = -1;
     this.prompts = [];
