@@ -417,7 +417,7 @@ const momentOf = ({ place, call, late }) => `${call?.prompt} ${call?.name} ${lat
 const causeOf = (write) =>
   write.frame ? `${write.frame.file}:${write.frame.line}:${write.frame.column}` : groupOf(write);
 
-// Writes by their causes: those of one line and column, else those of one place.
+// Writes by their causes: those of one line and column, else those of one place (live.cause).
 function groups(writes) {
   const found = new Map();
   for (const write of writes) {
