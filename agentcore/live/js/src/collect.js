@@ -5,8 +5,8 @@ import { groupOf } from './judge.js';
 import { smallest } from './shrink.js';
 import { clock } from './seeded.js';
 
-const SHRINK_EACH = 2500;
-const SHRINK_ALL = 8000;
+const SHRINK_EACH = 8000;
+const SHRINK_ALL = 20_000;
 const MOST_HANGS = 2;
 
 /** The samples of a check: number `index` of them. */
