@@ -42,7 +42,7 @@ const liars = {
     'forks',
   ],
   'turns for ever in promises': [
-    '({ messages }) => { if (messages.length > 2) { const again = () => Promise.resolve().then(again); return again(); } }',
+    'async ({ messages }) => { if (messages.length > 2) for (;;) await null; }',
     1,
     'raises',
     'hangs',
@@ -112,7 +112,7 @@ for (const [what, [code, exit, kind, cause]] of Object.entries(liars)) {
       report.findings.some((found) => found.kind === kind && found.cause === cause),
       JSON.stringify(report.findings.map((found) => [found.kind, found.cause, found.message])),
     );
-    assert.ok(seconds < 100, `${seconds} s`);
+    assert.ok(seconds < 200, `${seconds} s`);
     assert.ok(!existsSync(join(folder, 'started')));
   });
 }
