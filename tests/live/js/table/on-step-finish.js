@@ -68,7 +68,10 @@ export const polluting = {
       },
   },
   'edits the step before': {
-    is: { place: 'content[*].output.items', seen: ['steps'] },
+    is: {
+      places: ['content[*].output.items', 'response.messages[*].content[*].output.value.items'],
+      seen: ['steps'],
+    },
     make: () => {
       let before;
       return (step) => {

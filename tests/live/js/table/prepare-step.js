@@ -6,6 +6,8 @@ const toolResults = (messages) =>
     .flatMap(({ role, content }) => (role === 'tool' ? list(content) : []))
     .filter((part) => part.type === 'tool-result');
 
+const REFUSED = { place: 'messages', seen: ['this-prompt'], also: ['raises'] };
+
 export const polluting = {
   'sets cache options on the last message': {
     is: {
@@ -138,7 +140,8 @@ export const polluting = {
       },
   },
   'reverses to find the newest': {
-    is: { place: 'messages', seen: ['this-prompt'], also: ['raises'] },
+    // Messages out of order are refused from 6 on.
+    is: { place: 'messages', seen: ['this-prompt'], 6: REFUSED, 7: REFUSED },
     make:
       () =>
       ({ messages }) => {
@@ -221,7 +224,8 @@ export const polluting = {
       },
   },
   'swaps two': {
-    is: { place: 'messages', seen: ['this-prompt'], also: ['raises'] },
+    // Messages out of order are refused from 6 on.
+    is: { place: 'messages', seen: ['this-prompt'], 6: REFUSED, 7: REFUSED },
     make:
       () =>
       ({ messages }) => {

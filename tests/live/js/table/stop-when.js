@@ -15,7 +15,7 @@ export const polluting = {
         steps.sort((a, b) => b.content.length - a.content.length)[0].content.length > 50, // at
   },
   'pops the last step': {
-    is: { place: 'steps', seen: ['steps'] },
+    is: { place: 'steps' },
     make:
       () =>
       ({ steps }) => {
