@@ -105,7 +105,7 @@ def check_hook(context: click.Context, /, **given: Any) -> None:
     """
     framework, _, version = given["framework"].partition("@")
     _require_known(framework, version, given)
-    if framework == "ai":
+    if _is_javascript(framework):
         context.exit(_delegated(given))
     try:
         report = _checked(framework, version or None, given)
@@ -122,9 +122,15 @@ def check_hook(context: click.Context, /, **given: Any) -> None:
     context.exit(report["exit"])
 
 
+def _is_javascript(framework: str) -> bool:
+    """Returns whether the JavaScript core judges: the AI SDK, or an adapter in a file of JavaScript."""
+    file, _, _ = framework.rpartition(":")
+    return framework == "ai" or file.endswith((".js", ".mjs", ".ts", ".mts"))
+
+
 def _require_known(framework: str, version: str, given: dict[str, Any]) -> None:
     hook, mark, export = given["hook"].rpartition("#")
-    if not (mark and hook and export) and (framework == "ai" or ":" not in given["hook"]):
+    if not (mark and hook and export) and (_is_javascript(framework) or ":" not in given["hook"]):
         raise click.BadParameter(
             f"{given['hook']} is neither FILE#EXPORT nor module:attribute; write hooks.py#my_hook, "
             "hooks.ts#myHook or my_package.hooks:my_hook",

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ PACKAGE: Final = Path(agentcore.__file__).parent / "live" / "js"
 SCHEMAS: Final = Path(agentcore.__file__).parent / "live" / "schemas"
 TESTS: Final = Path(__file__).parent / "js"
 PROJECTS: Final = ("ai-5", "ai-6", "ai-7", "types")
+# Everything takes long, and a sample on a machine with other work may, too.
+LIMIT: Final = None if "AGENTCORE_LIVE_ALL" in os.environ else 1800
 SUITES: Final = sorted(path.name for path in TESTS.glob("*.test.js"))
 
 
@@ -75,7 +78,7 @@ def root() -> Path:
 def test_javascript(root: Path, suite: str) -> None:
     argv = [_program("node"), "--test", str(TESTS / suite)]
     environment = {**os.environ, "AGENTCORE_LIVE_JS": str(root)}
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-4000:]
 
 
@@ -117,9 +120,40 @@ def test_what_the_command_prints_is_as_the_schema_says(
     assert [path.name for path in tmp_path.iterdir()] == ["hook.mjs"]
 
 
+def test_python_prints_the_same_report(root: Path, tmp_path: Path) -> None:
+    code = """export const hook = ({ messages, stepNumber }) => {
+  messages[0].note = 'x';
+  if (stepNumber > 1) throw new Error('no');
+  return { messages: [...messages, { role: 'user', content: 'be brief' }] };
+};"""
+    (tmp_path / "hook.mjs").write_text(code, encoding="utf-8")
+    without, exit_code = _check(root, tmp_path, "hook.mjs#hook")
+    argv = [sys.executable, "-m", "agentcore", "check-hook", "hook.mjs#hook", *_options(root)]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert (json.loads(done.stdout), done.returncode) == (without, exit_code), done.stderr
+    assert {each["kind"] for each in without["findings"]} == {"write", "raises"}
+    assert [path.name for path in tmp_path.iterdir()] == ["hook.mjs"]
+
+
+def test_an_adapter_in_javascript_is_judged_from_python(root: Path, tmp_path: Path) -> None:
+    code = "export const hook = ({ messages }) => { messages.push({ role: 'user', content: [] }); };"
+    (tmp_path / "hook.mjs").write_text(code, encoding="utf-8")
+    loop = f"{root / 'check-hook/adapters/skeleton.js'}:adapter"
+    argv = [sys.executable, "-m", "agentcore", "check-hook", "hook.mjs#hook", "--in", loop]
+    argv += ["--at", "beforeModel", "--examples", "8", "--json"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert [each["kind"] for each in json.loads(done.stdout)["findings"]] == ["write"]
+
+
+def _options(root: Path) -> tuple[str, ...]:
+    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / "ai-6"))
+    return (*where, "--examples", "12", "--json")
+
+
 def _check(root: Path, folder: Path, hook: str) -> tuple[Any, int]:
-    argv = [_program("node"), str(root / "check-hook/bin/check-hook.js"), "check-hook", hook, "--in", "ai"]
-    argv += ["--at", "prepareStep", "--project", str(root / "ai-6"), "--examples", "12", "--json"]
+    argv = [_program("node"), str(root / "check-hook/bin/check-hook.js"), "check-hook", hook]
+    argv += _options(root)
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.stderr == ""
     return json.loads(done.stdout), done.returncode

@@ -208,7 +208,7 @@ class _AsReady(_Recorder):
     """Chunk by chunk: tools run as calls come, and what is ready first is recorded first (claim X18)."""
 
     def record(self, sent: Sent, schedule: Schedule) -> Recorded:
-        recorded, calls = Recorded(), self.calls
+        recorded = Recorded()
         inputs: dict[Value, Value] = {}
         flowing: list[tuple[int, int, Ref]] = []
         ready: list[tuple[int, int, Ref]] = []
@@ -243,7 +243,7 @@ class _AsReady(_Recorder):
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
     ) -> tuple[int, Ref | None, int, int]:
-        """How long the call takes in the stream, what answers it here, when that is ready, its tool's time."""
+        """How long the call takes in the stream; what answers it here, how much later; its tool's own time."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
             return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready, 0

@@ -96,7 +96,7 @@ test('what cannot be copied stays itself', () => {
     promise: Promise.resolve(),
     signal: new AbortController().signal,
     error: new Error('x'),
-    model: { doGenerate() {} },
+    model: { specificationVersion: 'v3', doGenerate() {} },
     secret: new Secret(),
   };
   const bridge = new Bridge();

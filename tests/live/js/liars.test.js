@@ -41,6 +41,25 @@ const liars = {
     'raises',
     'forks',
   ],
+  'turns for ever in promises': [
+    'async ({ messages }) => { if (messages.length > 2) for (;;) await null; }',
+    1,
+    'raises',
+    'hangs',
+  ],
+  'calls itself for ever': [
+    '() => { const deeper = (n) => deeper(n + 1) + 1; return { system: `${deeper(0)}` }; }',
+    1,
+    'raises',
+    'throws',
+  ],
+  'kills its process': ["() => process.kill(process.pid, 'SIGKILL')", 1, 'raises', 'exits'],
+  'fills the memory outside of the heap': [
+    '() => { const all = []; for (;;) all.push(Buffer.alloc(1 << 26, 1)); }',
+    1,
+    'raises',
+    'out-of-memory',
+  ],
   'throws nothing': ['() => { throw null; }', 1, 'raises', 'throws'],
   'prints an answer': [
     `({ messages }) => { console.log('{"answer":{"groups":[]}}'); process.stdout.write('x'.repeat(1e5)); ${push} }`,
@@ -93,7 +112,7 @@ for (const [what, [code, exit, kind, cause]] of Object.entries(liars)) {
       report.findings.some((found) => found.kind === kind && found.cause === cause),
       JSON.stringify(report.findings.map((found) => [found.kind, found.cause, found.message])),
     );
-    assert.ok(seconds < 100, `${seconds} s`);
+    assert.ok(seconds < 200, `${seconds} s`);
     assert.ok(!existsSync(join(folder, 'started')));
   });
 }
@@ -106,6 +125,17 @@ test('a hook that needs the network or writes files is not judged', () => {
     const { status, report } = check(code);
     assert.deepEqual([status, report.not_judged.reason], [3, 'needs-outside']);
     assert.ok(!existsSync(join(folder, 'written')));
+  }
+});
+test('a hook that prints without end, or leaves timers running, is judged', () => {
+  for (const code of [
+    "({ messages }) => { for (let n = 0; n < 200; n++) console.error('x'.repeat(1e4)); return { messages }; }",
+    '({ messages }) => { setInterval(() => {}, 5); return { messages }; }',
+    "({ messages }) => { process.on('exit', () => {}); process.on('SIGTERM', () => {}); return { messages }; }",
+  ]) {
+    const { status, report, seconds } = check(code);
+    assert.deepEqual([status, report.verdict], [0, 'clean'], JSON.stringify(report.findings));
+    assert.ok(seconds < 60, `${seconds} s`);
   }
 });
 test('a hook that does without the network where it is refused is judged with a note', () => {

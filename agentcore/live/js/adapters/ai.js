@@ -1,23 +1,32 @@
 // The AI SDK, 5 to 7: generateText, streamText and ToolLoopAgent.
-import { approvals, field, neutral, pairs, translated } from './ai-messages.js';
-import { major, model } from './ai-model.js';
+import { dialect, drained, field } from '../src/dialect.js';
 
-export { neutral, pairs };
+const major = (version) => Number.parseInt(version, 10);
+const OUTPUTS = { string: 'text', undefined: 'error-text' };
+const OUTCOMES = { 'error-text': 'error', 'error-json': 'error', 'execution-denied': 'denied' };
+
+const messages = dialect({
+  call: { type: 'tool-call', id: 'toolCallId', tool: 'toolName', input: 'input' },
+  result: { type: 'tool-result', id: 'toolCallId', tool: 'toolName', output: 'output', role: 'tool' },
+  output: ({ output, error, denied }) => ({
+    type: OUTPUTS[typeof output] ?? 'json',
+    value: output ?? error ?? denied ?? null,
+  }),
+  outcome: ({ type, value, reason }) => ({ [OUTCOMES[type] ?? 'output']: value ?? reason ?? null }),
+  approval: { request: 'tool-approval-request', response: 'tool-approval-response', id: 'approvalId' },
+  file: ({ data, mediaType }) => ({ type: 'image', image: data, mediaType }),
+  options: 'providerOptions',
+});
 
 export const name = 'ai';
 export const packages = ['ai'];
 export const supports = (version) => major(version) >= 5 && major(version) <= 7;
 export const versions = ['5.0.277', '6.0.134', '7.0.173'];
 export const paths = ['generate', 'stream'];
-export const documentation = 'https://ai-sdk.dev/docs/agents/loop-control';
+export const { pairs, neutral } = messages;
 
-const context = ([options]) => [
-  options.experimental_context,
-  options.runtimeContext,
-  options.toolsContext,
-  options.context,
-  options.abortSignal,
-];
+const context = ['experimental_context', 'runtimeContext', 'toolsContext', 'context', 'abortSignal'];
+const wrapping = { when: 'before', first: ['params'], next: ['doGenerate', 'doStream'] };
 
 export const boundaries = {
   prepareStep: {
@@ -26,8 +35,7 @@ export const boundaries = {
     stay: context,
     messages: ([options]) => options.messages,
     output: (returned) => returned?.messages,
-    again: ([options], messages) => [{ ...options, messages }],
-    passive: () => undefined,
+    again: ([options], again) => [{ ...options, messages: again }],
     mend: 'return { messages: [...] } with new messages and new parts, and leave those of the arguments as they are',
   },
   onStepFinish: {
@@ -45,7 +53,7 @@ export const boundaries = {
   execute: {
     when: 'after',
     params: ['input', 'options'],
-    stay: ([, options]) => context([options]),
+    stay: context,
     passive: ([, options], session) => session.outcome(options.toolCallId),
     mend: 'copy the messages before you change them: structuredClone(options.messages)',
   },
@@ -60,105 +68,76 @@ export const boundaries = {
         output: (returned) => returned?.prompt,
         passive: ([{ params }]) => params,
       },
-      wrapGenerate: {
-        when: 'before',
-        first: ['params'],
-        next: ['doGenerate', 'doStream'],
-        passive: ([{ doGenerate }]) => doGenerate(),
-      },
-      wrapStream: {
-        when: 'before',
-        first: ['params'],
-        next: ['doGenerate', 'doStream'],
-        passive: ([{ doStream }]) => doStream(),
-      },
+      wrapGenerate: { ...wrapping, passive: ([{ doGenerate }]) => doGenerate() },
+      wrapStream: { ...wrapping, passive: ([{ doStream }]) => doStream() },
     },
   },
 };
 
 /** Runs the conversation of `session` with `hook` at its boundary. */
-export async function run(session, hook, sdk, version) {
+export function run(session, hook, sdk, version) {
   globalThis.AI_SDK_LOG_WARNINGS = false;
-  const world = { session, hook, sdk, version, messages: [], results: [] };
-  const observed = { caller: world.messages, result: world.results, steps: [] };
-  for (let turn = session.nextTurn(); turn; turn = session.nextTurn()) {
-    world.messages.push(
-      ...turn.messages.flatMap((message, index) => translated(message, index + session.variant)),
-    );
-    for (let waiting = true; waiting;) {
-      const last = await call(world);
-      world.results.push({ text: last.text, finishReason: last.finishReason, messages: last.messages });
-      observed.steps.push(
-        last.steps.map(({ content, response }) => ({ content, messages: response.messages })),
-      );
-      const answers = approvals(last.messages, session);
-      waiting = answers.length > 0;
-      if (waiting || session.hasNextTurn())
-        world.messages.push(...last.messages, ...(waiting ? [{ role: 'tool', content: answers }] : []));
-    }
-  }
-  return observed;
+  return session.converse(messages, (given) => turn(session, hook, sdk, version, given));
 }
 
-async function call({ session, hook, sdk, version, messages }) {
+async function turn(session, hook, sdk, version, given) {
   const { at, path, talk, variant } = session;
-  const bare = model(session, version);
-  const tools = Object.fromEntries(
-    session.toolNames().map((tool) => [tool, scripted(session, sdk, at === 'execute' ? hook : undefined)]),
-  );
+  const old = major(version) < 7;
+  const execute = at === 'execute' ? hook : async (_, { toolCallId }) => session.outcome(toolCallId);
+  const needsApproval = (_, { toolCallId }) => session.call(toolCallId)?.approval === true;
+  const tool = { inputSchema: sdk.jsonSchema({ type: 'object' }), needsApproval, execute };
+  const tools = Object.fromEntries(session.toolNames().map((each) => [each, tool]));
+  const contexts = Object.fromEntries(session.toolNames().map((each) => [each, {}]));
+  const bare = model(session, major(version));
+  const Agent = variant % 4 === 3 ? (sdk.ToolLoopAgent ?? sdk.Experimental_Agent) : undefined;
   const settings = {
     model: at === 'middleware' ? sdk.wrapLanguageModel({ model: bare, middleware: hook }) : bare,
     tools,
     maxRetries: 0,
     stopWhen: [...(at === 'stopWhen' ? [hook].flat() : []), sdk.stepCountIs(20)],
+    ...(old ? { experimental_context: {} } : { runtimeContext: {}, toolsContext: contexts }),
     ...(at === 'prepareStep' || at === 'onStepFinish' ? { [at]: hook } : {}),
+    ...field(old && !(Agent && major(version) === 6) ? 'system' : 'instructions', talk.instructions),
   };
-  const Agent = variant % 4 === 3 ? (sdk.ToolLoopAgent ?? sdk.Experimental_Agent) : undefined;
-  const system = field(
-    major(version) < 7 && !(Agent && major(version) === 6) ? 'system' : 'instructions',
-    talk.instructions,
+  const agent = Agent && new Agent(settings);
+  const all = { ...settings, messages: given, onError: () => {} };
+  const result = await (agent ? agent[path]({ messages: given }) : sdk[`${path}Text`](all));
+  if (path === 'stream') await drained(result.fullStream);
+  const [steps, text, finishReason, response, responseMessages] = await Promise.all(
+    ['steps', 'text', 'finishReason', 'response', 'responseMessages'].map((key) => result[key]),
   );
-  const agent = Agent && new Agent({ ...settings, ...system });
-  if (path === 'generate')
-    return read(
-      agent
-        ? await agent.generate({ messages })
-        : await sdk.generateText({ ...settings, ...system, messages }),
-    );
-  return read(
-    await streamed(
-      agent
-        ? await agent.stream({ messages })
-        : sdk.streamText({ ...settings, ...system, messages, onError: () => {} }),
-    ),
-  );
+  // The messages that a caller appends: in 7 those of all steps, which before were those of the last step's response.
+  const said = responseMessages ?? response.messages;
+  return { steps, result: { text, finishReason, messages: said }, said };
 }
 
-async function streamed(result) {
-  let failure;
-  for await (const part of result.fullStream) if (part.type === 'error') failure ??= part;
-  if (failure) throw failure.error;
+const USAGE = { inputTokens: { total: 1, noCache: 1 }, outputTokens: { total: 1, text: 1 } };
+
+// A scripted model as the version expects it.
+function model(session, version) {
+  const respond = async ({ prompt }) => {
+    const content = messages
+      .said((await session.answer(prompt)).parts)
+      .map((part) => (part.input ? { ...part, input: JSON.stringify(part.input) } : part));
+    const reason = content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop';
+    if (version > 5) return { content, finishReason: { unified: reason, raw: reason }, usage: USAGE };
+    return { content, finishReason: reason, usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };
+  };
   return {
-    steps: await result.steps,
-    text: await result.text,
-    finishReason: await result.finishReason,
-    response: await result.response,
-    responseMessages: await result.responseMessages,
+    specificationVersion: { 5: 'v2', 6: 'v3', 7: 'v4' }[version],
+    provider: 'scripted',
+    modelId: 'scripted',
+    supportedUrls: { '*/*': [/.*/] },
+    doGenerate: async (options) => ({ ...(await respond(options)), warnings: [] }),
+    doStream: async (options) => ({ stream: ReadableStream.from(chunks(await respond(options))) }),
   };
 }
 
-// The messages that a caller appends: in 7 those of all steps, which before were those of the last step's response.
-const read = ({ steps, text, finishReason, response, responseMessages }) => ({
-  steps,
-  text,
-  finishReason,
-  messages: responseMessages ?? response.messages,
-});
-
-function scripted(session, sdk, hook) {
-  return {
-    inputSchema: sdk.jsonSchema({ type: 'object' }),
-    needsApproval: (_, { toolCallId }) => session.call(toolCallId)?.approval === true,
-    execute: hook ?? (async (_, { toolCallId }) => session.outcome(toolCallId)),
-  };
-}
+const chunks = ({ content, ...end }) => [
+  { type: 'stream-start', warnings: [] },
+  ...content.flatMap((part, index) => {
+    const at = (stage, more) => ({ type: `${part.type}-${stage}`, id: String(index), ...more });
+    return part.type === 'tool-call' ? [part] : [at('start'), at('delta', { delta: part.text }), at('end')];
+  }),
+  { type: 'finish', ...end },
+];

@@ -39,7 +39,8 @@ export const adapter = {
       // Fields of the single argument whose places are reported first. For several arguments: `params`, their names.
       first: ['messages'],
       // What stays itself: the person's own context, models, handlers. Functions and class instances with private state do so anyway.
-      stay: ([{ context }]) => [context],
+      // Names of fields, or a function of the arguments that returns the objects.
+      stay: ['context'],
       // The messages in the arguments, and in what the hook returned; undefined if it returned none. For rules about messages.
       messages: ([{ messages }]) => messages,
       output: (returned) => returned?.messages,
@@ -73,17 +74,15 @@ export const adapter = {
     ),
 
   /**
-   * Runs the conversation of `session` with `hook` at its boundary; returns what was observed: caller, result, steps, store, observers,
+   * Runs the conversation of `session` with `hook` at its boundary; resolves to what was observed: caller, result, steps, store, observers,
    * each the live objects, which are read when everything has settled.
    *
-   * Of the session: `nextTurn()` begins a turn; `answer(prompt)` records a prompt and resolves to the scripted answer; `outcome(id)`
-   * is the output of a tool's call, fresh each time, or an error thrown; `at`, `path`, `variant`; `talk`, the whole conversation.
+   * Of the session: `converse(dialect, turn)` does the turns, and observes what `turn(messages)` resolves to: `result`, `steps`, and `said`,
+   * the messages that the caller adds if the loop does not (`said` is left out here); `answer(prompt)` records a prompt and resolves to the
+   * scripted answer; `outcome(id)` is the output of a tool's call, fresh each time, or an error thrown; `at`, `path`, `variant`, `talk`.
    */
-  async run(session, hook) {
-    const messages = [];
-    const observed = { caller: messages, result: [], steps: [] };
-    for (let turn = session.nextTurn(); turn; turn = session.nextTurn()) {
-      messages.push(...turn.messages.flatMap(translated));
+  run(session, hook) {
+    return session.converse({ translated }, async (messages) => {
       const { steps } = await toyLoop({
         messages,
         model: async (prompt) =>
@@ -100,10 +99,8 @@ export const adapter = {
         beforeModel: session.at === 'beforeModel' ? hook : () => undefined,
         afterTool: session.at === 'afterTool' ? hook : (result) => result,
       });
-      observed.steps.push(steps);
-      observed.result.push(messages.at(-1));
-    }
-    return observed;
+      return { steps, result: messages.at(-1) };
+    });
   },
 };
 

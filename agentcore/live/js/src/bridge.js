@@ -1,18 +1,20 @@
 // The bridge between the framework's objects and the hook's: each object of one side has one partner on the other for as long as neither
 // is changed. What goes to the hook is a copy; what comes back unchanged is the original again; everything else that comes back is copied.
 // The framework never touches the hook's side, so each change there was made by the hook (live.copies-in, live.identity-out, live.write-evidence).
-import { fill, kindOf, placeBelow, restore, sameSlots, shellOf, slotsOf } from './graph.js';
+import { fill, kindOf, placeBelow, restore, sameSlots, shellOf, slotsOf, stillSame } from './graph.js';
 import { changesOf } from './changes.js';
 
 const OTHER = { framework: 'hook', hook: 'framework' };
 const MOST_PATHS = 4;
 const FREEZABLE = new Set(['array', 'object', 'instance']);
+const PROXIED = new Set(['array', 'object']);
 
 export class Bridge {
   /**
    * @param {object} [options]
    * @param {(place: string) => boolean} [options.through] Writes at these places reach the framework's object, too.
-   * @param {{container: string, own: boolean, saw: (stack: string) => void, freeze?: boolean}} [options.watch] Reports the stack of writes there.
+   * @param {'proxy' | {container: string, own: boolean}} [options.watch] How writes get their stacks: from proxies of all that the hook is
+   *   given, or from the error at a frozen object.
    * @param {boolean} [options.twin] What the hook made itself comes back to it as a copy, too.
    * @param {boolean} [options.lasting] For as long as the program runs: nothing is kept that nobody else holds, and no places are.
    * @param {boolean} [options.freeze] Everything on the hook's side is frozen, what it returned included.
@@ -76,7 +78,10 @@ export class Bridge {
 
   #wrote(pair, now) {
     const places = placesOf(pair);
-    for (const change of changesOf(pair.seen, now, pair.kind)) {
+    const { stacks } = pair;
+    pair.stacks = undefined;
+    const changes = changesOf(pair.seen, now, pair.kind);
+    const landing = changes.filter((change) => {
       const below = (place) => (change.key === undefined ? place : placeBelow(place, change.key, pair.kind));
       const write = {
         ...change,
@@ -84,9 +89,22 @@ export class Bridge {
         place: below(places[0]),
         places: places.map(below),
         own: pair.own,
+        by: stacks?.get(String(change.key)) ?? stacks?.values().next().value,
       };
       this.wrote(write);
-      if (this.through?.(write)) this.#letThrough(pair);
+      return this.through?.(write);
+    });
+    const alone = landing.length < changes.length && landing.every(({ key }) => key !== undefined);
+    if (alone && ['object', 'instance'].includes(pair.kind)) this.#letSlotsThrough(pair, now, landing);
+    else if (landing.length > 0) this.#letThrough(pair);
+  }
+
+  // Some of the writes to an object land, and others do not: it has no partner that is like it any more.
+  #letSlotsThrough(pair, { keys, values }, changes) {
+    for (const { key } of changes) {
+      const index = keys.indexOf(key);
+      if (index < 0) delete pair.framework[key];
+      else pair.framework[key] = this.leave([[String(key), values[index]]])[0];
     }
   }
 
@@ -103,11 +121,9 @@ export class Bridge {
     for (const info of stale) this.#pair(info, side);
     const map = (value) => this.#mapped(value, side, nodes);
     for (const { node, kind, slots, pair } of stale) fill(pair.target, node, kind, slots, map);
-    if (!this.lasting)
-      for (const { pair, vias } of nodes.values())
-        if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
+    if (!this.lasting) for (const info of nodes.values()) nameAfter(info, side);
     for (const { pair } of stale) this.#settle(pair);
-    if (this.watch) this.#arm(nodes, side);
+    if (this.watch?.container !== undefined) this.#arm(nodes, side);
     if (this.freeze)
       for (const { pair, kind } of nodes.values()) if (FREEZABLE.has(kind)) Object.freeze(pair.hook);
     return roots.map(([, value]) => map(value));
@@ -118,58 +134,66 @@ export class Bridge {
     return info ? info.pair[OTHER[side]] : (this.leaves[side].get(value) ?? value);
   }
 
-  // Everything that can be copied and is reached from the roots, breadth first, with the ways to it.
+  // Everything that can be copied and is reached from the roots, one root after the other and breadth first, with the ways to it.
   #reach(roots, side, stay) {
     const nodes = new Map();
+    const order = [];
     const visit = (value, via) => {
-      if (typeof value !== 'object' || value === null || stay?.has(value)) return;
+      if (typeof value !== 'object' || value === null || stay?.has(value)) return undefined;
       const known = nodes.get(value);
       if (known) {
         if (!this.lasting && known.vias.length < MOST_PATHS) known.vias.push(via);
-        return;
+        return known;
       }
       const kind = kindOf(value);
       if (kind === 'opaque' && side === 'framework' && !this.lasting)
         this.opaque.set(placeOf(via), value.constructor?.name ?? 'object');
-      if (kind !== undefined && kind !== 'opaque') nodes.set(value, { node: value, kind, vias: [via] });
+      if (kind === undefined || kind === 'opaque') return undefined;
+      const info = { node: value, kind, vias: [via], children: [] };
+      nodes.set(value, info);
+      order.push(info);
+      return info;
     };
-    for (const [place, value] of roots) visit(value, { place });
-    for (const info of nodes.values()) {
-      info.slots = slotsOf(info.node, info.kind);
-      const { keys, values } = info.slots;
-      for (let index = 0; index < values.length; index++) {
-        if (info.kind === 'map') visit(keys[index], { above: info, key: `key ${index}` });
-        visit(values[index], { above: info, key: keys === undefined ? index : keys[index] });
-      }
+    let next = 0;
+    for (const [place, value] of roots) {
+      visit(value, { place });
+      for (; next < order.length; next++) this.#visitBelow(order[next], visit, side);
     }
     return nodes;
   }
 
-  // Nodes without a partner, with a partner that no longer is like them, or above such a node.
-  #stale(nodes, side) {
-    const stale = new Set();
-    const above = new Map();
-    for (const info of nodes.values()) {
-      info.pair = this.tables[side].get(info.node);
-      for (const value of info.slots.values) {
-        const child = nodes.get(value);
-        if (child) above.has(child) ? above.get(child).push(info) : above.set(child, [info]);
-      }
+  #visitBelow(info, visit, side) {
+    const known = this.lasting && this.tables[side].get(info.node)?.slots[side];
+    info.slots = known && stillSame(info.node, info.kind, known) ? known : slotsOf(info.node, info.kind);
+    const { keys, values } = info.slots;
+    for (let index = 0; index < values.length; index++) {
+      if (info.kind === 'map') visit(keys[index], { above: info, key: `key ${index}` });
+      const child = visit(values[index], { above: info, key: keys === undefined ? index : keys[index] });
+      if (child) info.children.push([index, child]);
     }
-    for (const info of nodes.values()) if (!this.#holds(info, side, nodes)) stale.add(info);
-    for (const info of stale) for (const holder of above.get(info) ?? []) stale.add(holder);
-    return stale;
   }
 
-  #holds({ pair, slots, kind }, side, nodes) {
+  // Nodes without a partner, with a partner that no longer is like them, or above such a node.
+  #stale(nodes, side) {
+    const all = [...nodes.values()].reverse();
+    for (const info of all) info.pair = this.tables[side].get(info.node);
+    const stale = new Set(all.filter((info) => !this.#holds(info, side)));
+    for (let before = -1; before !== stale.size;) {
+      before = stale.size;
+      for (const info of all)
+        if (!stale.has(info) && info.children.some(([, child]) => stale.has(child))) stale.add(info);
+    }
+    return all.reverse().filter((info) => stale.has(info));
+  }
+
+  #holds({ pair, slots, kind, children }, side) {
     const other = OTHER[side];
-    if (!pair || (this.twin && pair.own && side === 'framework') || !sameSlots(slots, pair.slots[side]))
-      return false;
-    if (!sameSlots(slotsOf(pair[other], kind), pair.slots[other])) return false;
-    return slots.values.every((value, index) => {
-      const child = nodes.get(value);
-      return !child || (child.pair && child.pair[other] === pair.slots[other].values[index]);
-    });
+    if (!pair || (this.twin && pair.own && side === 'framework')) return false;
+    if (slots !== pair.slots[side] && !sameSlots(slots, pair.slots[side])) return false;
+    if (this.lasting && !stillSame(pair[other], kind, pair.slots[other])) return false;
+    if (!this.lasting && !sameSlots(slotsOf(pair[other], kind), pair.slots[other])) return false;
+    const { values } = pair.slots[other];
+    return children.every(([index, child]) => child.pair && child.pair[other] === values[index]);
   }
 
   #pair(info, side) {
@@ -190,34 +214,38 @@ export class Bridge {
     info.pair = pair;
   }
 
-  // Under watch, the hook gets a proxy that reports the stack of each write and lets it happen.
+  // Under watch, the hook gets proxies that keep the stack of each write and let it happen.
   #watched(info, side, target) {
-    const { watch } = this;
-    const proxied =
-      watch && !watch.freeze && side === 'framework' && !watch.own && ['array', 'object'].includes(info.kind);
-    if (!proxied || !info.vias.some((via) => placeOf(via) === watch.container)) return target;
-    const report =
+    if (this.watch !== 'proxy' || side !== 'framework' || !PROXIED.has(info.kind)) return target;
+    const keep =
       (name) =>
-      (...args) => {
-        if (info.pair.seen !== undefined) watch.saw(new Error('write').stack);
-        return Reflect[name](...args);
+      (object, key, ...rest) => {
+        if (info.pair.seen !== undefined)
+          (info.pair.stacks ??= new Map()).set(String(key), new Error('write'));
+        return Reflect[name](object, key, ...rest);
       };
     return new Proxy(target, {
-      set: report('set'),
-      deleteProperty: report('deleteProperty'),
-      defineProperty: report('defineProperty'),
+      set: keep('set'),
+      deleteProperty: keep('deleteProperty'),
+      defineProperty: keep('defineProperty'),
     });
   }
 
   // What cannot be a proxy is frozen: an object of the hook's own, or one whose hook needs it to be no proxy.
   #arm(nodes, side) {
-    const { watch } = this;
-    if (!watch.own && !(watch.freeze && side === 'framework')) return;
-    for (const { pair, vias } of nodes.values()) {
-      if (pair.own === watch.own && vias.some((via) => placeOf(via) === watch.container))
-        Object.freeze(pair.hook);
-    }
+    const { own, container } = this.watch;
+    if (!own && side !== 'framework') return;
+    for (const { pair, vias } of nodes.values())
+      if (pair.own === own && vias.some((via) => placeOf(via) === container)) Object.freeze(pair.hook);
   }
+}
+
+// An object of the hook's own is named as it returned it, then as it was given it back.
+function nameAfter({ pair, vias }, side) {
+  if (pair.own && side === 'framework')
+    pair.vias = [...(pair.made ?? []), ...vias.filter((via) => !pair.made?.includes(via))];
+  else if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
+  if (side === 'hook') pair.made ??= pair.vias;
 }
 
 const placesOf = (pair) => [...new Set(pair.vias.map(placeOf))];

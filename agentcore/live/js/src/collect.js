@@ -5,8 +5,8 @@ import { groupOf } from './judge.js';
 import { smallest } from './shrink.js';
 import { clock } from './seeded.js';
 
-const SHRINK_EACH = 2500;
-const SHRINK_ALL = 8000;
+const SHRINK_EACH = 8000;
+const SHRINK_ALL = 20_000;
 const MOST_HANGS = 2;
 
 /** The samples of a check: number `index` of them. */
@@ -30,8 +30,8 @@ export function sampleOf(index, { seed, texts, recorded, conversations, paths })
 }
 
 export class Collection {
-  constructor(judge, { sources }) {
-    Object.assign(this, { judge, sources });
+  constructor(judge, { sources, shrinking = SHRINK_ALL }) {
+    Object.assign(this, { judge, sources, shrinking });
     this.found = new Map();
     this.counts = { run: 0, judged: 0, errors: 0, calls: 0 };
     this.foreign = 0;
@@ -98,7 +98,7 @@ export class Collection {
 
   /** The findings, each with its smallest conversation and the line of the hook. */
   async findings() {
-    const end = clock() + SHRINK_ALL;
+    const end = clock() + this.shrinking;
     const order = [...this.found.values()].sort((one, other) => other.count - one.count);
     for (const group of order) {
       const time = Math.min(SHRINK_EACH, end - clock());
@@ -120,28 +120,20 @@ export class Collection {
   async #frame({ signal, sample }) {
     if (signal.error) return frameOf(signal.error.stack, this.sources);
     const { write } = signal;
-    if (!write) return undefined;
-    return (await this.#watched(sample, write, false)) ?? (await this.#watched(sample, write, true));
+    return write && (write.frame ?? (await this.#frozen(sample, write)));
   }
 
-  // Runs the smallest conversation once more and takes the stack of the first write at the place.
-  async #watched(sample, write, freeze) {
-    const stacks = [];
-    const watch = { container: write.container, own: write.own, freeze, saw: (stack) => stacks.push(stack) };
-    const run = await this.judge.run(sample, 'value', { watch });
-    stacks.push(...run.errors.map(({ stack }) => stack), ...run.strays.map(({ stack }) => stack));
-    for (const stack of stacks) {
-      const frame = frameOf(stack, this.sources);
-      if (frame) return frame;
-    }
-    return undefined;
+  // Runs the smallest conversation once more with the object frozen: the error of the write tells its line.
+  async #frozen(sample, { container, own }) {
+    const { errors, strays } = await this.judge.run(sample, 'value', { watch: { container, own } });
+    return [...errors, ...strays].map(({ stack }) => frameOf(stack, this.sources)).find(Boolean);
   }
 }
 
 const isWrite = ({ signal }) => signal.write !== undefined;
 const isLoud = ({ signal }) => signal.kind === 'write';
 
-// Writes by the same line have one cause; where one of them has an effect, the others are the same fault.
+// Writes by the same statement have one cause; where one of them has an effect, the others are the same fault.
 function merged(groups) {
   const kept = [];
   for (const group of [...groups.filter(isLoud), ...groups.filter((other) => !isLoud(other))]) {
@@ -159,8 +151,8 @@ function merged(groups) {
 }
 
 function sameCause(one, other) {
-  if (one.frame && other.frame)
-    return one.frame.file === other.frame.file && one.frame.line === other.frame.line;
+  const [a, b] = [one.frame, other.frame];
+  if (a && b) return a.file === b.file && a.line === b.line && a.column === b.column;
   return groupOf(one.signal.write) === groupOf(other.signal.write);
 }
 

@@ -2,14 +2,15 @@
 // handles that stay themselves.
 
 export class Crossing {
-  constructor(bridge) {
-    this.bridge = bridge;
+  /** `failed` is called for an error in what the hook yields. */
+  constructor(bridge, failed = () => {}) {
+    Object.assign(this, { bridge, failed });
   }
 
   /** The hook's side of `args`: `{given, stay}`; `stay` holds what stays itself. */
   enter(args, spec) {
     const stay = new Set(
-      [...(spec.stay?.(args) ?? []), ...(spec.handles?.(args) ?? [])].filter(
+      [...staying(args, spec.stay), ...(spec.handles?.(args) ?? [])].filter(
         (value) => typeof value === 'object' && value !== null,
       ),
     );
@@ -74,13 +75,23 @@ export class Crossing {
   }
 
   async *#mappedItems(items, direction) {
-    for await (const item of items) {
+    try {
+      for await (const item of items) {
+        this.bridge.look();
+        yield this.bridge[direction]([['yielded', item]])[0];
+      }
+    } catch (error) {
+      if (direction === 'leave') this.failed(error);
+      throw error;
+    } finally {
       this.bridge.look();
-      yield this.bridge[direction]([['yielded', item]])[0];
     }
-    this.bridge.look();
   }
 }
+
+// What stays itself, by a function of the arguments or by the names of fields of any of them.
+const staying = (args, stay = []) =>
+  Array.isArray(stay) ? args.flatMap((arg) => stay.map((name) => arg?.[name])) : stay(args);
 
 // Fields of a single argument are places by their own names, the most telling first.
 function rootsOf(args, { first = [], params }) {

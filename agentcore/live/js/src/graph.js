@@ -22,9 +22,13 @@ function copyableClass(prototype) {
   return verdict;
 }
 
-// Models and schemas are found by their methods: they are tools of the program, not data of the conversation.
+// Models and schemas are found by their members: they are tools of the program, not data of the conversation. What merely carries a model's
+// functions, as the argument of a middleware does, is data.
 const isTool = (value) =>
-  'doGenerate' in value || '_zod' in value || '~standard' in value || typeof value.then === 'function';
+  ('doGenerate' in value && 'specificationVersion' in value) ||
+  '_zod' in value ||
+  '~standard' in value ||
+  typeof value.then === 'function';
 
 /**
  * What `value` is: 'array', 'object', 'instance', 'map', 'set', 'date', 'bytes'; undefined if it stays itself; 'opaque' if it stays
@@ -93,7 +97,27 @@ function slotsOfObject(node, kind) {
     if (property.get || property.set) (accessors ??= new Map()).set(keys[index], property);
     values[index] = property.get ?? property.set ?? property.value;
   }
-  return { keys, values, accessors };
+  return {
+    keys,
+    values,
+    accessors,
+    plain: accessors === undefined && Object.keys(node).length === keys.length,
+  };
+}
+
+/**
+ * Whether a node is as `slots` tells, without a new reading where its fields are plain: for programs that run, where an accessor in the place
+ * of a field would be read as one.
+ */
+export function stillSame(node, kind, slots) {
+  const { keys, values } = slots;
+  if (kind === 'array' && keys === undefined)
+    return node.length === values.length && values.every((value, index) => Object.is(value, node[index]));
+  if (!slots.plain) return sameSlots(slotsOf(node, kind), slots);
+  if (Object.keys(node).length !== keys.length) return false;
+  return keys.every(
+    (key, index) => Object.is(values[index], node[key]) && (values[index] !== undefined || key in node),
+  );
 }
 
 /** Whether two readings of slots are the same, in the same order, holding the same things. */

@@ -33,6 +33,7 @@ export async function checkInProcess(
     kinds,
     failOn = 'fault',
     project = process.cwd(),
+    shrinking,
   },
   own,
 ) {
@@ -61,7 +62,7 @@ export async function checkInProcess(
   const load = async () => hookOf(await hooks(), { name: at, at, boundary });
   await load();
   install();
-  process.on('uncaughtException', keepStray);
+  const giveBack = takeOver(['uncaughtException', 'unhandledRejection']);
   try {
     const judge = new Judge({
       adapter,
@@ -71,7 +72,7 @@ export async function checkInProcess(
       load,
       idempotent: kinds?.includes('not-idempotent'),
     });
-    const collection = new Collection(judge, {});
+    const collection = new Collection(judge, { shrinking });
     for (let index = 0; index < (conversations?.length ?? examples); index++)
       if (!(await collection.add(sampleOf(index, task)))) break;
     const groups = (await collection.findings()).map((group) => ({
@@ -93,9 +94,21 @@ export async function checkInProcess(
     if (report.exit !== 0) throw new HookFaultError(report);
     return report;
   } finally {
-    process.off('uncaughtException', keepStray);
+    giveBack();
     uninstall();
   }
+}
+
+// What a hook leaves running may throw when nobody listens: that is for the check, and no failure of the test that it runs in.
+function takeOver(events) {
+  const listeners = events.map((event) => [event, process.listeners(event)]);
+  for (const event of events) process.removeAllListeners(event).on(event, keepStray);
+  return () => {
+    for (const [event, own] of listeners) {
+      process.removeAllListeners(event);
+      for (const listener of own) process.on(event, listener);
+    }
+  };
 }
 
 // The release that the test's project imports, or the module that the test gives.

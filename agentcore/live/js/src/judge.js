@@ -3,6 +3,7 @@ import { differences, tree } from './show.js';
 import { accumulation, additions, cut, losesRequest, prefixOf } from './rules.js';
 import { frameOf } from './frames.js';
 import { takeAttempts, takeStrays } from './outcome.js';
+import { Bridge } from './bridge.js';
 import { Session } from './session.js';
 import { within } from './seeded.js';
 
@@ -40,6 +41,9 @@ export class Judge {
     let [observed, error] = [];
     takeStrays();
     takeAttempts();
+    const clone = globalThis.structuredClone;
+    if (extra.watch === 'proxy')
+      globalThis.structuredClone = (value, options) => clone(withoutProxies(value), options);
     try {
       const hook = session.wrap(await this.load());
       observed = await within(RUN_LIMIT, this.adapter.run(session, hook, this.sdk, this.version), undefined);
@@ -47,6 +51,7 @@ export class Judge {
       error = thrown;
     }
     await session.end(observed, error);
+    globalThis.structuredClone = clone;
     Object.assign(session, { strays: takeStrays(), attempts: takeAttempts() });
     return session;
   }
@@ -68,7 +73,7 @@ export class Judge {
       ...(await this.#piledUp(sample, value)),
       ...(await this.#twice(value)),
     );
-    const { raises, ...ended } = await this.#ended(sample, live, signals);
+    const { raises, ...ended } = await this.#ended(sample, live, signals, value);
     return { signals: [...signals, ...raises], ...ended, live, prefix: prefixOf(live.prompts) };
   }
 
@@ -93,7 +98,17 @@ export class Judge {
           ];
       }
     }
-    return await this.#attributed(sample, groups(writes), value, effects);
+    return await this.#attributed(sample, groups(await this.#withFrames(sample, writes)), value, effects);
+  }
+
+  // The writes with the line and column that made them, from a run in which the hook has proxies. A hook that they hinder has none.
+  async #withFrames(sample, writes) {
+    if (writes.every(({ own, guarded, handle }) => own || guarded || handle)) return writes;
+    const { writes: watched } = await this.run(sample, 'value', { watch: 'proxy' });
+    const frames = new Map();
+    for (const write of watched)
+      if (write.by) frames.set(momentOf(write), frameOf(write.by.stack, this.sources));
+    return writes.map((write) => ({ ...write, frame: frames.get(momentOf(write)) }));
   }
 
   // Leaves out the places at which live runs differ among themselves, or value runs do (live.noise).
@@ -120,10 +135,10 @@ export class Judge {
       return found.filter(([, writes]) => !writes[0].own).map(([key, writes]) => quiet(key, writes));
     const judged = [];
     for (const [key, writes] of found)
-      judged.push([key, writes, await this.#reach(sample, value, key, writes, effects)]);
+      judged.push([key, writes, await this.#reach(sample, value, writes, found, effects)]);
     const signals = [];
     for (const [key, writes, own] of judged) {
-      if (own.length > 0) signals.push(await this.#loud(sample, value, key, writes, own));
+      if (own.length > 0) signals.push(await this.#loud(sample, value, key, writes, found, own));
       else if (!writes[0].own) signals.push(quiet(key, writes));
     }
     return signals;
@@ -131,19 +146,23 @@ export class Judge {
 
   // What differs if these writes reach the framework and no others do. Those of the hook's own objects, and those that only the live run
   // shows, cannot be let through: they have the effect that is seen (live.effect).
-  async #reach(sample, value, key, writes, effects, prompt) {
+  async #reach(sample, value, writes, found, effects, prompt) {
     if (writes[0].own || writes[0].guarded) return effects;
-    const through = (write) =>
-      groupOf(write) === key && (prompt === undefined || write.call?.prompt === prompt);
+    const [own, all] = [writes, found.flatMap(([, each]) => each)].map((each) => new Set(each.map(momentOf)));
+    // What lands moves later places: such a write is known by the kind of its place.
+    const general = new Set(writes.map(groupOf));
+    const isOne = (write) =>
+      own.has(momentOf(write)) || (!all.has(momentOf(write)) && general.has(groupOf(write)));
+    const through = (write) => isOne(write) && (prompt === undefined || write.call?.prompt === prompt);
     return differ(await this.run(sample, 'value', { through }), value);
   }
 
   // Hooks write at each step; who sees a write is told by the first one alone.
-  async #loud(sample, value, key, writes, effects) {
+  async #loud(sample, value, key, writes, found, effects) {
     const [write] = writes;
     const repeated = writes.some(({ call }) => call?.prompt !== write.call?.prompt);
     const alone =
-      repeated && !write.own ? await this.#reach(sample, value, key, writes, [], write.call?.prompt) : [];
+      repeated && !write.own ? await this.#reach(sample, value, writes, found, [], write.call?.prompt) : [];
     const seen = (alone.length > 0 ? alone : effects).map((effect) => ({
       ...effect,
       holder: this.#holder(effect, write),
@@ -287,8 +306,9 @@ export class Judge {
 
   // How it ended ------------------------------------------------------------------------------------------------------------------------
 
-  async #ended(sample, live, signals) {
-    const [thrown] = live.errors;
+  async #ended(sample, live, signals, value) {
+    // Errors of generators pass by the live run's hook: the framework takes what it yields.
+    const thrown = live.errors[0] ?? value.errors.find(({ yielding }) => yielding);
     if (thrown?.kind === 'outside') return { status: 'outside', raises: [], outside: thrown };
     if (thrown) return { status: 'error', raises: [raised(thrown)] };
     const hidden = live.attempts.find(({ kind }) => kind !== 'outside');
@@ -305,7 +325,7 @@ export class Judge {
           }),
         ],
       };
-    const stray = live.strays.find(({ stack }) => this.sources && frameOf(stack, this.sources));
+    const stray = live.strays.find(({ stack }) => frameOf(this.sources ? stack : topOf(stack), this.sources));
     if (stray && !live.error)
       return {
         status: 'judged',
@@ -336,6 +356,9 @@ export class Judge {
     };
   }
 }
+
+// Without the hook's files, only an error that is thrown outside of packages is the hook's.
+const topOf = (stack) => stack.split('\n').find((line) => /^\s+at /.test(line)) ?? '';
 
 const lacks = (turn, messages) =>
   losesRequest(turn.messages.at(-1), [...messages, { role: 'user' }], messages);
@@ -386,17 +409,27 @@ export function groupOf({ place, own, turn: _ }) {
   return own ? `own ${general}` : general;
 }
 
+const withoutProxies = (value) => new Bridge().enter([['', value]])[0];
+
+// The same write in another run of the same conversation.
+const momentOf = ({ place, call, late }) => `${call?.prompt} ${call?.name} ${late === true} ${place}`;
+
+const causeOf = (write) =>
+  write.frame ? `${write.frame.file}:${write.frame.line}:${write.frame.column}` : groupOf(write);
+
+// Writes by their causes: those of one line and column, else those of one place (live.cause).
 function groups(writes) {
   const found = new Map();
   for (const write of writes) {
-    const key = groupOf(write);
+    const key = causeOf(write);
     found.has(key) ? found.get(key).push(write) : found.set(key, [write]);
   }
   return [...found];
 }
 
-/** The places at which two runs differ, by holder; prompts with their turn and step, in order. */
+/** The places at which two runs differ, by holder; prompts with their turn and step, in order. Of a run that an error ended, only prompts. */
 export function differ(one, other) {
+  if (!one.error !== !other.error) return differInError(...(one.error ? [one, other] : [other, one]));
   const found = [];
   for (let index = 0; index < Math.max(one.prompts.length, other.prompts.length); index++) {
     const [a, b] = [one.prompts[index], other.prompts[index]];
@@ -414,4 +447,17 @@ export function differ(one, other) {
     );
   }
   return found;
+}
+
+// What the ended run would have gone on with is no effect; the prompt that the framework refused to make is one.
+function differInError(ended, other) {
+  const common = ended.prompts.length;
+  const found = differ(
+    { prompts: ended.prompts, holders: {} },
+    { prompts: other.prompts.slice(0, common), holders: {} },
+  );
+  const refused = other.prompts[common];
+  return refused
+    ? [...found, { holder: 'prompt', index: common, turn: refused.turn, step: refused.step, place: '' }]
+    : found;
 }

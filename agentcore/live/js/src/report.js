@@ -22,7 +22,7 @@ export function reportOf({ task, options, answer, notJudged, suppressions = [], 
     format: 1,
     verdict,
     exit: exitOf(verdict, options.failOn ?? 'fault'),
-    not_judged: refusal ?? null,
+    not_judged: (verdict === 'fault' && refusal?.own ? undefined : plainRefusal(refusal)) ?? null,
     tool: { name: 'agentcore check-hook', version: manifest.version, language: 'javascript' },
     framework: {
       name: task.framework,
@@ -38,6 +38,8 @@ export function reportOf({ task, options, answer, notJudged, suppressions = [], 
     suppressions: { unused: suppressions.filter((suppression) => !used.has(suppression)) },
   };
 }
+
+const plainRefusal = (refusal) => refusal && { reason: refusal.reason, message: refusal.message };
 
 const rank = ({ severity, counts_for_verdict: counts }) => (severity === 'fault' ? 0 : 2) + (counts ? 0 : 1);
 
@@ -72,8 +74,13 @@ function refused({ counts, foreign, foreignError, outside, unrecorded }, task) {
       message: `${foreign} of ${counts.run} conversations failed without the hook, too: ${foreignError.name}: ${foreignError.message}`,
     };
   if (outside && counts.errors > most) return { reason: 'needs-outside', message: outside.message };
+  // Errors of the hook's own are findings; they leave nothing to judge only if these do not count.
   if (counts.errors > most)
-    return { reason: 'errors', message: `${counts.errors} of ${counts.run} conversations ended in errors` };
+    return {
+      own: true,
+      reason: 'errors',
+      message: `${counts.errors} of ${counts.run} conversations ended in errors of the hook's own`,
+    };
   if (counts.run > 0 && counts.calls === 0)
     return {
       reason: 'no-call',

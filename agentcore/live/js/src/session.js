@@ -37,7 +37,9 @@ export class Session {
       through: through && ((write) => through({ ...write, call: this.calling })),
       wrote: (write) => this.#wrote(write),
     });
-    this.crossing = new Crossing(this.bridge);
+    this.crossing = new Crossing(this.bridge, (error) =>
+      this.errors.push({ ...describe(error), call: this.calling, yielding: true }),
+    );
     this.outcomes = callsById(talk);
     this.turn = -1;
     this.prompts = [];
@@ -94,6 +96,29 @@ export class Session {
 
   toolNames() {
     return toolNames(this.talk);
+  }
+
+  /**
+   * Runs the whole conversation: each turn's messages are added to the caller's, and `turn(messages)` runs the framework on them. It resolves to
+   * `{result, steps, said, store, observers}`, where `said` are the messages that the caller adds; requests for approval among them are answered,
+   * and the framework is run again. Resolves to what was observed.
+   */
+  async converse({ translated, answered = () => [] }, turn) {
+    const observed = { caller: [], result: [], steps: [] };
+    for (let next = this.nextTurn(); next; next = this.nextTurn()) {
+      const added = next.messages.flatMap((message, index) => translated(message, index + this.variant));
+      observed.caller.push(...added);
+      for (let waiting = true; waiting;) {
+        const { result, steps, said = [], ...others } = await turn(observed.caller);
+        observed.result.push(result);
+        observed.steps.push(steps);
+        Object.assign(observed, others);
+        const answers = answered(said, (id) => this.call(id));
+        waiting = answers.length > 0;
+        if (waiting || this.hasNextTurn()) observed.caller.push(...said, ...answers);
+      }
+    }
+    return observed;
   }
 
   // The wrapper -----------------------------------------------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ function lived(task) {
   const flags = [
     '--enable-source-maps',
     `--max-old-space-size=${HEAP}`,
+    '--max-semi-space-size=32', // most objects of a run die with it
     '--no-warnings',
     permission,
     '--allow-fs-read=*',

@@ -1,0 +1,127 @@
+// A table of hooks, subtle ones that pollute and clean ones of the same sort, each with its verdict, places and lines. By itself a sample: each
+// hook in one release and on one path, by turns; with AGENTCORE_LIVE_ALL=1 each one everywhere,
+// isolated and strict as well; AGENTCORE_LIVE_ONLY='6 stream' names releases and paths.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { majors, packageFile, project, report } from './setup.js';
+
+const { isolate, strict } = await import(packageFile('index.js'));
+
+const all = process.env.AGENTCORE_LIVE_ALL === '1';
+const only = process.env.AGENTCORE_LIVE_ONLY;
+const examples = Number(process.env.AGENTCORE_LIVE_EXAMPLES ?? 14);
+const FILES = {
+  prepareStep: 'prepare-step',
+  onStepFinish: 'on-step-finish',
+  stopWhen: 'stop-when',
+  execute: 'execute',
+  middleware: 'middleware',
+};
+const WRITES = ['write', 'harmless-write'];
+const general = (place) => place?.replace(/\[\d+\]/g, '[*]');
+console.debug = () => {};
+
+/** The lines of a table that a comment `// at` marks, for the hook `name`. */
+function markedLines(text, name) {
+  const lines = text.split('\n');
+  const start = lines.findIndex((line) => line.trimStart().startsWith(`'${name}':`));
+  const end = lines.findIndex((line, index) => index > start && /^ {2}'/.test(line));
+  return lines
+    .map((line, index) => [line, index + 1])
+    .filter(([line, number]) => line.includes('// at') && number > start && (end < 0 || number <= end))
+    .map(([, number]) => number);
+}
+
+/** The releases and paths at which a hook is tried: all, or one by turns. */
+function* whereOf(index, { path } = {}) {
+  const wheres = majors.flatMap((major) =>
+    (path ? [path] : ['generate', 'stream']).map((each) => ({ major, path: each })),
+  );
+  if (only) yield* wheres.filter(({ major, path: each }) => only.includes(`${major} ${each}`));
+  else if (all) yield* wheres;
+  else yield wheres[index % wheres.length];
+}
+
+/** What is expected in a release: of all, or those of `{ 5: ..., 6: ..., 7: ... }`. */
+const expectedIn = (expected, major) => (major in expected ? expected[major] : expected);
+
+let index = 0;
+for (const [at, name] of Object.entries(FILES)) {
+  const url = new URL(`table/${name}.js`, import.meta.url);
+  const { polluting, clean } = await import(url);
+  const text = readFileSync(url, 'utf8');
+  const check = (make, major, path) =>
+    report({ at, hooks: () => ({ [at]: make() }), project: project(major), path, examples, shrinking: 0 });
+
+  for (const [what, { make, is, path: limit }] of Object.entries(polluting)) {
+    for (const { major, path } of whereOf(index++, { path: limit })) {
+      const {
+        place,
+        places = [place],
+        kind = 'write',
+        also = [],
+        seen = [],
+        causes = 1,
+      } = expectedIn(is, major);
+      test(`ai ${major}, ${path}: a ${at} that ${what}`, async () => {
+        const { findings, verdict } = await check(make, major, path);
+        const said = JSON.stringify(
+          findings.map((each) => [each.kind, each.places, each.seen, each.line?.line, each.message]),
+        );
+        const writes = findings.filter((each) => WRITES.includes(each.kind));
+        if (kind === 'clean') return assert.equal(writes.length, 0, said);
+        const expected = [kind, ...also].every((each) => each === 'harmless-write') ? 'note' : 'fault';
+        assert.equal(verdict, expected, said);
+        const found = writes.find(
+          (each) => each.kind === kind && each.places.some((own) => places.includes(general(own))),
+        );
+        assert.ok(found, said);
+        for (const holder of seen) assert.ok(found.seen.includes(holder), `${holder}: ${said}`);
+        for (const each of also)
+          assert.ok(
+            findings.some((other) => other.kind === each),
+            `${each}: ${said}`,
+          );
+        const lines = new Set(writes.map(({ line }) => line?.line));
+        assert.ok(
+          [...lines].every((line) => markedLines(text, what).includes(line)),
+          said,
+        );
+        assert.ok(lines.size >= causes, said);
+      });
+    }
+    if (all) {
+      const major = majors[index % majors.length];
+      const own = expectedIn(is, major);
+      test(`ai ${major}: isolated, it has no write: a ${at} that ${what}`, async () => {
+        const { findings } = await check(() => isolate(make(), { at }), major, limit);
+        assert.deepEqual(
+          findings.filter((each) => WRITES.includes(each.kind)).map((each) => each.place),
+          [],
+        );
+      });
+      if (own.kind !== 'clean' && !own.quiet)
+        test(`ai ${major}: strict names the line: a ${at} that ${what}`, async () => {
+          const { findings } = await check(() => strict(make(), { at }), major, limit);
+          const lines = findings.filter(({ kind }) => kind === 'raises').map(({ line }) => line?.line);
+          assert.ok(
+            lines.some((line) => markedLines(text, what).includes(line)),
+            JSON.stringify(findings.map((each) => each.message)),
+          );
+        });
+    }
+  }
+  for (const [what, made] of Object.entries(clean)) {
+    const { make, path: limit } = typeof made === 'function' ? { make: made } : made;
+    for (const { major, path } of whereOf(index++, { path: limit }))
+      test(`ai ${major}, ${path}: a clean ${at}: ${what}`, async () => {
+        const { findings, verdict, conversations } = await check(make, major, path);
+        const kinds = findings
+          .filter(({ kind }) => kind !== 'accumulates')
+          .map(({ kind, place }) => `${kind} ${place}`);
+        assert.deepEqual(kinds, []);
+        assert.ok(conversations.calls > 0 && verdict !== null);
+      });
+  }
+}
