@@ -19,6 +19,8 @@ from agentcore.live.installs import InstallError, installed
 from live.corpus.run import expectations
 from live.packages import RELEASES
 
+pytestmark = pytest.mark.live
+
 CORPUS: Final = Path(__file__).parent / "corpus"
 WHOLE: Final = os.environ.get("AGENTCORE_LIVE_EXAMPLES")
 

@@ -243,7 +243,7 @@ class _AsReady(_Recorder):
     def _answered(
         self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
     ) -> tuple[int, Ref | None, int, int]:
-        """How long the call takes in the stream; what answers it here, how much later; its tool's own time."""
+        """How long the call takes in the stream; what answers it, how much later; its tool's own time."""
         store, calls = self.store, self.calls
         if get(store, call, "invalid"):
             return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready, 0

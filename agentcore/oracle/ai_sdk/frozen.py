@@ -212,9 +212,13 @@ _OWN: Final = frozenset({"input", "output"})
 class StepFrame(Mapping[str, JsonValue]):
     """A step's result; its computed fields can be read, and are no part of its copies, as in the package."""
 
+    _fields: Mapping[str, JsonValue]
+    _content: tuple[JsonObject, ...]
+
     def __init__(self, fields: Mapping[str, JsonValue]) -> None:
-        self._fields = fields
-        self._content = cast("tuple[JsonObject, ...]", fields["content"])
+        # What `read_only` makes of a class refuses every other way.
+        object.__setattr__(self, "_fields", fields)
+        object.__setattr__(self, "_content", fields["content"])
 
     def __getitem__(self, key: str) -> JsonValue:
         if key in self._fields:
