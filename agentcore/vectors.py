@@ -20,7 +20,6 @@ from agentcore.readonly import read_only
 
 __all__ = [
     "NO_ITEMS",
-    "PERSISTENT_VECTOR",
     "FrozenDict",
     "FrozenList",
     "FrozenSet",
@@ -166,9 +165,6 @@ def frozen_list_or_none(items: Iterable[Any] | None) -> FrozenList[Any] | None:
 # ---------------------------------------------------------------- vectors
 
 # Private parts of pyrsistent are used in this module and in no other; pyproject.toml bounds its version.
-PERSISTENT_VECTOR: Final[Any] = PythonPVector
-"""The class of pyrsistent's vectors of the pure-Python kind, which has no public name."""
-
 if TYPE_CHECKING:
 
     class Vector(Sequence[_T_co]):

@@ -27,8 +27,6 @@ from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from agentcore.vectors import PERSISTENT_VECTOR
-
 __all__ = ["ATOMS", "PROXIED", "ClassState", "Contents", "Plan", "Reader", "Unread", "plan_of", "token"]
 
 
@@ -138,12 +136,14 @@ _CONTAINERS: Final[dict[type, Callable[[Any], Contents]]] = {
     bytearray: lambda value: Contents(data=bytes(memoryview(value))),
     array.array: lambda value: Contents(data=bytes(memoryview(value).cast("B"))),
     types.MappingProxyType: _proxied,
-    PERSISTENT_VECTOR: lambda value: Contents(items=[*PERSISTENT_VECTOR.__iter__(value)]),
     BaseException: lambda value: Contents(items=[*vars(BaseException)["args"].__get__(value)]),
 }
 # Read by name: whoever has an instance has imported the class, and others need not have the package.
 _NAMED: Final[dict[tuple[str, str], Callable[[Any], Callable[[Any], Contents]]]] = {
     ("immutabledict", "immutabledict"): lambda base: lambda value: Contents(entries=dict(base.items(value))),
+    ("pyrsistent._pvector", "PythonPVector"): lambda base: (
+        lambda value: Contents(items=[*base.__iter__(value)])
+    ),
     ("pvectorc", "PVector"): lambda base: lambda value: Contents(items=[*base.__iter__(value)]),
 }
 
