@@ -1,4 +1,4 @@
-"""The live core runs under the interpreter of a person's project, which need not have what agentcore depends on."""
+"""The live core runs in the interpreter of a person's project, which need not have what agentcore needs."""
 
 from __future__ import annotations
 
