@@ -39,7 +39,6 @@ function shown(value) {
 }
 
 class Nowhere extends Error {}
-
 const isObject = (value) => value !== null && typeof value === 'object';
 
 // Does the ops of a program's hooks on live objects; `errors` are those that led nowhere.
@@ -63,10 +62,7 @@ class Hooks {
 
   #do(op, argument) {
     const [name, ...below] = op.append ?? [];
-    if (below.length === 0 && Array.isArray(this.kept[name])) {
-      this.kept[name].push(this.#value(op.with, argument));
-      return;
-    }
+    if (below.length === 0 && Array.isArray(this.kept[name])) return void this.kept[name].push(this.#value(op.with, argument));
     const path = op.set ?? op.append ?? op.delete;
     const place = path && this.#at(path.slice(0, -1), argument);
     if ('set' in op) {
@@ -129,11 +125,7 @@ async function answer(program) {
 }
 
 function parsed(line) {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+  try { return JSON.parse(line); } catch { return undefined; }
 }
 
 // Standard output is for answers alone: what the loop prints goes to standard error.

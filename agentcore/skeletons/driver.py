@@ -17,8 +17,7 @@ FORMATS = ["ai-sdk"]
 # FILL IN: features that your loop does not have, such as "op freeze"; programs with one can be left out.
 UNSUPPORTED: list[str] = []
 
-# Seconds: a tool that `takes` so many moments sleeps so often that long after its ops, and then returns or
-# raises. A loop that runs the calls of a step at once shows by that in which order it takes their results.
+# Seconds that a tool sleeps after its ops, for each moment that it `takes`; then it returns or raises.
 MOMENT = 0.01
 
 
@@ -34,8 +33,7 @@ def run(program: dict[str, Any]) -> dict[str, Any]:
     `hooks.do(ops, argument)`. Write down copies (`shown`) of what the loop hands to each, before the ops.
     Raise UnsupportedError for what it cannot do.
     """
-    hooks = Hooks(program["messages"])
-    hooks.do([], {})
+    Hooks(program["messages"]).do([], {})
     raise UnsupportedError("this driver is a skeleton; fill in `run`")
 
 
@@ -69,10 +67,7 @@ class Hooks:
                 place[self._key(place, path[-1], new=True)] = self._value(value, argument)
             case {"append": path, "with": value}:
                 self._append(path, self._value(value, argument), argument)
-            case {"clear": path}:
-                place = self._at(path, argument)
-                if not isinstance(place, list):
-                    raise UnsupportedError("clear of what is no list")
+            case {"clear": path} if isinstance(place := self._at(path, argument), list):
                 place.clear()
             case {"delete": path}:
                 place = self._at(path[:-1], argument)
@@ -85,11 +80,8 @@ class Hooks:
                 raise UnsupportedError(f"the op {next(iter(op))}")
 
     def _append(self, path: list[Any], added: Any, argument: dict[str, Any]) -> None:
-        kept = self.kept.get(str(path[0])) if len(path) == 1 else None
-        if isinstance(kept, list):
-            kept.append(added)
-            return
-        place = self._at(path[:-1], argument)
+        is_kept = len(path) == 1 and isinstance(self.kept.get(str(path[0])), list)
+        place = self.kept if is_kept else self._at(path[:-1], argument)
         key = self._key(place, path[-1])
         if isinstance(place[key], list):
             place[key].append(added)
@@ -105,9 +97,8 @@ class Hooks:
         return place
 
     def _key(self, place: Any, key: Any, *, new: bool = False) -> Any:
-        keys: Any = place if isinstance(place, dict) else ()
-        if isinstance(place, list):
-            keys = range(-len(place), len(place))
+        fields = place if isinstance(place, dict) else ()
+        keys: Any = range(-len(place), len(place)) if isinstance(place, list) else fields
         if key not in keys and not (new and isinstance(place, dict) and isinstance(key, str)):
             raise LookupError(key)
         return key
@@ -138,9 +129,7 @@ def main() -> None:
     # Standard output is for answers alone: what the loop prints goes to standard error.
     answers, sys.stdout = sys.stdout, sys.stderr
     started = {"version": 1, "implementation": IMPLEMENTATION, "formats": FORMATS, "unsupported": UNSUPPORTED}
-    for line in sys.stdin.buffer:
-        if not line.strip():
-            continue
+    for line in filter(bytes.strip, sys.stdin.buffer):
         try:
             request = json.loads(line)
         except ValueError:
@@ -154,8 +143,7 @@ def main() -> None:
                 return
             case _:
                 said = {"seq": None, "error": {"name": "BadRequest", "message": "start, run or stop"}}
-        answers.write(json.dumps(said) + "\n")
-        answers.flush()
+        print(json.dumps(said), file=answers, flush=True)
 
 
 if __name__ == "__main__":
