@@ -28,10 +28,10 @@ class UnsupportedError(Exception):
 def run(program: dict[str, Any]) -> dict[str, Any]:
     """FILL IN: runs the program on your loop and gives its trace.
 
-    Make of the program what your loop takes: its messages; a model that answers with `script[0]` to the first
-    call, `script[1]` to the second; its tools, which sleep `tool.get("takes", 0) * MOMENT`; hooks that do
-    `hooks.do(ops, argument)`. Write down copies (`shown`) of what the loop hands to each, before the ops.
-    Raise UnsupportedError for what it cannot do.
+    Make of the program what your loop takes: messages; a model that answers with `script[0]`, then
+    `script[1]`; tools, which sleep `tool.get("takes", 0) * MOMENT`; hooks that do `hooks.do(ops, argument)`.
+    Write down copies (`shown`) of what the loop hands to each, before the ops. Raise UnsupportedError for
+    what it cannot do.
     """
     Hooks(program["messages"]).do([], {})
     raise UnsupportedError("this driver is a skeleton; fill in `run`")
