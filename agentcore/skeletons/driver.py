@@ -1,7 +1,4 @@
-"""A driver for an agent loop in Python: it speaks version 1 of agentcore's driver protocol.
-
-Fill in the three places marked FILL IN. Nothing else has to change, and no other file is needed.
-"""
+"""A driver for an agent loop, in version 1 of agentcore's protocol: change only the three FILL IN."""
 
 from __future__ import annotations
 
@@ -30,8 +27,7 @@ def run(program: dict[str, Any]) -> dict[str, Any]:
 
     Make of the program what your loop takes: messages; a model that answers with `script[0]`, then
     `script[1]`; tools, which sleep `tool.get("takes", 0) * MOMENT`; hooks that do `hooks.do(ops, argument)`.
-    Write down copies (`shown`) of what the loop hands to each, before the ops. Raise UnsupportedError for
-    what it cannot do.
+    Copy (`shown`) what each is handed before its ops. Raise UnsupportedError for what you cannot do.
     """
     Hooks(program["messages"]).do([], {})
     raise UnsupportedError("this driver is a skeleton; fill in `run`")
@@ -129,7 +125,9 @@ def main() -> None:
     # Standard output is for answers alone: what the loop prints goes to standard error.
     answers, sys.stdout = sys.stdout, sys.stderr
     started = {"version": 1, "implementation": IMPLEMENTATION, "formats": FORMATS, "unsupported": UNSUPPORTED}
-    for line in filter(bytes.strip, sys.stdin.buffer):
+    for line in sys.stdin.buffer:
+        if not line.strip():
+            continue
         try:
             request = json.loads(line)
         except ValueError:
@@ -143,7 +141,8 @@ def main() -> None:
                 return
             case _:
                 said = {"seq": None, "error": {"name": "BadRequest", "message": "start, run or stop"}}
-        print(json.dumps(said), file=answers, flush=True)
+        answers.write(json.dumps(said) + "\n")
+        answers.flush()
 
 
 if __name__ == "__main__":
