@@ -198,8 +198,8 @@ def test_a_driver_that_is_right_but_for_one_aliasing_fault_is_found_by_the_small
     assert {**result.program, "id": ""} == {
         "id": "",
         "path": "stream",
-        "messages": [{"role": "user", "content": ""}],
+        "messages": [{"role": "user", "content": "y"}],
         "script": [],
-        "hooks": {"prepareStep": [[{"set": ["messages", 0, ""], "to": 0}]]},
+        "hooks": {"prepareStep": [[{"set": ["messages", 0, "x"], "to": "y"}]]},
     }
     assert result.difference.observation == "$.caller"
