@@ -137,7 +137,7 @@ def test_what_is_wrong_is_told_with_its_place(change: dict[str, Any], path: str,
 @pytest.mark.parametrize(
     ("op", "below", "reason"),
     [
-        ({"put": ["a"]}, "", "one verb of: set, append, delete, return, keep, freeze, throw"),
+        ({"put": ["a"]}, "", "one verb of: set, append, clear, delete, return, keep, freeze, throw"),
         (7, "", "one verb of"),
         ({"set": ["a"]}, "", "has no field to"),
         ({"set": ["a"], "to": 1, "delete": ["a"]}, "", "unknown field delete"),
