@@ -42,7 +42,8 @@ class RepairChange:
     """One thing that was changed.
 
     `path` is its place in the messages that were given, `reason` what was done and why, `rule` the name of
-    the rule that was broken, if it is one of prompts, and `tool_call_id` the call that it is about.
+    the rule that was broken, if it is one of prompts, and `tool_call_id` the call that it is about: by its id
+    in the mended messages once it was given one of its own.
     """
 
     path: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any, Final
 
@@ -372,13 +373,16 @@ def test_nothing_is_left_to_mend(messages: list[Message]) -> None:
 
 @given(anything)
 def test_every_change_has_a_place_in_what_was_given(messages: list[Message]) -> None:
+    own_ids: dict[str, str] = {}
     for change in repair(messages).changes:
         index, _, rest = change.path.removeprefix("$.messages[").partition("]")
         content: Any = messages[int(index)].content
+        if given := re.search(r"an id of its own, '([^']+)'", change.reason):
+            own_ids[change.path] = given[1]
         if rest:
             part = content[int(rest.removeprefix(".content[").removesuffix("]"))]
             if isinstance(part, (ToolCallPart, ToolResultPart)):
-                assert change.tool_call_id == part.tool_call_id
+                assert change.tool_call_id in (part.tool_call_id, own_ids.get(change.path))
             else:
                 assert isinstance(part, (ToolApprovalResponsePart, FilePart, ImagePart, ToolResultPart))
 
