@@ -7,6 +7,8 @@ and prints the blob that repeats a failure (`@reproduce_failure`).
 from __future__ import annotations
 
 import os
+import sys
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 
@@ -20,3 +22,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+_TRACERS: list[Any] = []
+
+
+def pytest_runtest_setup() -> None:
+    """Notes what measures coverage, or a debugger."""
+    if not _TRACERS and sys.gettrace() is not None:
+        _TRACERS.append(sys.gettrace())
+
+
+def pytest_runtest_teardown() -> None:
+    """Lets it go on: a tracer that fails once, as where the stack ends in tests of deep values, is taken away."""
+    if _TRACERS and sys.gettrace() is None:
+        sys.settrace(_TRACERS[0])

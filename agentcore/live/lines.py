@@ -37,9 +37,13 @@ def line_of(judge: Judge, of: Conversation, path: str, seed: int, shown: Shown) 
         File, line and column of the first line after which something differs; None if there is none.
     """
     finder = _Finder(judge, {general(place) for place in shown.places})
-    judge.run(of, path, seed, Mode.LIVE, around=finder.around)
-    sys.settrace(None)
-    threading.settrace(None)
+    # A debugger or a measurement of coverage traces, too, and goes on afterwards.
+    here, everywhere = sys.gettrace(), threading.gettrace()
+    try:
+        judge.run(of, path, seed, Mode.LIVE, around=finder.around)
+    finally:
+        sys.settrace(here)
+        threading.settrace(everywhere)
     return finder.found
 
 
