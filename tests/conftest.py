@@ -33,6 +33,6 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_runtest_teardown() -> None:
-    """Lets it go on: a tracer that fails once, as at the end of the stack under deep values, is taken away."""
+    """Lets it go on: a tracer that fails once, as at the end of the stack in deep values, is taken away."""
     if _TRACERS and sys.gettrace() is None:
         sys.settrace(_TRACERS[0])
