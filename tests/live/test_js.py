@@ -66,12 +66,24 @@ def root() -> Path:
             for name in PROJECTS:
                 _install(npm, TESTS / "packages" / name, folder / name)
             (folder / "complete").touch()
-        for part in ("src", "adapters", "bin"):
-            shutil.rmtree(folder / "check-hook" / part)
-        shutil.copytree(
-            PACKAGE, folder / "check-hook", dirs_exist_ok=True, ignore=shutil.ignore_patterns("node_modules")
-        )
+        # Not taken away under the tests of another process that runs them.
+        copied = folder / "sources"
+        if not copied.exists() or copied.read_text("utf-8") != _sources():
+            for part in ("src", "adapters", "bin"):
+                shutil.rmtree(folder / "check-hook" / part)
+            without = shutil.ignore_patterns("node_modules")
+            shutil.copytree(PACKAGE, folder / "check-hook", dirs_exist_ok=True, ignore=without)
+            copied.write_text(_sources(), encoding="utf-8")
     return folder
+
+
+def _sources() -> str:
+    """A digest of the package's files."""
+    files = sorted(path for path in PACKAGE.rglob("*") if path.is_file() and "node_modules" not in path.parts)
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
 
 
 @pytest.mark.parametrize("suite", SUITES)
