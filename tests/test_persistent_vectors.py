@@ -358,3 +358,19 @@ def test_finding_what_follows_looks_at_few_nodes_of_a_vector_that_grew(
     assert following(vector([*kept]), kept) == []
     assert grown <= 32 * 3
     assert len(looked) > 1_000
+
+
+def test_the_hash_of_a_mapping_is_made_once() -> None:
+    class Counted(str):
+        __slots__ = ()
+        hashed: list[str] = []  # noqa: RUF012 - counts for all
+
+        def __hash__(self) -> int:
+            self.hashed.append(self)
+            return super().__hash__()
+
+    made = vectors.FrozenDict({Counted("a"): 1})
+    Counted.hashed.clear()
+    first = hash(made)
+    count = len(Counted.hashed)
+    assert (hash(made), len(Counted.hashed)) == (first, count)
