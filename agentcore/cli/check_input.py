@@ -28,7 +28,7 @@ def profile_for_driver(argv: Sequence[str], time_limit: float) -> str:
         driver.start()
         said = driver.implementation
     formats = ["ai-sdk"] if said is None else [name for name in said.formats if name in FAMILIES]
-    # A driver of none of them is told so by the check itself.
+    # The check itself refuses a driver that speaks none of them.
     name = formats[0] if formats else "ai-sdk"
     return _PATHS.get(name) or FAMILIES[name].profiles[0]
 

@@ -35,7 +35,7 @@ class Session:
     """One run of a conversation.
 
     Attributes:
-        instructions: what the system is told; None if nothing.
+        instructions: the system prompt; None if there is none.
         tools: the names of the tools that are called.
     """
 

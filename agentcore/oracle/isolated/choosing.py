@@ -1,4 +1,4 @@
-"""Which of many causes are told: of each kind, hook and field some, rather than all of the first.
+"""Chooses which of many causes to report: some of each kind, hook and field, not all of the first.
 
 Rule isolated.grouped: one fault of a loop, such as a list that is handed out as it is, shows in dozens of
 causes, because each op and each place below it is one. They must not take the place of another fault.
@@ -22,7 +22,7 @@ _FIELD: Final = re.compile(r"[.\[]")
 
 
 def chosen(found: Mapping[Kind, Found], tally: Tally, plan: Plan) -> Iterator[tuple[Kind, Found]]:
-    """Yields what is told, in order; all of what was found, unless it is a check of isolation."""
+    """Yields the findings to report, in order: all of them, but of a check of isolation a choice."""
     if not plan.isolated:
         return iter(found.items())
     groups: dict[tuple[str, ...], list[Kind]] = {}

@@ -89,6 +89,6 @@ class IsolationRule(Requirement):
         "isolated.noise",
         (
             "Where runs differ, the run by value is repeated; a driver whose runs by value differ among "
-            "themselves has failed, and nothing is told of the loop."
+            "themselves has failed, and the check says nothing about the loop."
         ),
     )
