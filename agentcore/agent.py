@@ -17,6 +17,7 @@ from attrs import field
 # From typing_extensions for its default: an `Agent` without output is an `Agent[None]`.
 from typing_extensions import TypeVar, Unpack
 
+from agentcore.converters import context
 from agentcore.driver import (
     AgentError,
     AgentStream,
@@ -46,7 +47,6 @@ from agentcore.driver.blocking import blocked_on
 from agentcore.driver.fields import (
     at_least,
     conditions_of,
-    context_of,
     is_flag,
     is_hook,
     is_model,
@@ -211,7 +211,7 @@ class Agent(Generic[_T, State]):
     # Not shown: providers may take headers here.
     settings: JsonObject = field(default=None, converter=settings_of, kw_only=True, eq=strict_key, repr=False)
     experimental_context: JsonValue = field(
-        default=None, converter=context_of, kw_only=True, eq=strict_key, repr=False
+        default=None, converter=context, kw_only=True, eq=strict_key, repr=False
     )
     output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
     validate_prompt: bool = field(default=True, validator=is_flag, kw_only=True)

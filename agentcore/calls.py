@@ -27,7 +27,7 @@ from agentcore.errors import (
     UnknownToolCallError,
 )
 from agentcore.hooks import StepRecord
-from agentcore.values import JsonObject
+from agentcore.values import FrozenList, JsonObject
 
 __all__ = [
     "answers",
@@ -105,7 +105,9 @@ def with_calls(content: Iterable[ContentPart], calls: tuple[ToolCall, ...]) -> t
     """The model's parts, with the checked calls in the place of its own."""
     by_id = {call.tool_call_id: call for call in reversed(calls)}
     rest = iter(calls)
-    return tuple(next(rest) if isinstance(part, ToolCall) else _with_call(part, by_id) for part in content)
+    return FrozenList(
+        next(rest) if isinstance(part, ToolCall) else _with_call(part, by_id) for part in content
+    )
 
 
 def _with_call(part: ContentPart, by_id: dict[str, ToolCall]) -> ContentPart:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from agentcore.chains import Chains
 from agentcore.effects import NeedPrepareStep, NeedProcessInput, Settings
-from agentcore.hooks import Frozen, StepRecord
+from agentcore.hooks import StepRecord
 from agentcore.preparing import CallPreparation, StepPreparation
-from agentcore.values import Vector
+from agentcore.values import FrozenList, Vector
 
 __all__ = ["need_prepare_step", "need_process_input"]
 
@@ -16,7 +16,7 @@ def need_process_input(settings: Settings, chains: Chains) -> NeedProcessInput:
     call = CallPreparation(
         chains=chains,
         system=settings.system,
-        request_context=Frozen(settings.experimental_context),
+        request_context=settings.experimental_context,
     )
     return NeedProcessInput(call)
 
@@ -29,11 +29,11 @@ def need_prepare_step(settings: Settings, chains: Chains, steps: Vector[StepReco
         step_number=len(steps),
         chains=chains,
         system=settings.system,
-        tools=tuple(tool.name for tool in settings.tools or ()),
+        tools=FrozenList(tool.name for tool in settings.tools or ()),
         tool_choice=settings.tool_choice,
         active_tools=settings.active_tools,
         provider_options=settings.provider_options,
         # Of the call, not of the step before (Difference.CONTEXT_LASTS_ITS_STEP).
-        experimental_context=Frozen(settings.experimental_context),
+        experimental_context=settings.experimental_context,
     )
     return NeedPrepareStep(step)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeAlias
 import attrs
 from attrs import field
 
+from agentcore.converters import metadata_json
 from agentcore.errors import (
     AgentCoreError,
     InvalidOverrideError,
@@ -22,7 +23,7 @@ from agentcore.errors import (
     ProcessorFailedError,
 )
 from agentcore.forms import MessageForm
-from agentcore.hooks import StepOverride, StepRecord, context, json_object
+from agentcore.hooks import StepOverride, StepRecord
 from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage
 from agentcore.shared_state import State, new_state
@@ -31,9 +32,6 @@ from agentcore.values import (
     JsonObject,
     JsonValue,
     Vector,
-    freeze,
-    frozen_list,
-    frozen_list_or_none,
     sealed,
     strict_key,
 )
@@ -68,10 +66,6 @@ PROCESS_INPUT: Final = "process_input"
 # ---------------------------------------------------------------- tripwires
 
 
-def _metadata(value: object) -> JsonValue:
-    return freeze(value, "$.metadata")
-
-
 @sealed
 @attrs.frozen(kw_only=True)
 class Tripwire:
@@ -85,7 +79,7 @@ class Tripwire:
     step_number: int | None = None
     reason: str | None = None
     retry: bool = False
-    metadata: JsonValue = field(default=None, converter=_metadata, eq=strict_key)
+    metadata: JsonValue = field(default=None, converter=metadata_json, eq=strict_key)
 
 
 class TripwireError(AgentCoreError):
@@ -99,7 +93,7 @@ class TripwireError(AgentCoreError):
             raise InvalidOverrideError("$.reason", f"use a text or None, not {type(reason).__name__}")
         self.reason = reason
         self.retry = bool(retry)
-        self.metadata = _metadata(metadata)
+        self.metadata = metadata_json(metadata)
 
     def __str__(self) -> str:
         return "a processor ended the run" if self.reason is None else self.reason
@@ -131,7 +125,7 @@ class InputArguments(Generic[State]):
     messages: Vector[Message]
     system_messages: Vector[SystemMessage]
     message_list: MessageList
-    request_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    request_context: JsonValue = field(default=None, eq=strict_key, repr=False)
     # No value: what all of a call share on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
@@ -165,15 +159,15 @@ class StepArguments(Generic[State]):
     response_messages: Vector[Message]
     system_messages: Vector[SystemMessage]
     message_list: MessageList
-    tools: tuple[str, ...] = field(converter=frozen_list)
-    tool_choice: JsonObject | None = field(converter=json_object, eq=strict_key)
-    active_tools: tuple[str, ...] | None = field(converter=frozen_list_or_none)
-    provider_options: JsonObject | None = field(converter=json_object, eq=strict_key)
+    tools: tuple[str, ...]
+    tool_choice: JsonObject | None = field(eq=strict_key)
+    active_tools: tuple[str, ...] | None
+    provider_options: JsonObject | None = field(eq=strict_key)
     # Not shown: providers may take headers here.
-    model_settings: JsonObject | None = field(converter=json_object, eq=strict_key, repr=False)
-    structured_output: JsonObject | None = field(converter=json_object, eq=strict_key)
-    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
-    request_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
+    model_settings: JsonObject | None = field(eq=strict_key, repr=False)
+    structured_output: JsonObject | None = field(eq=strict_key)
+    experimental_context: JsonValue = field(eq=strict_key, repr=False)
+    request_context: JsonValue = field(eq=strict_key, repr=False)
     # No value: what all of a call share on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 

@@ -78,7 +78,6 @@ from agentcore.errors import (
     UnexpectedOutcomeError,
 )
 from agentcore.hooks import (
-    Frozen,
     ProcessorEdit,
     StepOverride,
     StepRecord,
@@ -94,7 +93,7 @@ from agentcore.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
 from agentcore.prompting import empty_input, validated_prompt
 from agentcore.state import Draft, Failed, Interrupted, Run
 from agentcore.step import finish, prepare
-from agentcore.values import JsonObject, JsonValue, Vector, grown, vector
+from agentcore.values import NO_ITEMS, FrozenList, JsonObject, JsonValue, Vector, grown, vector
 
 __all__ = ["Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
 
@@ -315,7 +314,7 @@ def _replied(run: Run, reply: ToolMessage) -> _Next:
 
 
 def _edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
-    edits = outcome.edits if isinstance(outcome, Processed) else ()
+    edits = outcome.edits if isinstance(outcome, Processed) else NO_ITEMS
     if not all(map(is_identified, edits)):
         raise UnexpectedOutcomeError("an edit has other ids than messages")
     return edits
@@ -345,7 +344,7 @@ def _need_tools(
     wanted = NeedTools(
         calls=vector(calls),
         messages=run.chains.step_input,
-        experimental_context=Frozen(experimental_context),
+        experimental_context=experimental_context,
     )
     return _at(run, wanted, current)
 
@@ -386,7 +385,7 @@ def _after_prepare_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> _Next:
         edits=edits,
         request=request,
         active_tools=active,
-        experimental_context=Frozen(_first(override.experimental_context, settings.experimental_context)),
+        experimental_context=_first(override.experimental_context, settings.experimental_context),
     )
     event = _step_start(run, chains, draft)
     return _Next(chains, run.steps, NeedStepStart(event), draft)
@@ -422,7 +421,7 @@ def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
         active_tools=draft.active_tools,
         steps=run.steps,
         provider_options=draft.request.provider_options,
-        experimental_context=Frozen(draft.experimental_context),
+        experimental_context=draft.experimental_context,
     )
 
 
@@ -431,20 +430,15 @@ def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
 
 def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
     active = None if draft.active_tools is None else frozenset(draft.active_tools)
-    calls = tuple(
+    calls = FrozenList(
         checked(part, run.settings, active, draft.request.tool_choice)
         for part in answer.content
         if isinstance(part, ToolCall)
     )
     check_choice(draft.request.tool_choice, calls)
     reason = answer.finish_reason or ("tool-calls" if calls else "stop")
-    draft = Draft(
-        step_input=draft.step_input,
-        override=draft.override,
-        edits=draft.edits,
-        request=draft.request,
-        active_tools=draft.active_tools,
-        experimental_context=Frozen(draft.experimental_context),
+    draft = attrs.evolve(
+        draft,
         answer=answer,
         content=with_calls(answer.content, calls),
         finish_reason=reason,
@@ -456,7 +450,7 @@ def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
     question = NeedApprovals(
         calls=vector(doubtful),
         messages=run.chains.step_input,
-        experimental_context=Frozen(draft.experimental_context),
+        experimental_context=draft.experimental_context,
     )
     return _at(run, question, draft)
 
@@ -472,14 +466,13 @@ def _with_state(run: Run, answer: ModelAnswer, after: _Next) -> _Next:
 
 
 def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> _Next:
-    requests = tuple(
+    requests = FrozenList(
         approval_request(call)
         for call in draft.calls
         if (answer := approval_need(call, run.settings)) is True or (answer and call.tool_call_id in needed)
     )
     if requests:
-        kept = Frozen(draft.experimental_context)
-        draft = attrs.evolve(draft, requests=requests, experimental_context=kept)
+        draft = attrs.evolve(draft, requests=requests)
     runnable = runnable_calls(draft.calls, requests, run.settings)
     if runnable:
         return _need_tools(run, draft, runnable, draft.experimental_context)
@@ -488,11 +481,10 @@ def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> 
 
 def _after_outcomes(run: Run, wanted: NeedTools, given: ToolOutcomes) -> _Next:
     still = left(wanted.calls, given)
-    finished = (*wanted.finished, *given.outcomes)  # interrupt.finished-kept
+    finished = FrozenList((*wanted.finished, *given.outcomes))  # interrupt.finished-kept
     if not still:
         return _after_tools(run, finished)
-    kept = Frozen(wanted.experimental_context)
-    return _at(run, attrs.evolve(wanted, calls=vector(still), finished=finished, experimental_context=kept))
+    return _at(run, attrs.evolve(wanted, calls=vector(still), finished=finished))
 
 
 # ---------------------------------------------------------------- the end of a step
@@ -525,7 +517,7 @@ def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains
         finish_reason=draft.finish_reason,
         override=draft.override,
         edits=draft.edits,
-        experimental_context=Frozen(draft.experimental_context),
+        experimental_context=draft.experimental_context,
         usage=answer.usage,
         response_model=answer.model_id,
         response_id=answer.response_id,

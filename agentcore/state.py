@@ -10,7 +10,7 @@ from attrs import field
 from agentcore.chains import Chains
 from agentcore.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall
 from agentcore.effects import Logged, ModelAnswer, Need, NeedModel, Settings
-from agentcore.hooks import ProcessorEdit, StepOverride, StepRecord, context, total_usage
+from agentcore.hooks import ProcessorEdit, StepOverride, StepRecord, total_usage
 from agentcore.interrupts import Interrupt
 from agentcore.messages import Message, ToolMessage
 from agentcore.usage import Usage
@@ -19,8 +19,6 @@ from agentcore.values import (
     JsonObject,
     JsonValue,
     Vector,
-    frozen_list,
-    frozen_list_or_none,
     sealed,
     strict_key,
     vector,
@@ -38,16 +36,16 @@ class Draft:
 
     step_input: Vector[Message]
     override: StepOverride
-    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    edits: tuple[ProcessorEdit, ...] = NO_ITEMS
     request: NeedModel
-    active_tools: tuple[str, ...] | None = field(converter=frozen_list_or_none)
-    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
+    active_tools: tuple[str, ...] | None
+    experimental_context: JsonValue = field(eq=strict_key, repr=False)
     answer: ModelAnswer = NO_ANSWER
     # The model's parts, with its calls checked.
-    content: tuple[ContentPart, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    content: tuple[ContentPart, ...] = NO_ITEMS
     finish_reason: str = ""
-    calls: tuple[ToolCall, ...] = field(default=NO_ITEMS, converter=frozen_list)
-    requests: tuple[ToolApprovalRequest, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    calls: tuple[ToolCall, ...] = NO_ITEMS
+    requests: tuple[ToolApprovalRequest, ...] = NO_ITEMS
 
 
 @sealed
@@ -119,5 +117,5 @@ class Failed:
 class Interrupted:
     """The run waits for answers, an Answered outcome; `run` is what it was just before, with its need."""
 
-    interrupts: tuple[Interrupt, ...] = field(converter=frozen_list)
+    interrupts: tuple[Interrupt, ...]
     run: Run

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import attrs
+
 from agentcore.chains import Chains
 from agentcore.effects import Settings, ToolSpec
 from agentcore.messages import AssistantMessage, Message, UserMessage
@@ -37,7 +39,7 @@ def a_step(
 
 
 def _numbered(step: StepPreparation, number: int) -> StepPreparation:
-    return step._with(step_number=number)
+    return attrs.evolve(step, step_number=number)
 
 
 def a_call(*messages: Message, settings: Settings = SETTINGS) -> CallPreparation:

@@ -22,6 +22,7 @@ CORE: Final = (
     "readonly",
     "vectors",
     "values",
+    "converters",
     "usage",
     "shared_state",
     "messages",

@@ -147,7 +147,7 @@ def test_process_input_may_return_less_and_says_so() -> None:
 
 
 def test_arguments_do_not_show_what_may_be_secret() -> None:
-    step = attrs.evolve(a_step(), experimental_context={"key": "secret"})
+    step = attrs.evolve(a_step(), experimental_context=freeze({"key": "secret"}))
     text = repr(step.of_call(freeze({"headers": "secret"}), None).arguments("p"))  # type: ignore[arg-type]
     assert "secret" not in text
 

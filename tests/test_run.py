@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore import hooks
+from agentcore import converters
 from agentcore.chains import Chains
 from agentcore.content import (
     ContentPart,
@@ -371,7 +371,7 @@ def test_the_context_is_walked_once_however_many_steps_there_are(monkeypatch: py
         walked.append(value)
         return freeze(value, path)
 
-    monkeypatch.setattr(hooks, "freeze", spy)
+    monkeypatch.setattr(converters, "freeze", spy)
     context = freeze({"large": [1, 2]})
     tools = [TOOL, ToolSpec("asks", needs_approval="ask")]
     settings = Settings(model="m", tools=tools, experimental_context=context)

@@ -25,7 +25,6 @@ from agentcore.effects import (
     ToolSucceeded,
 )
 from agentcore.events import ChunkEvent, ToolFinished, ToolProgress, ToolStarted
-from agentcore.hooks import Frozen
 from agentcore.interrupts import Interrupt, InterruptSignal
 from agentcore.middleware import ExecuteToolContext, ExecuteToolStage, Handlers, ToolOutcome
 from agentcore.observe import Observer, ToolSpan
@@ -43,7 +42,7 @@ def context_of(
     return ToolContext(
         tool_call_id=call.tool_call_id,
         messages=wanted.messages,
-        experimental_context=Frozen(wanted.experimental_context),
+        experimental_context=wanted.experimental_context,
         step_number=run.step_number,
         invocation_state=invocation_state,
         answers=run.answers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeAlias, cast
 
 import attrs
@@ -14,9 +14,9 @@ from attrs import field
 from typing_extensions import ParamSpec, TypeVar
 
 from agentcore.content import ToolCall
+from agentcore.converters import context, input_schema, options
 from agentcore.effects import ToolSpec, ToolSucceeded
 from agentcore.errors import InvalidJsonError
-from agentcore.hooks import context
 from agentcore.interrupts import Interrupt, ask
 from agentcore.messages import OUTPUT_TYPES, Message, ToolOutput
 from agentcore.models.base import ToolDefinition
@@ -74,14 +74,6 @@ ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext[Any]], bool | Awaitab
 """Whether a call with these arguments needs approval."""
 
 
-def _schema(value: Mapping[str, object]) -> JsonObject:
-    return cast("JsonObject", freeze(value, "$.input_schema"))
-
-
-def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.provider_options"))
-
-
 def _schema_reader(tool: Tool[..., Any]) -> Callable[[JsonValue], Arguments]:
     try:
         return arguments_of_schema(tool.input_schema)
@@ -109,13 +101,13 @@ class Tool(Generic[_P, _R]):
     """
 
     name: str = field()
-    input_schema: JsonObject = field(converter=_schema, eq=strict_key)
+    input_schema: JsonObject = field(converter=input_schema, eq=strict_key)
     description: str | None = field(default=None, kw_only=True)
     execute: Callable[_P, _R] | None = field(default=None, kw_only=True)
     needs_approval: bool | ApprovalRule = field(default=False, kw_only=True)
     to_model_output: Callable[[Any], ToolOutput] | None = field(default=None, kw_only=True)
     timeout: float | None = field(default=None, kw_only=True)
-    provider_options: JsonObject | None = field(default=None, converter=_options, kw_only=True, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=options, kw_only=True, eq=strict_key)
     dynamic: bool = field(default=False, kw_only=True)
     context_parameter: str | None = field(default=None, kw_only=True)
     # Made anew for every tool, so equality is that of what it is made from.

@@ -9,7 +9,6 @@ import pytest
 from agentcore.content import ToolCall
 from agentcore.effects import ToolSpec
 from agentcore.errors import ImmutableWriteError
-from agentcore.hooks import Frozen
 from agentcore.tools import (
     InvalidToolError,
     Tool,
@@ -78,7 +77,7 @@ def test_the_contexts_context_is_frozen() -> None:
 
 def test_a_context_that_is_frozen_already_is_taken_as_it_is() -> None:
     value = freeze({"a": [1]})
-    assert attrs.evolve(CONTEXT, experimental_context=Frozen(value)).experimental_context is value
+    assert attrs.evolve(CONTEXT, experimental_context=value).experimental_context is value
 
 
 def test_a_tool_does_not_change() -> None:
