@@ -128,10 +128,15 @@ class CallPreparation:
         """The messages that the run was given."""
         return self.chains.initial
 
+    @property
+    def system_now(self) -> SystemPrompt | None:
+        """The instructions after the edits."""
+        return _first(self.override.system, self.system)
+
     def arguments(self, processor_id: str, invocation_state: Any = None) -> InputArguments[Any]:
         """What the processor of that id is handed, if it is the next one."""
         messages = _first(self.override.messages, self.messages)
-        system = system_messages(_first(self.override.system, self.system))
+        system = system_messages(self.system_now)
         return InputArguments(
             processor_id=processor_id,
             messages=messages,

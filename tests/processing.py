@@ -10,8 +10,8 @@ import attrs
 from agentcore.chains import Chains
 from agentcore.effects import Settings, ToolSpec
 from agentcore.messages import AssistantMessage, Message, UserMessage
-from agentcore.needs import need_prepare_step, need_process_input
 from agentcore.preparing import CallPreparation, StepPreparation
+from agentcore.state import need_prepare_step, need_process_input
 from agentcore.values import vector
 
 USER = UserMessage("u")

@@ -10,10 +10,9 @@ from agentcore.effects import NeedModel
 from agentcore.middleware import Handlers, InvokeModelContext
 from agentcore.models.base import holds_history
 from agentcore.prompt import PromptState, fold
-from agentcore.prompting import step_holds_history
 from agentcore.rounds import Rounds
 from agentcore.state import Draft, Run
-from agentcore.step import prompt_state
+from agentcore.step import prompt_state, step_holds_history
 from agentcore.values import following
 
 __all__ = ["check_passed_on"]
