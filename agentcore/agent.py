@@ -17,6 +17,7 @@ from attrs import field
 # From typing_extensions for its default: an `Agent` without output is an `Agent[None]`.
 from typing_extensions import TypeVar, Unpack
 
+from agentcore.chains import SystemForm, system_prompt
 from agentcore.converters import context
 from agentcore.driver import (
     AgentError,
@@ -43,7 +44,7 @@ from agentcore.driver.begin import (
     resumed,
     state_of,
 )
-from agentcore.driver.blocking import blocked_on
+from agentcore.driver.call import blocked_on
 from agentcore.driver.fields import (
     at_least,
     conditions_of,
@@ -66,17 +67,15 @@ from agentcore.driver.parts import (
     OnStepStart,
     PrepareStep,
 )
-from agentcore.forms import SystemForm, system_prompt
 from agentcore.hooks import check_tool_names, tool_choice
 from agentcore.messages import Message
 from agentcore.middleware import Middleware
 from agentcore.models.base import LanguageModel
 from agentcore.output import Output
-from agentcore.processors import NamedProcessor, Processor, named_processors
+from agentcore.processors import NamedProcessor, Processor, State, named_processors
 from agentcore.prompt import SystemPrompt
 from agentcore.result import AgentResult, NoObjectError
 from agentcore.run import Run
-from agentcore.shared_state import State
 from agentcore.stop import StopCondition, step_count_is
 from agentcore.tools import Tool
 from agentcore.values import JsonObject, JsonValue, sealed, strict_key
@@ -273,7 +272,8 @@ class Agent(Generic[_T, State]):
             Exception: what `prepare_call` raised; there is no run then.
         """
         state = state_of(invocation_state)
-        call = await begun(attrs.evolve(self, **overrides), joined(messages, prompt), checkpoint, state)
+        agent = attrs.evolve(self, **overrides) if overrides else self
+        call = await begun(agent, joined(messages, prompt), checkpoint, state)
         return await call.result()
 
     @overload
@@ -343,7 +343,7 @@ class Agent(Generic[_T, State]):
 
         Entering raises what `generate` raises where there is no run, iterating raises AgentError.
         """
-        agent = attrs.evolve(self, **overrides)
+        agent = attrs.evolve(self, **overrides) if overrides else self
         state = state_of(invocation_state)
         return Streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
 

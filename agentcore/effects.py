@@ -8,10 +8,10 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import attrs
 from attrs import field
 
+from agentcore.chains import system_prompt
 from agentcore.content import ContentPart, ToolCall
 from agentcore.converters import context, error, metadata, model_state, names, options, output, texts
 from agentcore.errors import InvalidJsonError
-from agentcore.forms import system_prompt
 from agentcore.hooks import (
     NO_USAGE,
     ProcessorEdit,

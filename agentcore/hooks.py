@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar, cast
 import attrs
 from attrs import field
 
+from agentcore.chains import MessageForm, SystemForm, message_forms, system_prompt
 from agentcore.content import ContentPart, GeneratedText, ToolCall
 from agentcore.errors import (
     ConflictingResultError,
@@ -16,7 +17,6 @@ from agentcore.errors import (
     InvalidPromptError,
     UnsupportedModelError,
 )
-from agentcore.forms import MessageForm, SystemForm, message_forms, system_prompt
 from agentcore.messages import Message
 from agentcore.prompt import SystemPrompt
 from agentcore.usage import Usage
@@ -185,7 +185,7 @@ class StepOverride:
     are the model's (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so that
     no key belongs there.
 
-    Messages and instructions may be JSON as well (`agentcore.forms`). Raises InvalidOverrideError, with the
+    Messages and instructions may be JSON as well (`agentcore.chains`). Raises InvalidOverrideError, with the
     path of the field, for a wrong kind of value.
     """
 

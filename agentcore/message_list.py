@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import attrs
 from attrs import field
 
+from agentcore.chains import MESSAGES, MessageForm, SystemForm, message_form, message_forms, system_prompt
 from agentcore.errors import ClosedMessageListError, InvalidPromptError, UnknownMessageError
-from agentcore.forms import MESSAGES, MessageForm, SystemForm, message_form, message_forms, system_prompt
 from agentcore.messages import Message, SystemMessage
 from agentcore.prompt import system_messages
 from agentcore.values import NO_ITEMS, FrozenList, Vector, frozen_list, grown, replace_item, sealed, vector

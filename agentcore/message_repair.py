@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 from attrs import field
 
+from agentcore.chains import MessageForm, message_forms
 from agentcore.errors import InvalidDataContentError
-from agentcore.forms import MessageForm, message_forms
 from agentcore.messages import (
     AssistantMessage,
     ErrorTextOutput,

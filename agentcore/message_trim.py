@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from agentcore.forms import MessageForm, message_forms
+from agentcore.chains import MessageForm, message_forms
 from agentcore.messages import (
     Message,
     SystemMessage,

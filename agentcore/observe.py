@@ -15,8 +15,9 @@ from agentcore.content import ToolCall
 from agentcore.hooks import ProcessorEdit
 from agentcore.interrupts import InterruptSignal
 from agentcore.message_list import Mutation
-from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
+from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.processors import InputArguments, StepArguments, TripwireError
+from agentcore.state import Run
 from agentcore.tools import Tool
 from agentcore.values import NO_ITEMS, FrozenList, frozen_list, sealed
 
@@ -116,7 +117,7 @@ class ModelSpan(Protocol):
 class RunSpan(Protocol):
     """A span of a whole call of an agent that is open."""
 
-    def ended(self, finish_reason: str | None, usage: Usage) -> None:
+    def ended(self, run: Run) -> None:
         """What it came to so far."""
 
 
@@ -176,7 +177,7 @@ class _NoSpan:
     def answered(self, response: ModelResponse) -> None:
         """Nothing."""
 
-    def ended(self, finish_reason: str | None, usage: Usage) -> None:
+    def ended(self, run: Run) -> None:
         """Nothing."""
 
     def failed(self, error: Exception | str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
 
 from cattrs import BaseValidationError
 
-from agentcore.chains import Chains
+from agentcore.chains import Chains, numbered
 from agentcore.codec import (
     Codec,
     Read,
@@ -33,13 +33,12 @@ from agentcore.codec import (
 from agentcore.content import ContentPart, ToolCall
 from agentcore.effects import Forked, Logged, Settings, ToolFailed, ToolSpec, ToolSucceeded
 from agentcore.errors import AgentCoreError, SavedError, SavedRunError, WireError
+from agentcore.history import Room, id_cost
 from agentcore.hooks import ProcessorEdit, StepOverride
-from agentcore.identity import numbered
 from agentcore.interrupts import Interrupt, Source
 from agentcore.messages import Message, SystemMessage
 from agentcore.processors import Tripwire
 from agentcore.prompt import SystemPrompt
-from agentcore.replay_cost import Room, id_cost
 from agentcore.usage import Usage
 from agentcore.values import (
     FrozenDict,

@@ -17,9 +17,8 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 import attrs
 from attrs import field
 
-from agentcore.chains import Chains
+from agentcore.chains import MESSAGES, Chains, Identified, kept_ids, sharing
 from agentcore.errors import ConflictingResultError, ForeignMessageListError, InvalidOverrideError
-from agentcore.forms import MESSAGES
 from agentcore.hooks import (
     NO_OVERRIDE,
     OVERRIDE_NAMES,
@@ -30,15 +29,13 @@ from agentcore.hooks import (
     merge_provider_options,
     merge_settings,
 )
-from agentcore.identity import Identified, kept_ids, sharing
 from agentcore.message_list import ListChanges, MessageList
 from agentcore.messages import Message, SystemMessage
-from agentcore.processors import InputArguments, StepArguments
+from agentcore.processors import InputArguments, StepArguments, new_state
 from agentcore.prompt import SystemPrompt, system_messages
-from agentcore.shared_state import new_state
 from agentcore.values import (
+    NO_ENTRIES,
     NO_ITEMS,
-    FrozenDict,
     FrozenList,
     JsonObject,
     JsonValue,
@@ -292,7 +289,7 @@ class _Said(NamedTuple):
     """
 
     fields: Mapping[str, Any]
-    known: Mapping[str, Vector[Message]] = FrozenDict()
+    known: Mapping[str, Vector[Message]] = NO_ENTRIES
     ids: Vector[str] | None = None
     lasting_ids: Vector[str] | None = None
     is_list: bool = False

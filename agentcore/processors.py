@@ -4,6 +4,10 @@ A processor is an object with an `id` and one or both of the methods `process_in
 `process_input_step`, at each step; or a function, which is a `process_input_step`. All of them may be async.
 They run in order, each handed what the one before left, and `prepare_step` is the last of them (rule
 processor.order). What they return is for the step, but for `lasting_messages` and all of `process_input`.
+
+Everything that hooks, tools and handlers get is a value (rule step.nothing-written) but for the
+`invocation_state`, which all of a call share on purpose: the very object that the call was given, of a type
+of its user's own, or a new dict (rule context.shared).
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from typing import Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeAlias
 
 import attrs
 from attrs import field
+from typing_extensions import TypeVar
 
+from agentcore.chains import MessageForm
 from agentcore.converters import metadata_json
 from agentcore.errors import (
     AgentCoreError,
@@ -22,11 +28,9 @@ from agentcore.errors import (
     InvalidProcessorError,
     ProcessorFailedError,
 )
-from agentcore.forms import MessageForm
 from agentcore.hooks import StepOverride, StepRecord
 from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage
-from agentcore.shared_state import State, new_state
 from agentcore.values import (
     FrozenList,
     JsonObject,
@@ -45,6 +49,7 @@ __all__ = [
     "ProcessInput",
     "ProcessInputStep",
     "Processor",
+    "State",
     "StepArguments",
     "StepProcessor",
     "StepResult",
@@ -53,8 +58,16 @@ __all__ = [
     "abort",
     "ended",
     "named_processors",
-    "with_prepare_step",
+    "new_state",
 ]
+
+State = TypeVar("State", default=dict[str, Any])
+"""The type of a call's `invocation_state`."""
+
+
+def new_state() -> Any:
+    """Returns the state of a call that was given none."""
+    return {}
 
 
 PREPARE_STEP: Final = "prepare_step"
@@ -257,15 +270,6 @@ def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
         named.append(attrs.evolve(one, id=_free(one.id, taken)))
         taken.add(named[-1].id)
     return FrozenList(named)
-
-
-def with_prepare_step(
-    processors: tuple[NamedProcessor, ...], prepare_step: ProcessInputStep[Any] | None
-) -> tuple[NamedProcessor, ...]:
-    """The processors, and after them `prepare_step` as the last, if there is one (rule processor.order)."""
-    if prepare_step is None:
-        return processors
-    return (*processors, NamedProcessor(id=PREPARE_STEP, process_input_step=prepare_step))
 
 
 def _named(value: Any) -> NamedProcessor:

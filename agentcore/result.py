@@ -19,9 +19,8 @@ from agentcore.messages import Message
 from agentcore.observe import Timings
 from agentcore.output import Output
 from agentcore.pending import Pending, pending_of
-from agentcore.processors import Tripwire
+from agentcore.processors import State, Tripwire, new_state
 from agentcore.run import Interrupted, Run
-from agentcore.shared_state import State, new_state
 from agentcore.usage import Usage
 from agentcore.values import NO_ITEMS, JsonObject, Vector, dump_json, sealed, strict_key
 

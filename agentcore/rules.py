@@ -8,8 +8,7 @@ anything of the kind.
 
 from __future__ import annotations
 
-from agentcore.differences import Difference
-from agentcore.requirement import Requirement, SourcedRequirement
+from agentcore.differences import Difference, Requirement, SourcedRequirement
 
 __all__ = ["Difference", "Requirement", "Rule"]
 

@@ -263,7 +263,7 @@ def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResul
     chains = run.chains.appended(approval_messages(approvals, outputs))
     run = attrs.evolve(run, chains=chains, current=None)
     # pending.approved-call, loop.stops
-    if left_after(run.steps, chains) or run.step_number >= run.settings.max_steps:
+    if (run.steps and left_after(run.steps, chains)) or run.step_number >= run.settings.max_steps:
         return _finish(run)
     return _next_step(run)
 

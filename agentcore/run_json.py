@@ -18,7 +18,7 @@ from agentcore.chains import Chains
 from agentcore.codec import is_array, kind_of, located, read_json, read_object, reads_each
 from agentcore.effects import Forked, Logged, Processed
 from agentcore.errors import SavedRunError, WireError
-from agentcore.history import replayed
+from agentcore.history import ROOM, Room, play_cost, replayed
 from agentcore.hooks import ProcessorEdit, StepOverride
 from agentcore.messages import Message
 from agentcore.outcome_json import (
@@ -31,7 +31,6 @@ from agentcore.outcome_json import (
     write_outcome,
     write_settings,
 )
-from agentcore.replay_cost import ROOM, Room, play_cost
 from agentcore.run import start
 from agentcore.state import Run
 from agentcore.values import (
@@ -90,7 +89,7 @@ def from_json(value: object, *, limit: int = ROOM) -> Run:
 
     Args:
         value: what `to_json` returned, or its JSON text read again.
-        limit: how many messages, ids and copies it may come to (`agentcore.replay_cost`). A run of thousands
+        limit: how many messages, ids and copies it may come to (`agentcore.history`). A run of thousands
             of steps whose hooks replaced most of the history at each of them may come to more.
 
     Raises:

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentcore.errors import InvalidJsonError, SavedRunError
+from agentcore.history import ROOM
 from agentcore.outcome_json import outcome_from_json, outcome_to_json
-from agentcore.replay_cost import ROOM
 from agentcore.run_json import VERSION, from_json, to_json
 from agentcore.state import Run
 from agentcore.values import parse_json

@@ -32,6 +32,7 @@ from agentcore.preparing import CallPreparation, StepPreparation, is_identified
 from agentcore.processors import PREPARE_STEP, PROCESS_INPUT
 from agentcore.usage import Usage
 from agentcore.values import (
+    NO_ENTRIES,
     NO_ITEMS,
     FrozenList,
     JsonObject,
@@ -98,8 +99,8 @@ class Run:
     pending: Need | Interrupted | Failed
     # What is going on: the approvals before step 0, a step, or nothing that has begun.
     current: Approvals | Draft | None = None
-    model_states: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
-    answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+    model_states: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
+    answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
     reply: ToolMessage | None = field(default=None, repr=False)
     history: Vector[Run] = field(factory=vector, eq=False, repr=False)
     outcomes: Vector[Logged] = field(factory=vector, eq=False, repr=False)

@@ -25,6 +25,7 @@ from agentcore.errors import InvalidJsonError
 from agentcore.paths import json_path
 from agentcore.readonly import refused_write
 from agentcore.vectors import (
+    NO_ENTRIES,
     NO_ITEMS,
     FrozenDict,
     FrozenList,
@@ -44,6 +45,7 @@ from agentcore.vectors import (
 )
 
 __all__ = [
+    "NO_ENTRIES",
     "NO_ITEMS",
     "FrozenDict",
     "FrozenList",

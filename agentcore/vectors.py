@@ -19,6 +19,7 @@ from agentcore.brief import brief
 from agentcore.readonly import read_only
 
 __all__ = [
+    "NO_ENTRIES",
     "NO_ITEMS",
     "FrozenDict",
     "FrozenList",
@@ -129,6 +130,8 @@ class FrozenSet(frozenset[_T_co]):
 
 
 NO_ITEMS: Final[FrozenList[Any]] = FrozenList()
+NO_ENTRIES: Final[FrozenDict[Any, Any]] = FrozenDict()
+"""The mapping of nothing, for defaults; `FrozenDict[K, V]()` costs a refused write, as typing makes it."""
 
 
 def known_json(entries: dict[str, Any]) -> FrozenDict[str, Any]:

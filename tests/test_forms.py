@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
+from agentcore.chains import message_form, message_forms, system_prompt
 from agentcore.errors import InvalidPromptError
-from agentcore.forms import message_form, message_forms, system_prompt
 from agentcore.messages import Message, SystemMessage, UserMessage
 from agentcore.values import thaw, vector
 from agentcore.wire import message_to_wire

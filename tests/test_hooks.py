@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 import strategies
+from agentcore.chains import system_prompt
 from agentcore.differences import Difference
 from agentcore.errors import InvalidOverrideError, InvalidPromptError
-from agentcore.forms import system_prompt
 from agentcore.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, tool_choice
 from agentcore.messages import AssistantMessage, SystemMessage, UserMessage
 from agentcore.rules import Rule

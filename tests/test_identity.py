@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.chains import Chains
-from agentcore.identity import fresh_ids, kept_ids, numbered, sharing
+from agentcore.chains import Chains, fresh_ids, kept_ids, numbered, sharing
 from agentcore.messages import AssistantMessage, Message, UserMessage
 from agentcore.rules import Rule
 from agentcore.values import Vector, extend_vector, vector

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcore.chains import numbered
 from agentcore.errors import ClosedMessageListError, InvalidPromptError, UnknownMessageError
-from agentcore.identity import numbered
 from agentcore.message_list import MessageList, Mutation
 from agentcore.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from agentcore.rules import Rule

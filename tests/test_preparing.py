@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
+from agentcore.chains import numbered
 from agentcore.differences import Difference
 from agentcore.errors import (
     ConflictingResultError,
@@ -16,7 +17,6 @@ from agentcore.errors import (
     UnsupportedModelError,
 )
 from agentcore.hooks import ProcessorEdit, StepOverride, merge_settings, merged
-from agentcore.identity import numbered
 from agentcore.message_list import MessageList
 from agentcore.messages import Message, SystemMessage, UserMessage
 from agentcore.models import ScriptedModel

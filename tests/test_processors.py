@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
+from agentcore.driver.parts import with_prepare_step
 from agentcore.errors import (
     ImmutableWriteError,
     InvalidJsonError,
@@ -22,7 +23,6 @@ from agentcore.processors import (
     abort,
     ended,
     named_processors,
-    with_prepare_step,
 )
 from agentcore.rules import Rule
 from agentcore.values import freeze

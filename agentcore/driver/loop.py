@@ -9,6 +9,7 @@ import attrs
 
 from agentcore.content import ContentPart, ToolCall
 from agentcore.driver.cancelling import Cancellation, cancellations
+from agentcore.driver.checks import check_passed_on
 from agentcore.driver.errors import (
     ChunkHookError,
     InvalidAnswerError,
@@ -17,10 +18,7 @@ from agentcore.driver.errors import (
     without_signals,
 )
 from agentcore.driver.models import ModelCall
-from agentcore.driver.partial import PartialObjects
-from agentcore.driver.parts import Emit, Parts, awaited
-from agentcore.driver.processors import Processors
-from agentcore.driver.rewritten import check_passed_on
+from agentcore.driver.parts import Emit, Parts, Processors, awaited
 from agentcore.driver.stages import Chain, Tell
 from agentcore.driver.tools import ReadCalls, ToolCalls, context_of
 from agentcore.effects import (
@@ -56,11 +54,10 @@ from agentcore.middleware import (
     InvokeModelContext,
     InvokeModelStage,
     ModelDelta,
-    handlers_of,
 )
 from agentcore.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.observe import Observer
-from agentcore.output import Output
+from agentcore.output import Output, PartialObjects
 from agentcore.readonly import handing
 from agentcore.run import Failed, Interrupted, Run, give, need
 from agentcore.tools import Tool
@@ -90,8 +87,8 @@ class Driver:
         self._cancellation = cancellation
         self._parts = parts
         self._invocation_state = invocation_state
-        self._model_handlers = handlers_of(InvokeModelStage, parts.middleware)
-        self._tool_handlers = handlers_of(ExecuteToolStage, parts.middleware)
+        self._model_handlers = parts.handlers_of(InvokeModelStage)
+        self._tool_handlers = parts.handlers_of(ExecuteToolStage)
         self._observer = observer
         self._emit_event: Emit | None = None
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None

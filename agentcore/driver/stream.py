@@ -20,9 +20,9 @@ from agentcore.effects import Done
 from agentcore.events import AgentEvent, RunFinished, RunInterrupted
 from agentcore.messages import Message
 from agentcore.observe import Timings
+from agentcore.processors import State
 from agentcore.result import AgentResult
 from agentcore.run import Run
-from agentcore.shared_state import State
 
 __all__ = ["AgentStream", "Streaming"]
 

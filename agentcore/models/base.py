@@ -23,8 +23,8 @@ from agentcore.hooks import tool_choice
 from agentcore.messages import Message
 from agentcore.usage import Usage
 from agentcore.values import (
+    NO_ENTRIES,
     NO_ITEMS,
-    FrozenDict,
     JsonObject,
     Vector,
     frozen_list,
@@ -110,7 +110,7 @@ class ModelRequest:
     prompt: Vector[Message] = field(converter=_messages)
     tools: Vector[ToolDefinition] | None = field(default=None, converter=_definitions)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
-    settings: JsonObject = field(default=FrozenDict(), converter=model_settings, eq=strict_key)
+    settings: JsonObject = field(default=NO_ENTRIES, converter=model_settings, eq=strict_key)
     provider_options: JsonObject | None = field(default=None, converter=options, eq=strict_key)
     response_format: JsonObject | None = field(default=None, converter=response_format, eq=strict_key)
     model_state: JsonObject | None = field(default=None, converter=model_state, eq=strict_key)

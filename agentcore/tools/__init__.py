@@ -12,14 +12,14 @@
 
 from __future__ import annotations
 
-from agentcore.tools.define import tool, tool_without_execute
-from agentcore.tools.errors import (
+from agentcore.tools.contract import (
     InvalidToolError,
     InvalidToolInputError,
     InvalidToolOutputError,
     MismatchError,
     Problem,
 )
+from agentcore.tools.define import tool, tool_without_execute
 from agentcore.tools.tool import ApprovalRule, Arguments, Tool, ToolContext
 
 __all__ = [

@@ -20,8 +20,7 @@ from typing import (
 import docstring_parser
 
 from agentcore.messages import ToolOutput
-from agentcore.tools.contract import Contract, of_parameters, of_type
-from agentcore.tools.errors import InvalidToolError
+from agentcore.tools.contract import Contract, InvalidToolError, of_parameters, of_type
 from agentcore.tools.tool import ApprovalRule, Arguments, Tool, ToolContext
 from agentcore.values import JsonObject, JsonValue, freeze, thaw
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agent.kit import add, call, run_by, text
 from agentcore.agent import Agent
 from agentcore.content import GeneratedText
-from agentcore.driver.written import written
+from agentcore.driver.spans import written
 from agentcore.messages import Message, TextPart, UserMessage
 from agentcore.middleware import (
     AgentStreamContext,

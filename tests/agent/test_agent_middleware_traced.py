@@ -12,7 +12,7 @@ from agent.kit import USER, add, adding, call, run_by, scripted, text
 from agent.tracing import Tracing
 from agentcore.agent import Agent, AgentError
 from agentcore.content import GeneratedText
-from agentcore.driver.written import written
+from agentcore.driver.spans import written
 from agentcore.messages import TextPart, UserMessage
 from agentcore.middleware import (
     AgentStreamContext,

@@ -21,7 +21,7 @@ from agent.kit import call, errors, outputs, run_by, text
 from agent.stray import requests
 from agent.test_agent_cancelling import ASYNCIO, BOTH, asking
 from agentcore.agent import Agent
-from agentcore.driver.threads import _Job
+from agentcore.driver.tools import _Job
 from agentcore.errors import ImmutableWriteError
 from agentcore.messages import AssistantMessage
 from agentcore.middleware import AgentStreamStage, ExecuteToolStage

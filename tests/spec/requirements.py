@@ -23,7 +23,7 @@ import attrs
 import agentcore
 from agentcore import compat
 from agentcore.compat.documented import fields_of
-from agentcore.requirement import Requirement, SourcedRequirement
+from agentcore.differences import Requirement, SourcedRequirement
 
 SPEC: Final = Path(__file__).parent.parent.parent / "spec"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcore.requirement import SourcedRequirement
+from agentcore.differences import SourcedRequirement
 
 
 class StrandsRule(SourcedRequirement):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcore.requirement import Requirement
+from agentcore.differences import Requirement
 
 
 class IsolationRule(Requirement):
