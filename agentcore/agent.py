@@ -45,7 +45,7 @@ from agentcore.driver.begin import (
     state_of,
 )
 from agentcore.driver.call import blocked_on
-from agentcore.driver.fields import (
+from agentcore.driver.checks import (
     at_least,
     conditions_of,
     is_flag,

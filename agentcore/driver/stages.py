@@ -9,9 +9,14 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import anyio
 
-from agentcore.driver.cancelling import Cancellation, cancellations, single_cancellations
+from agentcore.driver.cancelling import (
+    Background,
+    Cancellation,
+    Handover,
+    cancellations,
+    single_cancellations,
+)
 from agentcore.driver.checks import check_given, check_passed
-from agentcore.driver.handover import Background, Handover
 from agentcore.driver.parts import awaited
 from agentcore.middleware import Handlers, Middleware, Stage
 from agentcore.observe import Observer

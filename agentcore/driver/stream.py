@@ -13,9 +13,8 @@ import anyio
 from typing_extensions import TypeVar
 
 from agentcore.driver.call import Call
-from agentcore.driver.cancelling import cancellations
+from agentcore.driver.cancelling import Background, Handover, cancellations
 from agentcore.driver.errors import ClosedStreamError, UnfinishedStreamError
-from agentcore.driver.handover import Background, Handover
 from agentcore.effects import Done
 from agentcore.events import AgentEvent, RunFinished, RunInterrupted
 from agentcore.messages import Message

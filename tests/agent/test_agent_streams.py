@@ -18,7 +18,7 @@ from agent.stray import on_asyncio, requests
 from agent.test_agent_cancelling import ASYNCIO, asking
 from agent.test_agent_injected import living
 from agentcore.agent import Agent, AgentError, AgentStream, ClosedStreamError, UnfinishedStreamError
-from agentcore.driver.handover import Handover
+from agentcore.driver.cancelling import Handover
 from agentcore.errors import AgentCoreError, RunCancelledError
 from agentcore.events import AgentEvent
 from agentcore.rules import Rule
