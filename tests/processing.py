@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agentcore.chains import Chains
-from agentcore.effects import Settings, ToolSpec
-from agentcore.messages import AssistantMessage, Message, UserMessage
-from agentcore.needs import need_prepare_step, need_process_input
-from agentcore.preparing import CallPreparation, StepPreparation
-from agentcore.values import vector
+from agentcore.machine.effects import Settings, ToolSpec
+from agentcore.machine.needs import need_prepare_step, need_process_input
+from agentcore.machine.prepare import CallPreparation, StepPreparation
+from agentcore.messages.chains import Chains
+from agentcore.messages.messages import AssistantMessage, Message, UserMessage
+from agentcore.messages.values import vector
 
 USER = UserMessage("u")
 ANSWER = AssistantMessage("a")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcore.errors import ClosedMessageListError, InvalidPromptError, UnknownMessageError
-from agentcore.identity import numbered
-from agentcore.message_list import MessageList, Mutation
-from agentcore.messages import AssistantMessage, Message, SystemMessage, UserMessage
-from agentcore.rules import Rule
-from agentcore.values import vector
+from agentcore.machine.message_list import MessageList, Mutation
+from agentcore.messages.message_ids import numbered
+from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from agentcore.messages.values import vector
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 A, B, C = (UserMessage(text) for text in "abc")

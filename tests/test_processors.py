@@ -14,8 +14,8 @@ from agentcore.errors import (
     InvalidProcessorError,
     ProcessorFailedError,
 )
-from agentcore.message_list import MessageList
-from agentcore.processors import (
+from agentcore.machine.message_list import MessageList
+from agentcore.machine.processors import (
     NamedProcessor,
     Tripwire,
     TripwireError,
@@ -24,8 +24,8 @@ from agentcore.processors import (
     named_processors,
     with_prepare_step,
 )
-from agentcore.rules import Rule
-from agentcore.values import freeze
+from agentcore.messages.values import freeze
+from agentcore.requirements.rules import Rule
 from processing import a_call, a_step
 from rulebook import states
 

@@ -12,9 +12,10 @@ from typing import Any, Final, get_args
 import attrs
 import pytest
 
-from agentcore.effects import HookResult, Settings
-from agentcore.message_list import MessageList
-from agentcore.messages import (
+from agentcore.machine.effects import HookResult, Settings
+from agentcore.machine.message_list import MessageList
+from agentcore.machine.run import give, start
+from agentcore.messages.messages import (
     Message,
     TextOutput,
     TextPart,
@@ -23,10 +24,9 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.rules import Rule
-from agentcore.run import give, start
-from agentcore.values import FrozenDict, FrozenList, FrozenSet, Vector, frozen, vector
-from agentcore.wire import message_from_wire, message_to_wire
+from agentcore.messages.values import FrozenDict, FrozenList, FrozenSet, Vector, frozen, vector
+from agentcore.messages.wire import message_from_wire, message_to_wire
+from agentcore.requirements.rules import Rule
 from test_imports import CORE
 
 MODULES: Final = [importlib.import_module(f"agentcore.{name}") for name in CORE]
