@@ -46,18 +46,21 @@ _MODULES: Final = (
     _Moved(
         "",
         "machine",
-        "calls effects hooks message_list needs pending preparing:prepare processors prompting run state "
-        "step",
+        "calls effects hooks message_list needs:state pending preparing:prepare processors prompting:step "
+        "run shared_state:processors state step",
     ),
     _Moved(
         "",
         "messages",
-        "brief chains codec content forms:message_input identity:message_ids interrupts media "
-        "message_repair message_trim paths prompt readonly rounds schema shared_state tokens usage values "
-        "vectors wire",
+        "brief chains codec content forms:chains identity:chains interrupts media message_repair "
+        "message_trim paths prompt readonly rounds schema tokens usage values vectors wire",
     ),
-    _Moved("", "records", "account:provenance history origins outcome_json replay_cost run_json saved"),
-    _Moved("", "requirements", "differences requirement rules"),
+    _Moved(
+        "",
+        "records",
+        "account:provenance history origins outcome_json replay_cost:history run_json saved",
+    ),
+    _Moved("", "requirements", "differences requirement:differences rules"),
     _Moved("compat", "frameworks.ai_sdk", "agents"),
     _Moved(
         "compat",
@@ -87,12 +90,13 @@ _MODULES: Final = (
         "agent batches chain contexts contract copies cycles executors loop models parts pull_request "
         "said settings specs tools turns",
     ),
+    _Moved("driver", "agent", "partial:output"),
     _Moved(
         "driver",
         "agent.call",
-        "begin:call_setup blocking call cancelling checks errors fields fits:resume_check handover loop "
-        "models partial parts:config processor_spans processors rewritten spans stages stream threads "
-        "tools written:trace_text",
+        "begin:call_setup blocking:call call cancelling checks errors fields fits:call_setup handover "
+        "loop models parts:config processor_spans processors:config rewritten:checks spans stages stream "
+        "threads:tools tools written:spans",
     ),
     _Moved(
         "models",
@@ -144,7 +148,7 @@ _MODULES: Final = (
         "acting causes comparison family features handlers holders isolation ops program programs "
         "reference shapes shrinking structured writes",
     ),
-    _Moved("tools", "agent.tools", "contract define errors results tool"),
+    _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),
 )
 
 

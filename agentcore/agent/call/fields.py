@@ -15,19 +15,17 @@ from agentcore.agent.output import Output
 from agentcore.agent.stop import StopCondition
 from agentcore.agent.tools import InvalidToolError, Tool
 from agentcore.errors import InvalidMessageError
+from agentcore.messages.converters import json_object
 from agentcore.messages.values import (
     NO_ITEMS,
     FrozenList,
     JsonObject,
-    JsonValue,
-    freeze,
     frozen_list,
 )
 
 __all__ = [
     "at_least",
     "conditions_of",
-    "context_of",
     "is_flag",
     "is_hook",
     "is_model",
@@ -150,7 +148,7 @@ def settings_of(value: Mapping[str, object] | None) -> JsonObject:
 def _object(value: object, path: str) -> JsonObject:
     if not isinstance(value, Mapping):
         raise _wrong(path, "an object", value)
-    return cast("JsonObject", freeze(value, path))
+    return json_object(value, path)
 
 
 def _tuple(value: Iterable[_T], path: str, expected: str) -> tuple[_T, ...]:
@@ -161,11 +159,6 @@ def _tuple(value: Iterable[_T], path: str, expected: str) -> tuple[_T, ...]:
 
 def _wrong(path: str, expected: str, value: object) -> InvalidAgentError:
     return InvalidAgentError(path, f"expected {expected}, got {type(value).__name__}")
-
-
-def context_of(value: object) -> JsonValue:
-    """The experimental_context, frozen."""
-    return freeze(value, "$.experimental_context")
 
 
 def at_least(limit: int) -> Callable[[Any, attrs.Attribute[Any], float], None]:

@@ -20,9 +20,9 @@ from agentcore.agent.events import AgentEvent, RunFinished, RunInterrupted
 from agentcore.agent.result import AgentResult
 from agentcore.agent.telemetry import Timings
 from agentcore.machine.effects import Done
+from agentcore.machine.processors import State
 from agentcore.machine.run import Run
 from agentcore.messages.messages import Message
-from agentcore.messages.shared_state import State
 
 __all__ = ["AgentStream", "Streaming"]
 
