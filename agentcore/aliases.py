@@ -9,10 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 __all__ = ["ALIASES", "install"]
 
@@ -164,7 +163,7 @@ def _pairs() -> Iterator[tuple[str, str]]:
 ALIASES: Final = {f"{_PACKAGE}.{old}": f"{_PACKAGE}.{new}" for old, new in _pairs()}
 
 
-class _AliasLoader(Loader):
+class _AliasLoader:
     """Gives the module of the new name, so that both names are one module."""
 
     def __init__(self, target: str) -> None:
@@ -181,7 +180,7 @@ class _AliasLoader(Loader):
         module.__spec__ = self._spec
 
 
-class _AliasFinder(MetaPathFinder):
+class _AliasFinder:
     """Finds modules by the names that they had."""
 
     def find_spec(
@@ -189,7 +188,7 @@ class _AliasFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         del path, target
         new = ALIASES.get(fullname)
-        return None if new is None else ModuleSpec(fullname, _AliasLoader(new), is_package=False)
+        return None if new is None else ModuleSpec(fullname, cast("Any", _AliasLoader(new)))
 
 
 def install() -> None:
