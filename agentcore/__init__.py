@@ -9,6 +9,8 @@ from typing import Any
 
 import lazy_loader
 
+from agentcore import aliases
+
 # The public names are those of `__init__.pyi`. Nothing is imported before it is asked for: whoever wants
 # messages only, or one module, waits for no more.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -19,8 +21,8 @@ class _Package(ModuleType):
 
     @property
     def step(self) -> Any:
-        """The function `agentcore.step.step`."""
-        return import_module(f"{__name__}.step").step
+        """The function `agentcore.machine.step.step`."""
+        return import_module(f"{__name__}.machine.step").step
 
     @step.setter
     def step(self, module: ModuleType) -> None:
@@ -28,3 +30,4 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+aliases.install()

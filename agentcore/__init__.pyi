@@ -1,10 +1,10 @@
-from .agent import (
+from .agent.agent import (
     Agent as Agent,
     AgentError as AgentError,
     AgentResult as AgentResult,
 )
-from .chains import Chains as Chains
-from .content import (
+from .messages.chains import Chains as Chains
+from .messages.content import (
     GeneratedReasoning as GeneratedReasoning,
     GeneratedText as GeneratedText,
     ToolCall as ToolCall,
@@ -20,19 +20,19 @@ from .errors import (
     SavedRunError as SavedRunError,
     WireError as WireError,
 )
-from .hooks import (
+from .machine.hooks import (
     StepOverride as StepOverride,
     StepRecord as StepRecord,
 )
-from .interrupts import Interrupt as Interrupt
-from .message_list import MessageList as MessageList
-from .message_repair import (
+from .messages.interrupts import Interrupt as Interrupt
+from .machine.message_list import MessageList as MessageList
+from .messages.message_repair import (
     Repair as Repair,
     RepairChange as RepairChange,
     repair as repair,
 )
-from .message_trim import trim as trim
-from .messages import (
+from .messages.message_trim import trim as trim
+from .messages.messages import (
     AssistantMessage as AssistantMessage,
     ContentOutput as ContentOutput,
     ErrorJsonOutput as ErrorJsonOutput,
@@ -54,7 +54,7 @@ from .messages import (
     ToolResultPart as ToolResultPart,
     UserMessage as UserMessage,
 )
-from .middleware import (
+from .agent.middleware import (
     AgentStreamContext as AgentStreamContext,
     AgentStreamStage as AgentStreamStage,
     ExecuteToolContext as ExecuteToolContext,
@@ -63,34 +63,34 @@ from .middleware import (
     InvokeModelStage as InvokeModelStage,
     Middleware as Middleware,
 )
-from .models.scripted import ScriptedModel as ScriptedModel
-from .output import Output as Output
-from .pending import Pending as Pending
-from .processors import (
+from .agent.models.scripted import ScriptedModel as ScriptedModel
+from .agent.output import Output as Output
+from .machine.pending import Pending as Pending
+from .machine.processors import (
     InputArguments as InputArguments,
     Processor as Processor,
     StepArguments as StepArguments,
     Tripwire as Tripwire,
 )
-from .saved import (
+from .records.saved import (
     load as load,
     save as save,
 )
-from .step import (
+from .machine.step import (
     StepResults as StepResults,
     prompt_of as prompt_of,
     step as step,
 )
-from .tokens import (
+from .messages.tokens import (
     TokenCounter as TokenCounter,
     estimate_tokens as estimate_tokens,
 )
-from .tools import (
+from .agent.tools import (
     Tool as Tool,
     ToolContext as ToolContext,
     tool as tool,
 )
-from .values import (
+from .messages.values import (
     FrozenDict as FrozenDict,
     FrozenList as FrozenList,
     JsonObject as JsonObject,
@@ -103,7 +103,7 @@ from .values import (
     thaw as thaw,
     vector as vector,
 )
-from .wire import (
+from .messages.wire import (
     message_from_wire as message_from_wire,
     message_to_wire as message_to_wire,
     messages_from_wire as messages_from_wire,

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 import attrs
 
-from agentcore.oracle.driver import Answer, Crashed, Driver, Hung, Malformed
+from agentcore.oracle.drivers.driver import Answer, Crashed, Driver, Hung, Malformed
 from benchmarks.cells import CASES, Cell, Json, expected, request
 from benchmarks.install import command, environment
 from benchmarks.loops import LOOPS

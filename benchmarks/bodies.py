@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Final
 
-from agentcore.messages import Message
-from agentcore.values import dump_json
-from agentcore.wire import message_to_wire, messages_to_json
+from agentcore.messages.messages import Message
+from agentcore.messages.values import dump_json
+from agentcore.messages.wire import message_to_wire, messages_to_json
 from benchmarks.asking import NoValueError
 from benchmarks.cells import Cell
 from benchmarks.peers.own import last_prompt

@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from agentcore.guard import guard
-from agentcore.values import thaw
-from agentcore.wire import message_to_wire
+from agentcore.messages.values import thaw
+from agentcore.messages.wire import message_to_wire
 from benchmarks.asking import NoValueError
 from benchmarks.cells import Cell
 from benchmarks.peers.own import last_prompt

@@ -12,11 +12,11 @@ from functools import cache
 from threading import Thread
 from typing import IO, Any, Final
 
+from agentcore.kit.families import Family, family_of
 from agentcore.oracle import targets
-from agentcore.oracle.check import Agreement, Report
-from agentcore.oracle.check import check as run_check
-from agentcore.oracle.driver import Driver
-from agentcore.oracle.families import Family, family_of
+from agentcore.oracle.campaign.check import Agreement, Report
+from agentcore.oracle.campaign.check import check as run_check
+from agentcore.oracle.drivers.driver import Driver
 from benchmarks.asking import NoValueError
 from benchmarks.cells import ORACLE
 

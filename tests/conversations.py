@@ -6,7 +6,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     ImagePart,
     Message,

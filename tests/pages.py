@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.documented import told
-from agentcore.rules import Requirement
+from agentcore.heap.profile_fields import told
+from agentcore.requirements.rules import Requirement
 from spec import cases, claims, errata, machine_table, pull_request, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.statements import page as statements_page
@@ -44,7 +44,7 @@ _PROFILES: Final = """\
 {1}: {2}.
 
 Each row is a requirement: its name, what is decided, and what each profile says. A profile is data
-(`agentcore.compat.{3}.profiles`), and this page is made of it.
+(`agentcore.frameworks.ai_sdk.{3}.profiles`), and this page is made of it.
 """
 
 

@@ -8,17 +8,7 @@ from typing import Any, Final
 import attrs
 from hypothesis import strategies as st
 
-from agentcore.content import (
-    ContentPart,
-    GeneratedFile,
-    GeneratedReasoning,
-    GeneratedText,
-    Source,
-    ToolApprovalRequest,
-    ToolError,
-    ToolResult,
-)
-from agentcore.effects import (
+from agentcore.machine.effects import (
     Answered,
     ApprovalsNeeded,
     Asked,
@@ -44,8 +34,23 @@ from agentcore.effects import (
     ToolSucceeded,
     Tripped,
 )
-from agentcore.interrupts import Interrupt
-from agentcore.messages import (
+from agentcore.machine.pending import Pending, pending_of
+from agentcore.machine.prepare import StepPreparation
+from agentcore.machine.processors import TripwireError, ended
+from agentcore.machine.run import give, start
+from agentcore.machine.state import Failed, Interrupted, Run
+from agentcore.messages.content import (
+    ContentPart,
+    GeneratedFile,
+    GeneratedReasoning,
+    GeneratedText,
+    Source,
+    ToolApprovalRequest,
+    ToolError,
+    ToolResult,
+)
+from agentcore.messages.interrupts import Interrupt
+from agentcore.messages.messages import (
     AssistantMessage,
     ImagePart,
     JsonOutput,
@@ -58,13 +63,8 @@ from agentcore.messages import (
     ToolMessage,
     UserMessage,
 )
-from agentcore.pending import Pending, pending_of
-from agentcore.preparing import StepPreparation
-from agentcore.processors import TripwireError, ended
-from agentcore.run import give, start
-from agentcore.state import Failed, Interrupted, Run
-from agentcore.usage import Usage
-from agentcore.values import Vector
+from agentcore.messages.usage import Usage
+from agentcore.messages.values import Vector
 from scripted import USER, call
 
 REMINDER: Final = UserMessage([TextPart("remember")])

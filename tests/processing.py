@@ -7,12 +7,12 @@ from typing import Any
 
 import attrs
 
-from agentcore.chains import Chains
-from agentcore.effects import Settings, ToolSpec
-from agentcore.messages import AssistantMessage, Message, UserMessage
-from agentcore.preparing import CallPreparation, StepPreparation
-from agentcore.state import need_prepare_step, need_process_input
-from agentcore.values import vector
+from agentcore.machine.effects import Settings, ToolSpec
+from agentcore.machine.prepare import CallPreparation, StepPreparation
+from agentcore.machine.state import need_prepare_step, need_process_input
+from agentcore.messages.chains import Chains
+from agentcore.messages.messages import AssistantMessage, Message, UserMessage
+from agentcore.messages.values import vector
 
 USER = UserMessage("u")
 ANSWER = AssistantMessage("a")

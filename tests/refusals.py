@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     FilePart,
     Message,
@@ -19,7 +19,7 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.rules import Rule
+from agentcore.requirements.rules import Rule
 
 USER: Final = UserMessage("u")
 SYSTEM: Final = SystemMessage("s")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from agentcore.differences import Difference
-from agentcore.rules import Rule
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 
 _F = TypeVar("_F", bound=Callable[..., object])
 

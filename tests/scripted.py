@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agentcore.content import (
-    ContentPart,
-    ToolCall,
-)
-from agentcore.effects import (
+from agentcore.machine.effects import (
     ApprovalsNeeded,
     Done,
     HookResult,
@@ -23,12 +19,16 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.messages import (
+from agentcore.machine.run import Failed, Run, give, need, start
+from agentcore.messages.content import (
+    ContentPart,
+    ToolCall,
+)
+from agentcore.messages.messages import (
     Message,
     TextPart,
     UserMessage,
 )
-from agentcore.run import Failed, Run, give, need, start
 
 USER = UserMessage([TextPart("u")])
 TOOL = ToolSpec("t")

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from agentcore import account as provenance
-from agentcore.account import (
+from agentcore.machine.effects import NeedPrepareStep, Processed, Settings, ToolSpec
+from agentcore.machine.state import Run
+from agentcore.messages.content import ContentPart, GeneratedText
+from agentcore.messages.messages import Message, SystemMessage, TextPart, ToolMessage, UserMessage
+from agentcore.messages.prompt import PromptState, fold
+from agentcore.records import provenance
+from agentcore.records.history import fork
+from agentcore.records.provenance import (
     Added,
     Change,
     HookEdit,
@@ -24,13 +30,7 @@ from agentcore.account import (
     account,
     changes,
 )
-from agentcore.content import ContentPart, GeneratedText
-from agentcore.effects import NeedPrepareStep, Processed, Settings, ToolSpec
-from agentcore.history import fork
-from agentcore.messages import Message, SystemMessage, TextPart, ToolMessage, UserMessage
-from agentcore.prompt import PromptState, fold
-from agentcore.saved import from_json, to_json
-from agentcore.state import Run
+from agentcore.records.saved import from_json, to_json
 from counting import growth
 from plays import HISTORIES, REMINDER, SUMMARY, Play, on, played, plays
 from scripted import SETTINGS, TOOL, USER, call, drive, returns

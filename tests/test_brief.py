@@ -13,16 +13,16 @@ import attrs
 import pytest
 
 import agentcore
-from agentcore import compat
-from agentcore.agent import Agent
-from agentcore.brief import WHOLE, brief, brief_json
-from agentcore.content import GeneratedText, ToolCall
-from agentcore.effects import HookResult, ModelAnswer, Settings
-from agentcore.messages import FilePart, ImagePart, TextPart, ToolCallPart, UserMessage
-from agentcore.models import ScriptedModel
-from agentcore.run import start
-from agentcore.tools import tool
-from agentcore.values import FrozenDict, FrozenList, FrozenSet, dump_json, freeze, vector
+from agentcore.agent.agent import Agent
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.tools import tool
+from agentcore.frameworks import ai_sdk
+from agentcore.machine.effects import HookResult, ModelAnswer, Settings
+from agentcore.machine.run import start
+from agentcore.messages.brief import WHOLE, brief, brief_json
+from agentcore.messages.content import GeneratedText, ToolCall
+from agentcore.messages.messages import FilePart, ImagePart, TextPart, ToolCallPart, UserMessage
+from agentcore.messages.values import FrozenDict, FrozenList, FrozenSet, dump_json, freeze, vector
 from counting import bytes_of, calls_of
 from test_public_values import CLASSES, make
 
@@ -175,12 +175,12 @@ def shout(step: Any) -> None:
 
 
 def test_a_compat_run_is_shown_in_brief() -> None:
-    settings = compat.Settings(
+    settings = ai_sdk.Settings(
         messages=[{"role": "user", "content": TEXT}],
-        model=compat.Model.scripted([{"type": "text", "text": TEXT}]),
-        hooks=compat.Hooks(prepare_step=shout),
+        model=ai_sdk.Model.scripted([{"type": "text", "text": TEXT}]),
+        hooks=ai_sdk.Hooks(prepare_step=shout),
     )
-    ran = compat.run("ai-sdk-6/stream", settings)
+    ran = ai_sdk.run("ai-sdk-6/stream", settings)
     for value in (ran, settings, *ran.pollution, *ran.snapshots):
         assert len(repr(value)) <= WHOLE + 1
 

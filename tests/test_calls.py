@@ -5,16 +5,15 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.content import (
-    ContentPart,
-    GeneratedText,
-    ToolApprovalRequest,
-    ToolCall,
-    ToolError,
-    ToolResult,
+from agentcore.errors import (
+    InvalidPromptError,
+    InvalidToolApprovalError,
+    ToolCallNotFoundForApprovalError,
+    ToolChoiceViolationError,
+    UnexpectedOutcomeError,
+    UnknownToolCallError,
 )
-from agentcore.differences import Difference
-from agentcore.effects import (
+from agentcore.machine.effects import (
     ApprovalsNeeded,
     HookResult,
     ModelAnswer,
@@ -30,15 +29,16 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.errors import (
-    InvalidPromptError,
-    InvalidToolApprovalError,
-    ToolCallNotFoundForApprovalError,
-    ToolChoiceViolationError,
-    UnexpectedOutcomeError,
-    UnknownToolCallError,
+from agentcore.machine.run import give, need, start
+from agentcore.messages.content import (
+    ContentPart,
+    GeneratedText,
+    ToolApprovalRequest,
+    ToolCall,
+    ToolError,
+    ToolResult,
 )
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     ErrorTextOutput,
     ExecutionDeniedOutput,
@@ -52,9 +52,9 @@ from agentcore.messages import (
     ToolMessage,
     ToolResultPart,
 )
-from agentcore.rules import Rule
-from agentcore.run import give, need, start
-from agentcore.values import vector
+from agentcore.messages.values import vector
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call, drive, failed, of, roles
 

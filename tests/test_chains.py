@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from agentcore.chains import Chains
 from agentcore.errors import InvalidPromptError
-from agentcore.messages import (
+from agentcore.messages.chains import Chains
+from agentcore.messages.messages import (
     AssistantMessage,
     Message,
     SystemMessage,
@@ -20,9 +20,9 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.prompt import PromptState, fold
-from agentcore.rules import Rule
-from agentcore.values import vector
+from agentcore.messages.prompt import PromptState, fold
+from agentcore.messages.values import vector
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 USER = UserMessage("u")

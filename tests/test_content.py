@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.content import (
+from agentcore.errors import InvalidToolApprovalError, ToolCallNotFoundForApprovalError
+from agentcore.messages.content import (
     Approvals,
     ContentPart,
     GeneratedFile,
@@ -20,8 +21,7 @@ from agentcore.content import (
     error_text,
     to_response_messages,
 )
-from agentcore.errors import InvalidToolApprovalError, ToolCallNotFoundForApprovalError
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     AssistantPart,
     ContentOutput,
@@ -41,8 +41,8 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.rules import Rule
-from agentcore.values import freeze, vector
+from agentcore.messages.values import freeze, vector
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 CALL = ToolCall(tool_call_id="c", tool_name="t", input={"x": 1})

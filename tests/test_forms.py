@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from agentcore.chains import message_form, message_forms, system_prompt
 from agentcore.errors import InvalidPromptError
-from agentcore.messages import Message, SystemMessage, UserMessage
-from agentcore.values import thaw, vector
-from agentcore.wire import message_to_wire
+from agentcore.messages.chains import message_form, message_forms, system_prompt
+from agentcore.messages.messages import Message, SystemMessage, UserMessage
+from agentcore.messages.values import thaw, vector
+from agentcore.messages.wire import message_to_wire
 
 SYSTEM = {"role": "system", "content": "s"}
 

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.chains import Chains
-from agentcore.content import GeneratedText
-from agentcore.differences import Difference
-from agentcore.effects import (
+from agentcore.errors import UnexpectedOutcomeError, UnknownStepError
+from agentcore.machine.effects import (
     Done,
     HookFailed,
     HookResult,
@@ -26,20 +24,22 @@ from agentcore.effects import (
     NeedTools,
     Settings,
 )
-from agentcore.errors import UnexpectedOutcomeError, UnknownStepError
-from agentcore.history import after, before, fork, replay
-from agentcore.messages import (
+from agentcore.machine.run import give, start
+from agentcore.machine.state import Failed, Interrupted, Run
+from agentcore.messages.chains import Chains
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import (
     AssistantMessage,
     Message,
     SystemMessage,
     TextPart,
     UserMessage,
 )
-from agentcore.prompt import PromptState, fold, to_prompt
-from agentcore.rules import Rule
-from agentcore.run import give, start
-from agentcore.state import Failed, Interrupted, Run
-from agentcore.values import vector
+from agentcore.messages.prompt import PromptState, fold, to_prompt
+from agentcore.messages.values import vector
+from agentcore.records.history import after, before, fork, replay
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from plays import HISTORIES, REMINDER, SUMMARY, Play, differences, on, played, plays
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call, drive, failed, of, returns, run_tools

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 
 import strategies
-from agentcore.chains import system_prompt
-from agentcore.differences import Difference
 from agentcore.errors import InvalidOverrideError, InvalidPromptError
-from agentcore.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, tool_choice
-from agentcore.messages import AssistantMessage, SystemMessage, UserMessage
-from agentcore.rules import Rule
-from agentcore.values import FrozenDict, JsonObject, canonical_json, freeze, thaw, vector
+from agentcore.machine.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, tool_choice
+from agentcore.messages.chains import system_prompt
+from agentcore.messages.messages import AssistantMessage, SystemMessage, UserMessage
+from agentcore.messages.values import FrozenDict, JsonObject, canonical_json, freeze, thaw, vector
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 SEVEN = {

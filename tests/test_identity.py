@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.chains import Chains, fresh_ids, kept_ids, numbered, sharing
-from agentcore.messages import AssistantMessage, Message, UserMessage
-from agentcore.rules import Rule
-from agentcore.values import Vector, extend_vector, vector
+from agentcore.messages.chains import Chains, fresh_ids, kept_ids, numbered, sharing
+from agentcore.messages.messages import AssistantMessage, Message, UserMessage
+from agentcore.messages.values import Vector, extend_vector, vector
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 POOL: list[Message] = [UserMessage(f"{number}") for number in range(5)]

@@ -1,4 +1,4 @@
-"""Core modules do no I/O, read no clock, draw no randomness, and import only what stands above them."""
+"""Modules import only from rooms below; those of the core do no I/O, read no clock and draw no randomness."""
 
 from __future__ import annotations
 
@@ -6,69 +6,40 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
 
-import agentcore
+from tools import architecture
 
-PACKAGE: Final = Path(agentcore.__file__).parent
+MODULES: Final = architecture.modules(architecture.ROOT / architecture.PACKAGE)
 
-CORE: Final = (
-    "errors",
-    "brief",
-    "paths",
-    "readonly",
-    "vectors",
-    "values",
-    "converters",
-    "usage",
+# From the lowest to the highest. A room imports from itself and from those below it.
+ROOMS: Final = (
+    "agentcore",
+    "requirements",
     "messages",
-    "codec",
-    "wire",
-    "tokens",
-    "differences",
-    "rules",
-    "media",
-    "content",
-    "rounds",
-    "prompt",
-    "chains",
-    "message_trim",
-    "message_repair",
-    "hooks",
-    "interrupts",
-    "message_list",
-    "processors",
-    "preparing",
-    "effects",
-    "state",
-    "calls",
-    "step",
-    "pending",
-    "run",
-    "history",
-    "outcome_json",
-    "run_json",
-    "origins",
-    "account",
-)
-# Modules of the package that may do all of it.
-SHELL: Final = {
-    "__init__",
-    "__main__",
+    "machine",
+    "records",
+    "guard",
+    "heap",
+    "kit",
     "agent",
-    "demo",
-    "events",
-    "middleware",
-    "observe",
-    "output",
-    "result",
-    "saved",
-    "schema",
-    "stop",
-}
+    "frameworks",
+    "oracle/targets",
+    "oracle/drivers",
+    "oracle/spec",
+    "oracle/comparison",
+    "oracle/campaign",
+    "oracle/reports",
+    "live",
+    "testing",
+    "skeletons",
+    "cli",
+)
+CORE: Final = ("requirements", "messages", "machine", "records")
+# What reads files is at the edge of its room.
+READS_FILES: Final = ("messages.schema", "records.saved")
 
 # What cannot do I/O. `sys` and `json` can by some of their names, which are refused below.
 PURE: Final = {
@@ -90,6 +61,7 @@ PURE: Final = {
     "types",
     "typing",
     "typing_extensions",
+    "lazy_loader",
     "attrs",
     "cattrs",
     "ada_url",
@@ -116,12 +88,14 @@ def imports(tree: ast.AST) -> Iterator[str]:
                 yield module
 
 
-def import_faults(tree: ast.AST, above: tuple[str, ...]) -> Iterator[str]:
+def import_faults(tree: ast.AST, room: str) -> Iterator[str]:
+    """What a module of a room imports that is no room below, or not known to be pure."""
     for name in imports(tree):
         top, _, rest = name.partition(".")
         if top == "agentcore":
-            if rest not in above:
-                yield f"imports {name}, which does not stand above it"
+            other = architecture.room_of(architecture.module_named(rest, MODULES))
+            if other not in ROOMS[: ROOMS.index(room) + 1]:
+                yield f"imports {name}, whose room is not below {room}"
         elif top not in PURE:
             yield f"imports {name}, which is not known to be pure"
         elif top == "sys" and rest and rest not in PURE_IN_SYS:
@@ -143,19 +117,33 @@ def name_faults(tree: ast.AST) -> Iterator[str]:
                 yield f"takes {whole}"
 
 
-def faults(source: str, above: tuple[str, ...] = ()) -> list[str]:
+def faults(source: str, room: str) -> list[str]:
     tree = ast.parse(source)
-    return [*import_faults(tree, above), *name_faults(tree)]
+    return [*import_faults(tree, room), *name_faults(tree)]
 
 
-@pytest.mark.parametrize("module", CORE)
-def test_a_core_module_is_pure_and_imports_only_what_stands_above_it(module: str) -> None:
-    source = (PACKAGE / f"{module}.py").read_text(encoding="utf-8")
-    assert faults(source, CORE[: CORE.index(module)]) == []
+def core_modules() -> list[str]:
+    return [name for name in MODULES if architecture.room_of(name) in CORE and name not in READS_FILES]
 
 
-def test_every_module_is_in_the_order_or_known_to_be_outside_of_the_core() -> None:
-    assert {path.stem for path in PACKAGE.glob("*.py")} - set(CORE) - SHELL == set()
+@pytest.mark.parametrize("module", core_modules())
+def test_a_core_module_is_pure(module: str) -> None:
+    assert faults(MODULES[module].read_text("utf-8"), architecture.room_of(module)) == []
+
+
+def test_every_room_is_in_the_order() -> None:
+    assert {architecture.room_of(name) for name in MODULES} == {*ROOMS}
+    assert set(READS_FILES) <= {*MODULES}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_its_room_and_those_below(module: str) -> None:
+    room = architecture.room_of(module)
+    below = ROOMS[: ROOMS.index(room) + 1]
+    tree = ast.parse(MODULES[module].read_text("utf-8"))
+    wanted = {name for name in imports(tree) if name.split(".")[0] == "agentcore"}
+    rooms = {name: architecture.room_of(architecture.module_named(name[10:], MODULES)) for name in wanted}
+    assert {name: other for name, other in rooms.items() if other not in below} == {}
 
 
 @pytest.mark.parametrize(
@@ -167,8 +155,9 @@ def test_every_module_is_in_the_order_or_known_to_be_outside_of_the_core() -> No
         "def f():\n    import random",
         "from pathlib import Path",
         "import agentcore.cli",
-        "from agentcore import step",
-        "from agentcore.run import Run",
+        "from agentcore import machine",
+        "from agentcore.machine.run import Run",
+        "from agentcore.machine import run",
         "from . import values",
         "from .values import freeze",
         "import sys\nsys.stdout.write('x')",
@@ -182,20 +171,24 @@ def test_every_module_is_in_the_order_or_known_to_be_outside_of_the_core() -> No
     ],
 )
 def test_the_checks_above_find_what_is_not_allowed(source: str) -> None:
-    assert len(faults(source, ("values",))) == 1
+    assert len(faults(source, "messages")) == 1
 
 
 def test_the_checks_above_let_pass_what_is_allowed() -> None:
-    source = (
-        "import sys\nfrom agentcore.values import freeze\nfrom agentcore import values\nsys.float_info.max"
+    lines = (
+        "import sys",
+        "from agentcore.messages.values import freeze",
+        "from agentcore.messages import values",
+        "sys.float_info.max",
     )
-    assert faults(source, ("values",)) == []
+    assert faults("\n".join(lines), "messages") == []
 
 
 def test_the_package_imports_nothing_of_its_own_before_a_name_is_asked_for() -> None:
     source = (
         "import sys, agentcore\n"
-        "assert {name for name in sys.modules if name.startswith('agentcore')} == {'agentcore'}\n"
+        "ours = {name for name in sys.modules if name.startswith('agentcore')}\n"
+        "assert ours == {'agentcore', 'agentcore.aliases'}\n"
         "assert 'attrs' not in sys.modules\n"
         "assert all(hasattr(agentcore, name) and name in dir(agentcore) for name in agentcore.__all__)\n"
         "assert not hasattr(agentcore, 'nothing')\n"

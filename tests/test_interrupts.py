@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.content import GeneratedText
-from agentcore.differences import Difference
-from agentcore.effects import (
+from agentcore.errors import AnswersError, InvalidJsonError, SavedRunError, UnexpectedOutcomeError
+from agentcore.machine.effects import (
     Answered,
     Asked,
     Cancelled,
@@ -28,14 +27,15 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.errors import AnswersError, InvalidJsonError, SavedRunError, UnexpectedOutcomeError
-from agentcore.history import before, fork, has_begun, one_step, replay
-from agentcore.interrupts import Interrupt, InterruptSignal, Source, ask
-from agentcore.messages import ToolApprovalResponsePart, ToolMessage, ToolResultPart
-from agentcore.rules import Rule
-from agentcore.run import Failed, Interrupted, Run, give, need, start
-from agentcore.saved import outcome_from_json, outcome_to_json
-from agentcore.values import JsonObject, freeze, thaw, vector
+from agentcore.machine.run import Failed, Interrupted, Run, give, need, start
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.interrupts import Interrupt, InterruptSignal, Source, ask
+from agentcore.messages.messages import ToolApprovalResponsePart, ToolMessage, ToolResultPart
+from agentcore.messages.values import JsonObject, freeze, thaw, vector
+from agentcore.records.history import before, fork, has_begun, one_step, replay
+from agentcore.records.saved import outcome_from_json, outcome_to_json
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from plays import HISTORIES, Play, differences, on, question
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call, drive

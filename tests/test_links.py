@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from agentcore.oracle.examples import blocks
+from agentcore.oracle.spec.examples import blocks
 
 ROOT: Final = Path(__file__).parent.parent
 _LEFT_OUT: Final = {"node_modules", "build", "dist"}

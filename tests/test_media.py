@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.differences import Difference
 from agentcore.errors import InvalidDataContentError
-from agentcore.media import IMAGE_SIGNATURES, Data, detect_image_media_type, parse_url, read_data
-from agentcore.messages import FilePart, ImagePart, UserMessage
-from agentcore.prompt import to_prompt
-from agentcore.rules import Rule
-from agentcore.values import vector
+from agentcore.messages.media import IMAGE_SIGNATURES, Data, detect_image_media_type, parse_url, read_data
+from agentcore.messages.messages import FilePart, ImagePart, UserMessage
+from agentcore.messages.prompt import to_prompt
+from agentcore.messages.values import vector
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 # Recorded from ai@6.0.134: an image, then data and media type of its file part in the prompt; None: an error.

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.chains import numbered
 from agentcore.errors import ClosedMessageListError, InvalidPromptError, UnknownMessageError
-from agentcore.message_list import MessageList, Mutation
-from agentcore.messages import AssistantMessage, Message, SystemMessage, UserMessage
-from agentcore.rules import Rule
-from agentcore.values import vector
+from agentcore.machine.message_list import MessageList, Mutation
+from agentcore.messages.chains import numbered
+from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from agentcore.messages.values import vector
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 A, B, C = (UserMessage(text) for text in "abc")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore import repair
-from agentcore.effects import (
+from agentcore.errors import AgentCoreError, InvalidPromptError
+from agentcore.machine.effects import (
     HookResult,
     NeedModel,
     NeedTools,
@@ -22,9 +23,9 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.errors import AgentCoreError, InvalidPromptError
-from agentcore.message_repair import NO_RESULT, RepairChange
-from agentcore.messages import (
+from agentcore.machine.run import Failed, give, need, start
+from agentcore.messages.message_repair import NO_RESULT, RepairChange
+from agentcore.messages.messages import (
     AssistantMessage,
     ErrorTextOutput,
     FilePart,
@@ -39,11 +40,10 @@ from agentcore.messages import (
     UserMessage,
     UserPart,
 )
-from agentcore.prompt import PromptState, fold
-from agentcore.rules import Rule
-from agentcore.run import Failed, give, need, start
-from agentcore.values import vector
-from agentcore.wire import message_to_wire
+from agentcore.messages.prompt import PromptState, fold
+from agentcore.messages.values import vector
+from agentcore.messages.wire import message_to_wire
+from agentcore.requirements.rules import Rule
 from conversations import conversations
 from refusals import (
     ANSWER,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import strategies
 from agentcore import trim
 from agentcore.errors import InvalidPromptError
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     Message,
     SystemMessage,
@@ -18,10 +18,10 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.prompt import PromptState, fold
-from agentcore.tokens import estimate_tokens
-from agentcore.values import vector
-from agentcore.wire import message_to_wire
+from agentcore.messages.prompt import PromptState, fold
+from agentcore.messages.tokens import estimate_tokens
+from agentcore.messages.values import vector
+from agentcore.messages.wire import message_to_wire
 from conversations import conversations
 from refusals import ANSWER, REFUSED, SYSTEM, TAKEN, USER, answers, asks, calls, results
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from agentcore.errors import InvalidJsonError, InvalidMessageError
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     ContentOutput,
     FilePart,
@@ -28,8 +28,8 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.values import FrozenDict, Vector, thaw
-from agentcore.wire import message_to_wire
+from agentcore.messages.values import FrozenDict, Vector, thaw
+from agentcore.messages.wire import message_to_wire
 from strategies import messages
 
 

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.agent import Agent
-from agentcore.content import GeneratedText, ToolCall
-from agentcore.effects import Settings, ToolFailed, ToolSucceeded
-from agentcore.errors import ImmutableWriteError
-from agentcore.interrupts import InterruptSignal
-from agentcore.messages import UserMessage
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     ExecuteToolContext,
@@ -26,10 +21,15 @@ from agentcore.middleware import (
     changed_fields,
     handlers_of,
 )
-from agentcore.models import ModelRequest, ScriptedModel
-from agentcore.rules import Rule
-from agentcore.tools import tool
-from agentcore.values import freeze, vector
+from agentcore.agent.models import ModelRequest, ScriptedModel
+from agentcore.agent.tools import tool
+from agentcore.errors import ImmutableWriteError
+from agentcore.machine.effects import Settings, ToolFailed, ToolSucceeded
+from agentcore.messages.content import GeneratedText, ToolCall
+from agentcore.messages.interrupts import InterruptSignal
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import freeze, vector
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 STAGES: list[Any] = [InvokeModelStage, ExecuteToolStage, AgentStreamStage]

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 
 import agentcore
-from agentcore.messages import Message
-from agentcore.values import dump_json, parse_json
-from agentcore.wire import message_to_wire
+from agentcore.messages.messages import Message
+from agentcore.messages.values import dump_json, parse_json
+from agentcore.messages.wire import message_to_wire
 from strategies import messages_without_bytes
 
 _SCHEMAS: Final = Path(agentcore.__file__).parent / "schemas"

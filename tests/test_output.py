@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
 from typing_extensions import TypedDict
 
+from agentcore.agent.output import Output, OutputError
 from agentcore.errors import AgentCoreError, ImmutableWriteError
-from agentcore.output import Output, OutputError
-from agentcore.values import FrozenDict, dump_json, freeze, thaw
+from agentcore.messages.values import FrozenDict, dump_json, freeze, thaw
 
 
 class City(BaseModel):

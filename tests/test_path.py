@@ -58,7 +58,8 @@ def test_a_call_with_two_steps_a_tool_and_a_hook_passes_through_few_files() -> N
     found = subprocess.run(
         [sys.executable, __file__], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
     ).stdout.split()
-    assert {"agent.py", "run.py", "step.py", "chains.py", "driver/loop.py"} <= {*found}
+    seen = {"agent/agent.py", "agent/call/loop.py", "machine/run.py", "machine/step.py", "messages/chains.py"}
+    assert seen <= {*found}
     assert len(found) <= MOST, found
     # No error is made on the way, such as that of a write which typing tries and drops.
     assert "errors.py" not in found

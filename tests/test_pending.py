@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentcore.content import GeneratedText, ToolApprovalRequest, ToolCall, ToolError, ToolResult
-from agentcore.effects import (
+from agentcore.errors import AnswersError, UnexpectedOutcomeError
+from agentcore.machine.effects import (
     Answered,
     Asked,
     Cancelled,
@@ -28,10 +28,11 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.errors import AnswersError, UnexpectedOutcomeError
-from agentcore.history import fork, replay
-from agentcore.interrupts import Interrupt
-from agentcore.messages import (
+from agentcore.machine.pending import Pending, left_after, pending_of, unanswered
+from agentcore.machine.run import Failed, Interrupted, Run, give, start
+from agentcore.messages.content import GeneratedText, ToolApprovalRequest, ToolCall, ToolError, ToolResult
+from agentcore.messages.interrupts import Interrupt
+from agentcore.messages.messages import (
     ExecutionDeniedOutput,
     JsonOutput,
     Message,
@@ -41,10 +42,9 @@ from agentcore.messages import (
     ToolPart,
     ToolResultPart,
 )
-from agentcore.pending import Pending, left_after, pending_of, unanswered
-from agentcore.rules import Rule
-from agentcore.run import Failed, Interrupted, Run, give, start
-from agentcore.values import freeze
+from agentcore.messages.values import freeze
+from agentcore.records.history import fork, replay
+from agentcore.requirements.rules import Rule
 from plays import HOOKS, REMINDER, SUMMARY, Play, answer_to, differences, on, parts
 from rulebook import states
 from scripted import USER, call, roles

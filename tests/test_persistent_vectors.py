@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcore import vectors
 from agentcore.errors import ImmutableWriteError
-from agentcore.paths import json_path
-from agentcore.readonly import MUTATORS
-from agentcore.vectors import (
+from agentcore.messages import vectors
+from agentcore.messages.paths import json_path
+from agentcore.messages.readonly import MUTATORS
+from agentcore.messages.vectors import (
     FrozenDict,
     FrozenList,
     FrozenSet,

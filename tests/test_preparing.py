@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from agentcore.chains import numbered
-from agentcore.differences import Difference
+from agentcore.agent.models import ScriptedModel
 from agentcore.errors import (
     ConflictingResultError,
     ForeignMessageListError,
     InvalidOverrideError,
     UnsupportedModelError,
 )
-from agentcore.hooks import ProcessorEdit, StepOverride, merge_settings, merged
-from agentcore.message_list import MessageList
-from agentcore.messages import Message, SystemMessage, UserMessage
-from agentcore.models import ScriptedModel
-from agentcore.preparing import is_identified
-from agentcore.rules import Rule
-from agentcore.values import extend_vector, freeze, thaw, vector
-from agentcore.wire import message_to_wire
+from agentcore.machine.hooks import ProcessorEdit, StepOverride, merge_settings, merged
+from agentcore.machine.message_list import MessageList
+from agentcore.machine.prepare import is_identified
+from agentcore.messages.chains import numbered
+from agentcore.messages.messages import Message, SystemMessage, UserMessage
+from agentcore.messages.values import extend_vector, freeze, thaw, vector
+from agentcore.messages.wire import message_to_wire
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from processing import ANSWER, USER, a_call, a_step, returning, shown_after, through, using
 from rulebook import states
 

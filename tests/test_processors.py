@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.driver.parts import with_prepare_step
+from agentcore.agent.call.config import with_prepare_step
 from agentcore.errors import (
     ImmutableWriteError,
     InvalidJsonError,
@@ -15,8 +15,8 @@ from agentcore.errors import (
     InvalidProcessorError,
     ProcessorFailedError,
 )
-from agentcore.message_list import MessageList
-from agentcore.processors import (
+from agentcore.machine.message_list import MessageList
+from agentcore.machine.processors import (
     NamedProcessor,
     Tripwire,
     TripwireError,
@@ -24,8 +24,8 @@ from agentcore.processors import (
     ended,
     named_processors,
 )
-from agentcore.rules import Rule
-from agentcore.values import freeze
+from agentcore.messages.values import freeze
+from agentcore.requirements.rules import Rule
 from processing import a_call, a_step
 from rulebook import states
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore.errors import InvalidDataContentError, InvalidPromptError, MissingToolResultsError
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     AssistantPart,
     ContentOutput,
@@ -28,9 +28,9 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.prompt import PromptState, SystemPrompt, fold, prompt_form, system_messages, to_prompt
-from agentcore.rules import Rule
-from agentcore.values import Vector, vector
+from agentcore.messages.prompt import PromptState, SystemPrompt, fold, prompt_form, system_messages, to_prompt
+from agentcore.messages.values import Vector, vector
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 OPTIONS = {"p": {"k": 1}}

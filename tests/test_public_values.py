@@ -13,9 +13,10 @@ import attrs
 import pytest
 from hypothesis import given, settings
 
-from agentcore.effects import HookResult, Outcome, Settings
-from agentcore.message_list import MessageList
-from agentcore.messages import (
+from agentcore.machine.effects import HookResult, Outcome, Settings
+from agentcore.machine.message_list import MessageList
+from agentcore.machine.run import give, start
+from agentcore.messages.messages import (
     Message,
     TextOutput,
     TextPart,
@@ -24,10 +25,9 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.rules import Rule
-from agentcore.run import give, start
-from agentcore.values import FrozenDict, FrozenList, FrozenSet, Vector, freeze, frozen, vector
-from agentcore.wire import message_from_wire, message_to_wire
+from agentcore.messages.values import FrozenDict, FrozenList, FrozenSet, Vector, freeze, frozen, vector
+from agentcore.messages.wire import message_from_wire, message_to_wire
+from agentcore.requirements.rules import Rule
 from plays import Play, played, plays
 from test_imports import CORE
 

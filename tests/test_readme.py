@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentcore.cli import main
-from agentcore.oracle.families import PROFILE_NAMES
+from agentcore.kit.families import PROFILE_NAMES
 
 ROOT: Final = Path(__file__).parent.parent
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import agentcore
-from agentcore.differences import Difference
-from agentcore.rules import Rule
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import STATED
 from spec.requirements import rules
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore import converters
-from agentcore.chains import Chains
-from agentcore.content import (
-    ContentPart,
-    GeneratedText,
+from agentcore.errors import (
+    ImmutableWriteError,
+    InvalidOverrideError,
+    MissingToolResultsError,
+    RunCancelledError,
+    UnexpectedOutcomeError,
 )
-from agentcore.differences import Difference
-from agentcore.effects import (
+from agentcore.machine.effects import (
     ApprovalsNeeded,
     Cancelled,
     Done,
@@ -39,14 +39,14 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.errors import (
-    ImmutableWriteError,
-    InvalidOverrideError,
-    MissingToolResultsError,
-    RunCancelledError,
-    UnexpectedOutcomeError,
+from agentcore.machine.run import Failed, Run, give, start
+from agentcore.messages import converters
+from agentcore.messages.chains import Chains
+from agentcore.messages.content import (
+    ContentPart,
+    GeneratedText,
 )
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     SystemMessage,
     TextOutput,
@@ -56,10 +56,10 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.rules import Rule
-from agentcore.run import Failed, Run, give, start
-from agentcore.usage import Usage
-from agentcore.values import JsonValue, freeze, thaw, vector
+from agentcore.messages.usage import Usage
+from agentcore.messages.values import JsonValue, freeze, thaw, vector
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, Hook, call, drive, failed, of, returns, roles, run_tools
 

@@ -9,9 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.account import Injected, account
-from agentcore.content import ContentPart, GeneratedText
-from agentcore.effects import (
+from agentcore.errors import (
+    InvalidOverrideError,
+    InvalidPromptError,
+    InvalidToolApprovalError,
+    UnexpectedOutcomeError,
+    UnknownStepError,
+)
+from agentcore.machine.effects import (
     Cancelled,
     Done,
     HookFailed,
@@ -28,22 +33,17 @@ from agentcore.effects import (
     ToolSpec,
     Tripped,
 )
-from agentcore.errors import (
-    InvalidOverrideError,
-    InvalidPromptError,
-    InvalidToolApprovalError,
-    UnexpectedOutcomeError,
-    UnknownStepError,
-)
-from agentcore.history import after, before, fork, replay
-from agentcore.hooks import ProcessorEdit, StepOverride
-from agentcore.messages import SystemMessage, ToolApprovalResponsePart, ToolMessage, UserMessage
-from agentcore.processors import Tripwire
-from agentcore.rules import Rule
-from agentcore.run import give, start
-from agentcore.saved import from_json, to_json
-from agentcore.state import Failed, Run
-from agentcore.values import vector
+from agentcore.machine.hooks import ProcessorEdit, StepOverride
+from agentcore.machine.processors import Tripwire
+from agentcore.machine.run import give, start
+from agentcore.machine.state import Failed, Run
+from agentcore.messages.content import ContentPart, GeneratedText
+from agentcore.messages.messages import SystemMessage, ToolApprovalResponsePart, ToolMessage, UserMessage
+from agentcore.messages.values import vector
+from agentcore.records.history import after, before, fork, replay
+from agentcore.records.provenance import Injected, account
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.rules import Rule
 from plays import HISTORIES, REMINDER, SUMMARY, Play, differences, on, played, plays, processed
 from processing import through
 from rulebook import states

@@ -9,9 +9,9 @@ from typing import Any, Final, get_args
 import pytest
 from hypothesis import given
 
-from agentcore import run as machine
-from agentcore.differences import Difference
-from agentcore.effects import (
+from agentcore.errors import AnswersError, UnexpectedOutcomeError
+from agentcore.machine import run as machine
+from agentcore.machine.effects import (
     Answered,
     ApprovalsNeeded,
     Asked,
@@ -29,11 +29,11 @@ from agentcore.effects import (
     ToolsFailed,
     Tripped,
 )
-from agentcore.errors import AnswersError, UnexpectedOutcomeError
-from agentcore.interrupts import Interrupt
-from agentcore.processors import Tripwire
-from agentcore.rules import Rule
-from agentcore.run import TABLE, Failed, Interrupted, Run, give
+from agentcore.machine.processors import Tripwire
+from agentcore.machine.run import TABLE, Failed, Interrupted, Run, give
+from agentcore.messages.interrupts import Interrupt
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from plays import Play, played, plays
 
 LONGEST: Final = 400

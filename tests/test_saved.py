@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.content import GeneratedText, ToolCall
-from agentcore.effects import (
+from agentcore.errors import InvalidOverrideError, SavedError, SavedRunError, UnknownStepError
+from agentcore.machine.effects import (
     Answered,
     ApprovalsNeeded,
     Asked,
@@ -33,18 +33,18 @@ from agentcore.effects import (
     ToolSucceeded,
     Tripped,
 )
-from agentcore.errors import InvalidOverrideError, SavedError, SavedRunError, UnknownStepError
-from agentcore.history import before, fork
-from agentcore.hooks import ProcessorEdit, StepOverride
-from agentcore.interrupts import Interrupt
-from agentcore.messages import ContentOutput, SystemMessage, TextPart, UserMessage
-from agentcore.processors import Tripwire
-from agentcore.rules import Rule
-from agentcore.run import start
-from agentcore.saved import VERSION, from_json, outcome_from_json, outcome_to_json, to_json
-from agentcore.state import Failed, Run
-from agentcore.usage import Usage
-from agentcore.values import dump_json, parse_json, thaw, vector
+from agentcore.machine.hooks import ProcessorEdit, StepOverride
+from agentcore.machine.processors import Tripwire
+from agentcore.machine.run import start
+from agentcore.machine.state import Failed, Run
+from agentcore.messages.content import GeneratedText, ToolCall
+from agentcore.messages.interrupts import Interrupt
+from agentcore.messages.messages import ContentOutput, SystemMessage, TextPart, UserMessage
+from agentcore.messages.usage import Usage
+from agentcore.messages.values import dump_json, parse_json, thaw, vector
+from agentcore.records.history import before, fork
+from agentcore.records.saved import VERSION, from_json, outcome_from_json, outcome_to_json, to_json
+from agentcore.requirements.rules import Rule
 from plays import HISTORIES, REMINDER, SUMMARY, WHOLE, Play, differences, on, played, plays
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call

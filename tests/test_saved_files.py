@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import agentcore
-from agentcore.effects import HookResult, ModelAnswer, NeedModel, Settings
 from agentcore.errors import SavedRunError
-from agentcore.messages import UserMessage
-from agentcore.rules import Rule
-from agentcore.run import Run, give, start
-from agentcore.saved import load, save, to_json
-from agentcore.usage import Usage
+from agentcore.machine.effects import HookResult, ModelAnswer, NeedModel, Settings
+from agentcore.machine.run import Run, give, start
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.usage import Usage
+from agentcore.records.saved import load, save, to_json
+from agentcore.requirements.rules import Rule
 from plays import Play, differences, played
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call

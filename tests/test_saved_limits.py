@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.effects import Settings
 from agentcore.errors import SavedRunError
-from agentcore.history import fork
-from agentcore.messages import Message, TextPart, UserMessage
-from agentcore.rules import Rule
-from agentcore.run import Run
-from agentcore.saved import from_json, outcome_from_json, to_json
+from agentcore.machine.effects import Settings
+from agentcore.machine.run import Run
+from agentcore.messages.messages import Message, TextPart, UserMessage
+from agentcore.records.history import fork
+from agentcore.records.saved import from_json, outcome_from_json, to_json
+from agentcore.requirements.rules import Rule
 from counting import bytes_of, calls_of, growth
 from plays import REMINDER, SUMMARY, Play, differences, on, played
 from rulebook import states

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentcore.chains import Chains
-from agentcore.content import (
+from agentcore.errors import InvalidOverrideError, MissingToolResultsError
+from agentcore.machine.hooks import NO_OVERRIDE, StepOverride, StepRecord
+from agentcore.machine.step import StepResults, finish, prepare, prompt_of, step
+from agentcore.messages.chains import Chains
+from agentcore.messages.content import (
     ContentPart,
     GeneratedReasoning,
     GeneratedText,
@@ -16,9 +19,7 @@ from agentcore.content import (
     ToolResult,
     to_response_messages,
 )
-from agentcore.errors import InvalidOverrideError, MissingToolResultsError
-from agentcore.hooks import NO_OVERRIDE, StepOverride, StepRecord
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     Message,
     SystemMessage,
@@ -28,11 +29,10 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.prompt import to_prompt
-from agentcore.rules import Rule
-from agentcore.step import StepResults, finish, prepare, prompt_of, step
-from agentcore.usage import Usage
-from agentcore.values import Vector, vector
+from agentcore.messages.prompt import to_prompt
+from agentcore.messages.usage import Usage
+from agentcore.messages.values import Vector, vector
+from agentcore.requirements.rules import Rule
 from plays import SETTINGS, Play, played, plays
 from rulebook import states
 

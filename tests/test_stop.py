@@ -6,10 +6,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agentcore.content import ContentPart, GeneratedText, ToolCall
-from agentcore.hooks import StepRecord
-from agentcore.stop import StopCondition, any_of, has_tool_call, step_count_is
-from agentcore.values import Vector, vector
+from agentcore.agent.stop import StopCondition, any_of, has_tool_call, step_count_is
+from agentcore.machine.hooks import StepRecord
+from agentcore.messages.content import ContentPart, GeneratedText, ToolCall
+from agentcore.messages.values import Vector, vector
 
 
 def steps_of(*tool_names: str | None) -> Vector[StepRecord]:

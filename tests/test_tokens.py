@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.messages import (
+from agentcore.messages.messages import (
     AssistantMessage,
     FilePart,
     ImagePart,
@@ -13,8 +13,8 @@ from agentcore.messages import (
     ToolCallPart,
     UserMessage,
 )
-from agentcore.tokens import TokenCounter, estimate_tokens
-from agentcore.values import extend_vector, vector
+from agentcore.messages.tokens import TokenCounter, estimate_tokens
+from agentcore.messages.values import extend_vector, vector
 
 MESSAGES: list[Message] = [UserMessage(str(number)) for number in range(50)]
 

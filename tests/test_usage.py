@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentcore.models import base
-from agentcore.usage import Usage
+from agentcore.agent.models import base
+from agentcore.messages.usage import Usage
 
 
 def test_usages_add_up_field_by_field() -> None:

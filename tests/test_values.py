@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore import values
 from agentcore.errors import ImmutableWriteError, InvalidJsonError
-from agentcore.messages import ContentOutput
-from agentcore.values import (
+from agentcore.messages import values
+from agentcore.messages.messages import ContentOutput
+from agentcore.messages.values import (
     FrozenDict,
     Vector,
     canonical_json,

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.slow
 SCRIPT: Final = """
 import gc
 from pyrsistent import pvector
-from agentcore.messages import AssistantMessage, TextPart, UserMessage
-from agentcore.values import extend_vector, vector
+from agentcore.messages.messages import AssistantMessage, TextPart, UserMessage
+from agentcore.messages.values import extend_vector, vector
 
 class Holder: pass
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore import wire
 from agentcore.errors import WireError
-from agentcore.messages import (
+from agentcore.messages import wire
+from agentcore.messages.messages import (
     AssistantMessage,
     ContentOutput,
     ExecutionDeniedOutput,
@@ -27,8 +27,8 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.values import FrozenDict, Vector, dump_json, parse_json, thaw, vector
-from agentcore.wire import message_from_wire, message_to_wire, messages_from_wire, messages_to_json
+from agentcore.messages.values import FrozenDict, Vector, dump_json, parse_json, thaw, vector
+from agentcore.messages.wire import message_from_wire, message_to_wire, messages_from_wire, messages_to_json
 from strategies import messages
 
 TEXT = {"type": "text", "text": "x"}

@@ -1,9 +1,9 @@
 """Draws which folder of the package imports which: `python -m tools.architecture [--check]`.
 
-A room is a folder of `agentcore`; the modules directly in it are the core, the agent and the commands. The
-picture in ARCHITECTURE.md is written anew from the import statements that run when a module is imported, so
-those inside functions are left out; so are arrows that others imply, and rooms that import each other are
-drawn as one.
+A room is a folder of `agentcore`, those of the oracle each for itself; what lies directly in the package is a
+room too, whose name is the package's. The picture in ARCHITECTURE.md is written anew from the import
+statements that run when a module is imported, so those inside functions are left out; so are arrows that
+others imply, and rooms that import each other are drawn as one.
 """
 
 from __future__ import annotations
@@ -21,27 +21,21 @@ import networkx as nx
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = ROOT / "ARCHITECTURE.md"
 PACKAGE: Final = "agentcore"
-CORE: Final = "core"
-AGENT: Final = "agent"
-# What is directly in the package and belongs to the runtime rather than to the core.
-_RUNTIME: Final = {
-    *("__init__", "agent", "events", "middleware", "observe"),
-    *("output", "result", "saved", "schema", "stop"),
-}
-_COMMANDS: Final = {"__main__", "demo"}
+# Each folder of it is a room.
+_PARTED: Final = "oracle"
+_COMMANDS: Final = {"__main__"}
 _PICTURE: Final = re.compile(r"(<!-- made by tools/architecture.py -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Graph = Mapping[str, set[str]]
 
 
 def room_of(module: str) -> str:
-    """The room of a module by its name within the package, such as `compat.heap`; "" is the package."""
-    folder, _, last = module.rpartition(".")
-    if folder:
-        return folder.replace(".", "/")
-    if last in _COMMANDS:
-        return "cli"
-    return AGENT if (last or "__init__") in _RUNTIME else CORE
+    """The room of a module by its name within the package, such as `heap.views` or `heap.__init__`."""
+    first, *rest = module.split(".")
+    if not rest or module == f"{_PARTED}.__init__":
+        return "cli" if first in _COMMANDS else PACKAGE
+    second = rest[0]
+    return f"{first}/{second}" if first == _PARTED and len(rest) > 1 else first
 
 
 def modules(package: Path) -> Mapping[str, Path]:
@@ -63,7 +57,7 @@ def imported(source: str, known: Iterable[str]) -> Iterator[str]:
         for name in wanted:
             top, _, rest = name.partition(".")
             if top == PACKAGE:
-                yield _module(rest, names)
+                yield module_named(rest, names)
 
 
 def _run_at_import(tree: ast.AST) -> Iterator[ast.AST]:
@@ -74,11 +68,12 @@ def _run_at_import(tree: ast.AST) -> Iterator[ast.AST]:
             yield from _run_at_import(node)
 
 
-def _module(name: str, known: set[str]) -> str:
-    """The module that a dotted name leads to: itself, a package's own module, or what the last part is in."""
+def module_named(name: str, known: Iterable[str]) -> str:
+    """The module that a dotted name leads to: itself, a package's own one, or what the last part is in."""
+    names = {*known}
     while name:
         for each in (name, f"{name}.__init__"):
-            if each in known:
+            if each in names:
                 return each
         name = name.rpartition(".")[0]
     return "__init__"
@@ -99,6 +94,11 @@ def circles(rooms: Graph) -> list[list[str]]:
     """The rooms that import each other, in groups."""
     parts = nx.strongly_connected_components(_directed(rooms))
     return sorted(sorted(part) for part in parts if len(part) > 1)
+
+
+def floors(rooms: Graph) -> int:
+    """How many rooms stand above one another where most do, circles counted as one."""
+    return int(nx.dag_longest_path_length(nx.condensation(_directed(rooms)))) + 1
 
 
 def _directed(rooms: Graph) -> Any:

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import platformdirs
 
-from agentcore.oracle.driver import Answer, Driver
-from agentcore.oracle.examples import Example, Expectation, examples, value_at
+from agentcore.oracle.drivers.driver import Answer, Driver
+from agentcore.oracle.spec.examples import Example, Expectation, examples, value_at
 from agentcore.oracle.targets import TARGETS, sources
 
 ROOT: Final = Path(__file__).parent.parent

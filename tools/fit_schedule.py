@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Final, TypeAlias
 
-from agentcore.oracle.driver import Answer, Driver
-from agentcore.oracle.families import family_of
+from agentcore.kit.families import family_of
+from agentcore.oracle.drivers.driver import Answer, Driver
 from agentcore.oracle.targets import TARGETS, command
 from tools.series import SERIES, Numbers, Series
 

@@ -24,10 +24,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.compat.ai_sdk.profiles import PROFILES as AI_SDK
-from agentcore.compat.strands.profiles import PROFILES as STRANDS
-from agentcore.oracle.ai_sdk.reference import Recording
-from agentcore.oracle.strands.reference import trace_under
+from agentcore.frameworks.ai_sdk.profiles import PROFILES as AI_SDK
+from agentcore.frameworks.ai_sdk.reference import Recording
+from agentcore.frameworks.strands.profiles import PROFILES as STRANDS
+from agentcore.frameworks.strands.reference import trace_under
 
 Json: TypeAlias = dict[str, Any]
 Numbers: TypeAlias = Mapping[str, int]

@@ -25,7 +25,7 @@ from agentcore.cli import (
     vectors,
 )
 from agentcore.cli.terminal import give_up_output, open_standard_streams, tolerant, warn
-from agentcore.oracle.interruption import Interrupted, interruptible
+from agentcore.oracle.campaign.interruption import Interrupted, interruptible
 
 _FAILURE: Final = 2
 # What shells make of a process that SIGPIPE ended.

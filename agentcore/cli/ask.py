@@ -10,8 +10,8 @@ import attrs
 import click
 
 from agentcore.cli.terminal import console, printable, require_program, say
-from agentcore.oracle.driver import Answer, Driver, Outcome
-from agentcore.oracle.program import BadProgram, parse_json
+from agentcore.kit.program import BadProgram, parse_json
+from agentcore.oracle.drivers.driver import Answer, Driver, Outcome
 
 _FAILURE: Final = 2
 _FORM: Final = "each line has to hold one program"

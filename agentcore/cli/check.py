@@ -16,16 +16,17 @@ from agentcore.cli.check_input import profile_for_driver, replayed
 from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
 from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, require_program, warn, written
-from agentcore.oracle import crews, reports, targets
-from agentcore.oracle.check import Campaign, Finding, Limits, Plan, campaign
-from agentcore.oracle.chunks import OtherFormatError
-from agentcore.oracle.crews import Crew
-from agentcore.oracle.database import Database, default_folder
-from agentcore.oracle.families import PROFILE_NAMES, family_of
-from agentcore.oracle.interruption import arrived
+from agentcore.kit.families import PROFILE_NAMES, family_of
+from agentcore.oracle import reports, targets
+from agentcore.oracle.campaign import executors
+from agentcore.oracle.campaign.batches import OtherFormatError
+from agentcore.oracle.campaign.check import Campaign, Finding, Limits, Plan, campaign
+from agentcore.oracle.campaign.database import Database, default_folder
+from agentcore.oracle.campaign.executors import Crew
+from agentcore.oracle.campaign.interruption import arrived
+from agentcore.oracle.campaign.scope import PatternError
+from agentcore.oracle.campaign.selection import UnknownFeatureError
 from agentcore.oracle.reports.document import document
-from agentcore.oracle.scope import PatternError
-from agentcore.oracle.selection import UnknownFeatureError
 
 _NO_VERDICT: Final = 2
 # A campaign may take hours.
@@ -329,12 +330,12 @@ def _known(plan: Plan, database: Database | None) -> list[dict[str, Any]]:
 def _crew(options: _Options) -> AbstractContextManager[Crew]:
     if options.scheduler:
         return _cluster(options.scheduler)
-    return crews.processes(options.jobs) if options.jobs > 1 else crews.alone()
+    return executors.processes(options.jobs) if options.jobs > 1 else executors.alone()
 
 
 def _cluster(address: str) -> AbstractContextManager[Crew]:
     try:
-        from agentcore.oracle import distributed  # noqa: PLC0415 - an extra, and not a small one
+        from agentcore.oracle.campaign import distributed  # noqa: PLC0415 - an extra, and not a small one
     except ImportError:
         raise click.UsageError(
             "--scheduler needs the extra `dask`: pip install 'agentcore-reference[dask]'"

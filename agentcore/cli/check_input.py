@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 import click
 
 from agentcore.cli.terminal import printable
-from agentcore.oracle.driver import Driver
-from agentcore.oracle.families import DEFAULT_PROFILE, FAMILIES, family_of
-from agentcore.oracle.program import BadProgram
+from agentcore.kit.families import DEFAULT_PROFILE, FAMILIES, family_of
+from agentcore.kit.program import BadProgram
+from agentcore.oracle.drivers.driver import Driver
 
 __all__ = ["profile_for_driver", "replayed"]
 

@@ -11,14 +11,14 @@ import attrs
 from rich.console import Console
 
 from agentcore.cli.terminal import say, tolerant, warn, written
-from agentcore.oracle.check import Campaign, Plan, Report
-from agentcore.oracle.compare import render
-from agentcore.oracle.families import family_of
-from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
-from agentcore.oracle.isolated.shape import Breach
-from agentcore.oracle.vectors import pretty
-from agentcore.oracle.verdicts import Kind
-from agentcore.oracle.work import profile_for
+from agentcore.kit.compare import render
+from agentcore.kit.families import family_of
+from agentcore.kit.isolation.shape import Breach
+from agentcore.oracle.campaign.check import Campaign, Plan, Report
+from agentcore.oracle.campaign.findings import Disagreement, Finding, ReferenceFailure
+from agentcore.oracle.campaign.verdicts import Kind
+from agentcore.oracle.campaign.worker import profile_for
+from agentcore.oracle.spec.vectors import pretty
 
 __all__ = ["EXIT_CODES", "CheckPrinter"]
 

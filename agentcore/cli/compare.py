@@ -12,13 +12,13 @@ from rich.console import Console
 
 from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, say
-from agentcore.oracle.changes import Change, Changes
-from agentcore.oracle.changes import compare as run_compare
-from agentcore.oracle.guide import Advice, GuideError, advice_of, guide, telling, where
-from agentcore.oracle.sides import SideError, side
+from agentcore.oracle.comparison.changes import Change, Changes
+from agentcore.oracle.comparison.changes import compare as run_compare
+from agentcore.oracle.comparison.comparands import SideError, side
+from agentcore.oracle.comparison.guide import Advice, GuideError, advice_of, guide, telling, where
+from agentcore.oracle.comparison.minimal_programs import Witness
+from agentcore.oracle.spec.vectors import pretty
 from agentcore.oracle.targets import TargetError
-from agentcore.oracle.vectors import pretty
-from agentcore.oracle.witnesses import Witness
 
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1

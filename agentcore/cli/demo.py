@@ -13,9 +13,18 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from agentcore.cli.demonstration import (
+    MESSAGES,
+    REMINDER,
+    Column,
+    Step,
+    Version,
+    message_lines,
+    verdict,
+    versions,
+)
 from agentcore.cli.terminal import console as console_of
-from agentcore.compat import Finding, Verdict
-from agentcore.demo import MESSAGES, REMINDER, Column, Step, Version, message_lines, verdict, versions
+from agentcore.frameworks.ai_sdk import Finding, Verdict
 
 _WIDTH: Final = 80
 _ROLES: Final = {"user": "cyan", "assistant": "green", "tool": "magenta"}

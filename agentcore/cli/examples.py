@@ -10,9 +10,10 @@ from typing import Any, Final, TypeAlias
 import click
 
 from agentcore.cli.terminal import console, say
+from agentcore.kit.families import family_of
 from agentcore.oracle import targets
-from agentcore.oracle.driver import Answer, Driver
-from agentcore.oracle.examples import (
+from agentcore.oracle.drivers.driver import Answer, Driver
+from agentcore.oracle.spec.examples import (
     Example,
     ExampleError,
     Tracer,
@@ -21,8 +22,7 @@ from agentcore.oracle.examples import (
     reference,
     scripts,
 )
-from agentcore.oracle.families import family_of
-from agentcore.oracle.scripts import LANGUAGES, failure
+from agentcore.oracle.spec.scripts import LANGUAGES, failure
 
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1

@@ -11,13 +11,13 @@ import click
 from rich.console import Console
 
 from agentcore.cli.terminal import console, say
-from agentcore.compat.handouts import Alias
-from agentcore.compat.pollution import Verdict, written_path
-from agentcore.oracle.explain import Boundary, Explanation, ExplanationError, Step, Writing
-from agentcore.oracle.explain import explain as run_explain
-from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
-from agentcore.oracle.program import BadProgram
-from agentcore.oracle.visible import cut, one_line
+from agentcore.heap.boundary_log import Alias
+from agentcore.heap.pollution import Verdict, written_path
+from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
+from agentcore.kit.program import BadProgram
+from agentcore.kit.safe_text import cut, one_line
+from agentcore.oracle.reports.explain import Boundary, Explanation, ExplanationError, Step, Writing
+from agentcore.oracle.reports.explain import explain as run_explain
 
 _T = TypeVar("_T")
 _FAILURE: Final = 2

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from agentcore.cli.terminal import console, printable, require_program, say
-from agentcore.oracle.lint import CHECKS, Broken, Verdict, lint
+from agentcore.oracle.drivers.lint import CHECKS, Broken, Verdict, lint
 
 _BROKEN: Final = 1
 _FAILURE: Final = 2

@@ -14,7 +14,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from agentcore.oracle.visible import one_line, visible
+from agentcore.kit.safe_text import one_line, visible
 
 __all__ = [
     "console",

@@ -13,11 +13,11 @@ from typing import Any, BinaryIO, Final, TypeAlias
 import attrs
 import click
 
-from agentcore.oracle.collecting import collect_seldom
-from agentcore.oracle.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
-from agentcore.oracle.program import BadProgram
-from agentcore.oracle.protocol import Implementation
-from agentcore.oracle.serving import answers
+from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
+from agentcore.kit.program import BadProgram
+from agentcore.oracle.campaign.gc_policy import collect_seldom
+from agentcore.oracle.drivers.driver_main import answers
+from agentcore.oracle.drivers.protocol import Implementation
 
 Json: TypeAlias = dict[str, Any]
 _DISTRIBUTION: Final = "agentcore-reference"

@@ -10,10 +10,10 @@ from typing import Final
 import click
 
 from agentcore.cli.terminal import console, say
+from agentcore.kit.compare import render
+from agentcore.kit.families import family_of
 from agentcore.oracle import targets
-from agentcore.oracle.compare import render
-from agentcore.oracle.families import family_of
-from agentcore.oracle.vectors import Vector, VectorError, load, record, replay, write
+from agentcore.oracle.spec.vectors import Vector, VectorError, load, record, replay, write
 
 _DIFFERENT: Final = 1
 _FAILURE: Final = 2

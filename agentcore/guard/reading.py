@@ -260,7 +260,7 @@ def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
 
 def is_core_value(cls: type) -> bool:
     """Whether a class is one of this package's values, which cannot change."""
-    values = sys.modules.get("agentcore.values")
+    values = sys.modules.get("agentcore.messages.values")
     return values is not None and values.is_value(cls)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import attrs
 from immutabledict import immutabledict
 
-from agentcore.values import frozen, sealed
+from agentcore.messages.values import frozen, sealed
 
 __all__ = ["Change", "Instance", "Opaque", "Unshown"]
 

@@ -11,11 +11,11 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.programs import random_conversation
-from agentcore.oracle.ai_sdk.size import Size
-from agentcore.oracle.choices import RandomChoices
-from agentcore.oracle.places import at, has, places, put
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.programs import random_conversation
+from agentcore.frameworks.ai_sdk.size import Size
+from agentcore.kit.choices import RandomChoices
+from agentcore.kit.places import at, has, places, put
 from agentcore.testing.prompts import Flaw, first_non_message, prompt_faults
 
 __all__ = ["SHRUNK", "as_conversation", "as_program", "is_conversation", "numbered_conversation"]

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from agentcore.errors import AgentCoreError
+from agentcore.messages.values import JsonObject, freeze, sealed, thaw
 from agentcore.testing.prompts import PromptFault
-from agentcore.values import JsonObject, freeze, sealed, thaw
 
 __all__ = ["HookFault", "HookFaultError", "Kind", "NothingPollutedError"]
 

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 from anyio.from_thread import start_blocking_portal
 
-from agentcore.compat import PROFILES
-from agentcore.oracle.shrink import shrink
+from agentcore.frameworks.ai_sdk import PROFILES
+from agentcore.kit.shrink import shrink
 from agentcore.testing.conversations import (
     SHRUNK,
     as_conversation,
@@ -60,7 +60,7 @@ def check_hook(  # noqa: PLR0913 - what is asked of a hook, by name
             change; with `takes="options"`, a `prepare_step` as the AI SDK calls it: a function of an object
             with `messages`, `steps`, `stepNumber` and so on that returns an object of overrides, or None.
         takes: what the hook takes.
-        profiles: names of `agentcore.compat.PROFILES`; with none, it is not run under any.
+        profiles: names of `agentcore.frameworks.ai_sdk.PROFILES`; with none, it is not run under any.
         idempotent: whether a second application has to change nothing.
         texts: what some of the texts begin with; for a hook that looks for something.
         examples: how many conversations.

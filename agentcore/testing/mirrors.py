@@ -5,8 +5,8 @@ from __future__ import annotations
 from operator import is_
 from typing import Any
 
-from agentcore.compat.heap import Ref, Slot, Store
-from agentcore.compat.views import View
+from agentcore.heap.heap import Ref, Slot, Store
+from agentcore.heap.views import View
 
 __all__ = ["Mirror"]
 

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, TypeAlias
 import attrs
 
 from agentcore.errors import InvalidJsonError
-from agentcore.schema import accepts, message_schema
-from agentcore.values import dump_json, freeze
+from agentcore.messages.schema import accepts, message_schema
+from agentcore.messages.values import dump_json, freeze
 
 __all__ = ["Flaw", "PromptFault", "first_flaw", "first_non_message", "in_brief", "prompt_faults"]
 

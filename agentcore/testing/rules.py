@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcore.rules import Requirement
+from agentcore.requirements.rules import Requirement
 
 
 class HookRule(Requirement):

@@ -12,11 +12,11 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias
 import attrs
 from anyio.from_thread import BlockingPortal
 
-from agentcore.compat import PROFILES, Hooks, Model, Settings, Tool, View
-from agentcore.compat.ai_sdk.loop import AiSdkLoop
+from agentcore.frameworks.ai_sdk import PROFILES, Hooks, Model, Settings, Tool, View
+from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
 from agentcore.guard import guard
-from agentcore.oracle.compare import differences
-from agentcore.oracle.families import Comparison
+from agentcore.kit.compare import differences
+from agentcore.kit.families import Comparison
 from agentcore.testing.faults import HookFault, Kind
 from agentcore.testing.mirrors import Mirror
 from agentcore.testing.prompts import first_flaw, first_non_message

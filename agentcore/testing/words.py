@@ -10,9 +10,9 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.errors import InvalidJsonError
-from agentcore.oracle.compare import Difference
+from agentcore.kit.compare import Difference
+from agentcore.messages.values import dump_json
 from agentcore.testing.prompts import in_brief
-from agentcore.values import dump_json
 
 __all__ = ["TwoRuns", "brief", "difference_text"]
 

@@ -7,9 +7,11 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from agentcore import AssistantMessage, UserMessage
-from agentcore.agent import Agent
-from agentcore.content import ContentPart, GeneratedText, ToolCall
-from agentcore.effects import (
+from agentcore.agent.agent import Agent
+from agentcore.agent.middleware import CallModel, InvokeModelContext, InvokeModelStage
+from agentcore.agent.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
+from agentcore.agent.tools import Tool, tool
+from agentcore.machine.effects import (
     Done,
     HookResult,
     ModelAnswer,
@@ -22,16 +24,14 @@ from agentcore.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.history import fork
-from agentcore.hooks import StepOverride
-from agentcore.messages import Message
-from agentcore.middleware import CallModel, InvokeModelContext, InvokeModelStage
-from agentcore.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
-from agentcore.preparing import StepPreparation
-from agentcore.processors import StepArguments
-from agentcore.run import Failed, Run, give, need, start
-from agentcore.tools import Tool, tool
-from agentcore.values import extend_vector
+from agentcore.machine.hooks import StepOverride
+from agentcore.machine.prepare import StepPreparation
+from agentcore.machine.processors import StepArguments
+from agentcore.machine.run import Failed, Run, give, need, start
+from agentcore.messages.content import ContentPart, GeneratedText, ToolCall
+from agentcore.messages.messages import Message
+from agentcore.messages.values import extend_vector
+from agentcore.records.history import fork
 from benchmarks.peers import serving
 from benchmarks.peers.serving import REMINDER, TOOL, Forks, Script, Task, serve
 

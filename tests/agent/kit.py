@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agentcore.agent import Agent, AgentResult
-from agentcore.content import GeneratedText, ToolCall
+from agentcore.agent.agent import Agent, AgentResult
+from agentcore.agent.events import AgentEvent
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.tools import tool
 from agentcore.errors import ProcessorFailedError
-from agentcore.events import AgentEvent
-from agentcore.messages import Message, TextPart, UserMessage
-from agentcore.models import ScriptedModel
-from agentcore.tools import tool
-from agentcore.values import JsonValue
+from agentcore.messages.content import GeneratedText, ToolCall
+from agentcore.messages.messages import Message, TextPart, UserMessage
+from agentcore.messages.values import JsonValue
 
 USER = UserMessage([TextPart("u")])
 

@@ -15,9 +15,15 @@ from typing import Any, cast
 import anyio
 
 from agent.kit import went_wrong
-from agentcore.agent import Agent, AgentError
-from agentcore.content import ToolCall
-from agentcore.effects import (
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
+from agentcore.agent.stop import step_count_is
+from agentcore.agent.tools import Tool, ToolContext
+from agentcore.errors import AgentCoreError, InvalidPromptError, WireError
+from agentcore.frameworks.ai_sdk import immutable
+from agentcore.frameworks.ai_sdk.programs import program_of_seed
+from agentcore.frameworks.ai_sdk.reference import trace as reference_trace
+from agentcore.machine.effects import (
     HookFailed,
     ModelAnswer,
     ModelFailed,
@@ -33,14 +39,8 @@ from agentcore.effects import (
     ToolsFailed,
     ToolSpec,
 )
-from agentcore.errors import AgentCoreError, InvalidPromptError, WireError
-from agentcore.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
-from agentcore.oracle.ai_sdk import immutable
-from agentcore.oracle.ai_sdk.programs import program_of_seed
-from agentcore.oracle.ai_sdk.reference import trace as reference_trace
-from agentcore.stop import step_count_is
-from agentcore.tools import Tool, ToolContext
-from agentcore.values import JsonValue, vector
+from agentcore.messages.content import ToolCall
+from agentcore.messages.values import JsonValue, vector
 
 Json = dict[str, Any]
 BACKENDS = ("asyncio", "trio")

@@ -6,7 +6,7 @@ import asyncio
 
 import trio
 
-from agentcore.agent import ForeignCancellationError
+from agentcore.agent.agent import ForeignCancellationError
 
 
 async def stray() -> None:

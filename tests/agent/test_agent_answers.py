@@ -14,31 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import agentcore.models
+import agentcore.agent.models
 from agent.kit import add, run_by, scripted, streamed, text
 from agent.test_agent_cancelling import BOTH
-from agentcore import content
-from agentcore.agent import Agent, AgentError
-from agentcore.content import (
-    GeneratedFile,
-    GeneratedReasoning,
-    GeneratedText,
-    Source,
-    ToolCall,
-    check_content,
-)
-from agentcore.effects import NeedModel
-from agentcore.errors import (
-    AgentCoreError,
-    InvalidJsonError,
-    InvalidMessageError,
-    WireError,
-)
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.middleware import (
     InvokeModelStage,
     MiddlewareError,
 )
-from agentcore.models import (
+from agentcore.agent.models import (
     InvalidResponseError,
     ModelError,
     ModelRequest,
@@ -49,18 +33,34 @@ from agentcore.models import (
     TextDelta,
     Usage,
 )
-from agentcore.result import AgentResult
-from agentcore.rules import Rule
-from agentcore.run import Run
-from agentcore.saved import from_json, to_json
-from agentcore.values import thaw
+from agentcore.agent.result import AgentResult
+from agentcore.errors import (
+    AgentCoreError,
+    InvalidJsonError,
+    InvalidMessageError,
+    WireError,
+)
+from agentcore.machine.effects import NeedModel
+from agentcore.machine.run import Run
+from agentcore.messages import content
+from agentcore.messages.content import (
+    GeneratedFile,
+    GeneratedReasoning,
+    GeneratedText,
+    Source,
+    ToolCall,
+    check_content,
+)
+from agentcore.messages.values import thaw
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
 GOOD = GeneratedText("x")
 # What is made of these has fields of wrong types, which a type checker would find.
 parts: Any = content
-models: Any = agentcore.models
+models: Any = agentcore.agent.models
 
 
 class Gives:
@@ -435,7 +435,7 @@ async def test_a_time_to_wait_that_is_none_is_passed_over(
     async def sleep(delay: float) -> None:
         slept.append(delay)
 
-    monkeypatch.setattr("agentcore.driver.models.anyio.sleep", sleep)
+    monkeypatch.setattr("agentcore.agent.call.models.anyio.sleep", sleep)
     model = scripted(ModelError("busy", retryable=True, retry_after=after), text())
     agent = Agent(model, max_retries=1)
     if attempts == 1:

@@ -6,16 +6,16 @@ import attrs
 import pytest
 
 from agent.kit import USER, add, adding, call, echo, roles, run_by, scripted, streamed, text, types
-from agentcore.agent import Agent, AgentError, CallArguments, StartEvent
-from agentcore.content import GeneratedReasoning
+from agentcore.agent.agent import Agent, AgentError, CallArguments, StartEvent
+from agentcore.agent.events import RunFinished, StepFinished, StepStarted
+from agentcore.agent.models import ModelResponse, Usage
+from agentcore.agent.stop import has_tool_call, step_count_is
+from agentcore.agent.tools import InvalidToolError, tool_without_execute
 from agentcore.errors import ImmutableWriteError, InvalidOverrideError, InvalidPromptError
-from agentcore.events import RunFinished, StepFinished, StepStarted
-from agentcore.messages import AssistantMessage, SystemMessage, TextPart, ToolMessage, UserMessage
-from agentcore.models import ModelResponse, Usage
-from agentcore.run import Run
-from agentcore.stop import has_tool_call, step_count_is
-from agentcore.tools import InvalidToolError, tool_without_execute
-from agentcore.values import thaw, vector
+from agentcore.machine.run import Run
+from agentcore.messages.content import GeneratedReasoning
+from agentcore.messages.messages import AssistantMessage, SystemMessage, TextPart, ToolMessage, UserMessage
+from agentcore.messages.values import thaw, vector
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

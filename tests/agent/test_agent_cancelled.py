@@ -14,13 +14,13 @@ from anyio.lowlevel import checkpoint
 from agent.kit import add, call, errors, outputs, run_by, scripted, streamed, text, types
 from agent.stray import is_foreign, requests, stray
 from agent.test_agent_cancelling import ASYNCIO, BOTH, RAN, TOOLS, Model, asking
-from agentcore.agent import Agent, AgentError, AgentResult
+from agentcore.agent.agent import Agent, AgentError, AgentResult
+from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage
+from agentcore.agent.models import ModelRequest, ModelResponse
+from agentcore.agent.tools import ToolContext, tool
 from agentcore.errors import RunCancelledError
-from agentcore.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage
-from agentcore.models import ModelRequest, ModelResponse
-from agentcore.rules import Rule
-from agentcore.run import Failed, Run
-from agentcore.tools import ToolContext, tool
+from agentcore.machine.run import Failed, Run
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio

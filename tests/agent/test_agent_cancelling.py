@@ -11,13 +11,20 @@ import pytest
 
 from agent.kit import USER, add, call, errors, outputs, run_by, scripted, streamed, text, types, went_wrong
 from agent.stray import is_foreign, requests, stray, stray_sync
-from agentcore.agent import Agent, AgentError, ForeignCancellationError
-from agentcore.messages import AssistantMessage
-from agentcore.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage
-from agentcore.models import ModelRequest, ModelResponse, PartDone, ResponseDone, ScriptedModel, TextDelta
-from agentcore.rules import Rule
-from agentcore.saved import from_json, to_json
-from agentcore.tools import Tool, ToolContext, tool
+from agentcore.agent.agent import Agent, AgentError, ForeignCancellationError
+from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage
+from agentcore.agent.models import (
+    ModelRequest,
+    ModelResponse,
+    PartDone,
+    ResponseDone,
+    ScriptedModel,
+    TextDelta,
+)
+from agentcore.agent.tools import Tool, ToolContext, tool
+from agentcore.messages.messages import AssistantMessage
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio

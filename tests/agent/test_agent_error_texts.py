@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from agent.kit import USER, adding, call, run_by, scripted, text
-from agentcore.agent import Agent, AgentError
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage
+from agentcore.agent.output import Output
 from agentcore.errors import (
     AgentCoreError,
     ConflictingResultError,
@@ -20,10 +22,8 @@ from agentcore.errors import (
     UnsupportedModelError,
     text_at_step,
 )
-from agentcore.messages import ToolApprovalResponsePart, ToolMessage
-from agentcore.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage
-from agentcore.output import Output
-from agentcore.processors import InputArguments, StepArguments
+from agentcore.machine.processors import InputArguments, StepArguments
+from agentcore.messages.messages import ToolApprovalResponsePart, ToolMessage
 from test_errors import EXAMPLES
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

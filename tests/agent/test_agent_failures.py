@@ -13,16 +13,16 @@ import attrs
 import pytest
 
 from agent.kit import USER, add, adding, call, echo, run_by, scripted, streamed, text, went_wrong
-from agentcore.agent import Agent, AgentError, ResumeError, UnfinishedStreamError, UnknownModelError
-from agentcore.effects import HookFailed, NeedModel, NeedPrepareStep, NeedStepFinish
+from agentcore.agent.agent import Agent, AgentError, ResumeError, UnfinishedStreamError, UnknownModelError
+from agentcore.agent.models import ModelRequest, ScriptedModel
+from agentcore.agent.tools import tool, tool_without_execute
 from agentcore.errors import InvalidOverrideError, InvalidToolApprovalError, RunCancelledError
-from agentcore.messages import AssistantMessage, ToolApprovalResponsePart, ToolMessage
-from agentcore.models import ModelRequest, ScriptedModel
-from agentcore.processors import NamedProcessor
-from agentcore.rules import Rule
-from agentcore.run import Failed, Run, give, need
-from agentcore.saved import from_json, load, save, to_json
-from agentcore.tools import tool, tool_without_execute
+from agentcore.machine.effects import HookFailed, NeedModel, NeedPrepareStep, NeedStepFinish
+from agentcore.machine.processors import NamedProcessor
+from agentcore.machine.run import Failed, Run, give, need
+from agentcore.messages.messages import AssistantMessage, ToolApprovalResponsePart, ToolMessage
+from agentcore.records.saved import from_json, load, save, to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio

@@ -12,15 +12,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.kit import add, call, run_by, text
-from agentcore.agent import Agent, AgentError, AgentResult
-from agentcore.content import ContentPart
-from agentcore.messages import SystemMessage, UserMessage
-from agentcore.models import ScriptedModel
-from agentcore.pending import pending_of
-from agentcore.processors import InputArguments, StepArguments, abort
-from agentcore.run import Run
-from agentcore.step import prompt_of, step
-from agentcore.tools import Tool, ToolContext, tool
+from agentcore.agent.agent import Agent, AgentError, AgentResult
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.tools import Tool, ToolContext, tool
+from agentcore.machine.pending import pending_of
+from agentcore.machine.processors import InputArguments, StepArguments, abort
+from agentcore.machine.run import Run
+from agentcore.machine.step import prompt_of, step
+from agentcore.messages.content import ContentPart
+from agentcore.messages.messages import SystemMessage, UserMessage
 
 NOTE: Final = UserMessage("note")
 SUMMARY: Final = UserMessage("summary")

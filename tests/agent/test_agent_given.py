@@ -12,11 +12,11 @@ import pytest
 from agent.kit import add, adding, call, run_by, scripted, streamed, text, went_wrong
 from agent.test_agent_answers import Shapes, models, parts, saved_and_loaded
 from agent.test_agent_cancelling import BOTH, asking
-from agentcore.agent import Agent, AgentError, InvalidAgentError, InvalidAnswerError
+from agentcore.agent.agent import Agent, AgentError, InvalidAgentError, InvalidAnswerError
+from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage, MiddlewareError
+from agentcore.agent.output import Output
+from agentcore.agent.tools import ToolContext, tool
 from agentcore.errors import AgentCoreError, InvalidOverrideError, ProcessorFailedError
-from agentcore.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage, MiddlewareError
-from agentcore.output import Output
-from agentcore.tools import ToolContext, tool
 
 pytestmark = pytest.mark.anyio
 

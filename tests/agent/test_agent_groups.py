@@ -11,11 +11,11 @@ import pytest
 
 from agent.kit import call, run_by, scripted, text
 from agentcore import Agent, AgentStreamStage, ExecuteToolStage, InvokeModelStage, ToolContext, tool
-from agentcore.driver.errors import ChunkHookError, without_signals
-from agentcore.effects import NeedTools
-from agentcore.interrupts import Interrupt, InterruptSignal
-from agentcore.rules import Rule
-from agentcore.run import Failed
+from agentcore.agent.call.errors import ChunkHookError, without_signals
+from agentcore.machine.effects import NeedTools
+from agentcore.machine.run import Failed
+from agentcore.messages.interrupts import Interrupt, InterruptSignal
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 PATHS: Final = ["generate", "stream"]

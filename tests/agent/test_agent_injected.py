@@ -17,15 +17,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.kit import USER, text
-from agentcore.agent import Agent, AgentError, AgentResult, AgentStream
-from agentcore.content import ToolCall, to_response_messages
+from agentcore.agent.agent import Agent, AgentError, AgentResult, AgentStream
+from agentcore.agent.models import ModelError, ModelRequest, ScriptedModel
+from agentcore.agent.tools import Tool, ToolContext
 from agentcore.errors import ImmutableWriteError
-from agentcore.messages import AssistantMessage, Message, TextPart, UserMessage
-from agentcore.models import ModelError, ModelRequest, ScriptedModel
-from agentcore.run import Run
-from agentcore.saved import from_json, to_json
-from agentcore.tools import Tool, ToolContext
-from agentcore.values import dump_json, parse_json, thaw, vector
+from agentcore.machine.run import Run
+from agentcore.messages.content import ToolCall, to_response_messages
+from agentcore.messages.messages import AssistantMessage, Message, TextPart, UserMessage
+from agentcore.messages.values import dump_json, parse_json, thaw, vector
+from agentcore.records.saved import from_json, to_json
 
 BACKENDS = pytest.mark.parametrize("backend", ["asyncio", "trio"])
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

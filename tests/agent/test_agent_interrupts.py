@@ -10,14 +10,9 @@ import attrs
 import pytest
 
 from agent.kit import USER, add, call, errors, outputs, run_by, scripted, streamed, text, types
-from agentcore.agent import Agent, AgentError, NoObjectError
-from agentcore.differences import Difference
-from agentcore.effects import Done
-from agentcore.errors import AnswersError
-from agentcore.events import RunInterrupted
-from agentcore.history import fork
-from agentcore.messages import UserMessage
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentError, NoObjectError
+from agentcore.agent.events import RunInterrupted
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     CallAgent,
@@ -29,14 +24,19 @@ from agentcore.middleware import (
     InvokeModelStage,
     ToolOutcome,
 )
-from agentcore.models import ModelResponse
-from agentcore.output import Output
-from agentcore.result import AgentResult
-from agentcore.rules import Rule
-from agentcore.run import Run
-from agentcore.saved import from_json, to_json
-from agentcore.tools import ToolContext, tool
-from agentcore.values import dump_json, freeze, parse_json
+from agentcore.agent.models import ModelResponse
+from agentcore.agent.output import Output
+from agentcore.agent.result import AgentResult
+from agentcore.agent.tools import ToolContext, tool
+from agentcore.errors import AnswersError
+from agentcore.machine.effects import Done
+from agentcore.machine.run import Run
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import dump_json, freeze, parse_json
+from agentcore.records.history import fork
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

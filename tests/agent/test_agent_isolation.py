@@ -14,11 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.kit import add, call, run_by, text
-from agentcore.agent import Agent
-from agentcore.content import GeneratedText
-from agentcore.driver.spans import written
-from agentcore.messages import Message, TextPart, UserMessage
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent
+from agentcore.agent.call.spans import written
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     ExecuteToolContext,
@@ -27,10 +25,12 @@ from agentcore.middleware import (
     InvokeModelStage,
     Middleware,
 )
-from agentcore.models import ModelRequest, ModelResponse, ScriptedModel
-from agentcore.result import AgentResult
-from agentcore.tools import ToolContext, tool
-from agentcore.values import freeze
+from agentcore.agent.models import ModelRequest, ModelResponse, ScriptedModel
+from agentcore.agent.result import AgentResult
+from agentcore.agent.tools import ToolContext, tool
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import Message, TextPart, UserMessage
+from agentcore.messages.values import freeze
 
 STAGES: Final[list[Any]] = [InvokeModelStage, ExecuteToolStage, AgentStreamStage]
 

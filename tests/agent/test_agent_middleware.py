@@ -11,15 +11,8 @@ import attrs
 import pytest
 
 from agent.kit import USER, add, adding, call, outputs, run_by, scripted, text
-from agentcore.agent import Agent, AgentError
-from agentcore.content import GeneratedText
-from agentcore.differences import Difference
-from agentcore.errors import ImmutableWriteError
-from agentcore.messages import (
-    TextPart,
-    UserMessage,
-)
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.middleware import (
     AgentStreamStage,
     CallModel,
     ExecuteToolStage,
@@ -29,8 +22,15 @@ from agentcore.middleware import (
     MiddlewareError,
     ModelDelta,
 )
-from agentcore.models import ModelError, ModelResponse
-from agentcore.rules import Rule
+from agentcore.agent.models import ModelError, ModelResponse
+from agentcore.errors import ImmutableWriteError
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import (
+    TextPart,
+    UserMessage,
+)
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

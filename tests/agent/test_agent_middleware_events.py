@@ -10,9 +10,9 @@ import attrs
 import pytest
 
 from agent.kit import adding, call, run_by, scripted, streamed, text, types
-from agentcore.agent import Agent, AgentError
-from agentcore.events import AgentEvent, StepFinished, TextDelta, ToolProgress
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.events import AgentEvent, StepFinished, TextDelta, ToolProgress
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     CallAgent,
@@ -25,9 +25,9 @@ from agentcore.middleware import (
     ModelDelta,
     ToolOutcome,
 )
-from agentcore.models import ModelError, ModelResponse
-from agentcore.result import AgentResult
-from agentcore.tools import tool
+from agentcore.agent.models import ModelError, ModelResponse
+from agentcore.agent.result import AgentResult
+from agentcore.agent.tools import tool
 
 pytestmark = pytest.mark.anyio
 

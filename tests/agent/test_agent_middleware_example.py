@@ -14,9 +14,9 @@ from agentcore import (
     freeze,
     tool,
 )
-from agentcore.middleware import CallModel, CallTool, ToolOutcome
-from agentcore.models import ModelError, ModelResponse, ScriptedModel
-from agentcore.saved import from_json, to_json
+from agentcore.agent.middleware import CallModel, CallTool, ToolOutcome
+from agentcore.agent.models import ModelError, ModelResponse, ScriptedModel
+from agentcore.records.saved import from_json, to_json
 
 pytestmark = pytest.mark.anyio
 

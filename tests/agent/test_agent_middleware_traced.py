@@ -10,11 +10,9 @@ from opentelemetry.trace import StatusCode
 
 from agent.kit import USER, add, adding, call, run_by, scripted, text
 from agent.tracing import Tracing
-from agentcore.agent import Agent, AgentError
-from agentcore.content import GeneratedText
-from agentcore.driver.spans import written
-from agentcore.messages import TextPart, UserMessage
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.call.spans import written
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     CallAgent,
@@ -27,10 +25,12 @@ from agentcore.middleware import (
     Middleware,
     ToolOutcome,
 )
-from agentcore.models import ModelResponse
-from agentcore.observe import Timing
-from agentcore.result import AgentResult
-from agentcore.values import freeze, parse_json, vector
+from agentcore.agent.models import ModelResponse
+from agentcore.agent.result import AgentResult
+from agentcore.agent.telemetry import Timing
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import TextPart, UserMessage
+from agentcore.messages.values import freeze, parse_json, vector
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])
 pytestmark = pytest.mark.anyio

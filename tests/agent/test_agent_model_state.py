@@ -8,14 +8,14 @@ import attrs
 import pytest
 
 from agent.kit import add, call, run_by, scripted, text
-from agentcore.agent import Agent, AgentError
-from agentcore.content import ContentPart
-from agentcore.history import fork
-from agentcore.middleware import CallModel, InvokeModelContext, InvokeModelStage
-from agentcore.models import ModelError, ModelRequest, ModelResponse, ScriptedModel
-from agentcore.rules import Rule
-from agentcore.saved import from_json, to_json
-from agentcore.values import freeze
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.middleware import CallModel, InvokeModelContext, InvokeModelStage
+from agentcore.agent.models import ModelError, ModelRequest, ModelResponse, ScriptedModel
+from agentcore.messages.content import ContentPart
+from agentcore.messages.values import freeze
+from agentcore.records.history import fork
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

@@ -14,13 +14,13 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from agent.kit import USER, add, adding, call, run_by, scripted, streamed, text
 from agent.tracing import Tracing
-from agentcore.agent import Agent, AgentError
-from agentcore.models import ModelError, ModelResponse, ScriptedModel, Usage
-from agentcore.observe import Timing
-from agentcore.output import Output
-from agentcore.saved import to_json
-from agentcore.tools import tool
-from agentcore.values import dump_json
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.models import ModelError, ModelResponse, ScriptedModel, Usage
+from agentcore.agent.output import Output
+from agentcore.agent.telemetry import Timing
+from agentcore.agent.tools import tool
+from agentcore.messages.values import dump_json
+from agentcore.records.saved import to_json
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])
@@ -247,8 +247,8 @@ async def test_a_cancelled_run_ends_its_spans(tracing: Tracing) -> None:
 def test_without_a_tracer_nothing_of_opentelemetry_is_imported() -> None:
     program = (
         "import sys, anyio\n"
-        "from agentcore.agent import Agent\n"
-        "from agentcore.models import ScriptedModel\n"
+        "from agentcore.agent.agent import Agent\n"
+        "from agentcore.agent.models import ScriptedModel\n"
         "anyio.run(Agent(ScriptedModel([])).generate, 'q')\n"
         "print([name for name in sys.modules if 'opentelemetry' in name])"
     )

@@ -7,19 +7,19 @@ from pydantic import BaseModel
 from pydantic_core import from_json as from_json_text
 
 from agent.kit import add, call, run_by, scripted, streamed, text, types
-from agentcore.agent import Agent, AgentError, NoObjectError
-from agentcore.content import GeneratedText
+from agentcore.agent.agent import Agent, AgentError, NoObjectError
+from agentcore.agent.events import PartialObject
+from agentcore.agent.middleware import InvokeModelStage
+from agentcore.agent.models import ModelResponse
+from agentcore.agent.output import Output, OutputError
+from agentcore.agent.result import OtherOutputError
+from agentcore.agent.stop import step_count_is
 from agentcore.errors import InvalidOverrideError
-from agentcore.events import PartialObject
-from agentcore.hooks import StepOverride
-from agentcore.middleware import InvokeModelStage
-from agentcore.models import ModelResponse
-from agentcore.output import Output, OutputError
-from agentcore.result import OtherOutputError
-from agentcore.rules import Rule
-from agentcore.saved import from_json, to_json
-from agentcore.stop import step_count_is
-from agentcore.values import dump_json, thaw
+from agentcore.machine.hooks import StepOverride
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.values import dump_json, thaw
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -335,7 +335,7 @@ async def test_the_work_of_partial_objects_grows_with_the_text_and_not_its_squar
         read.append(len(given))
         return from_json_text(given, **options)
 
-    monkeypatch.setattr("agentcore.output.from_json", counted)
+    monkeypatch.setattr("agentcore.agent.output.from_json", counted)
     sums: list[int] = []
     for count in (500, 4000):
         read.clear()

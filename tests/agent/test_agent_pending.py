@@ -12,11 +12,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.kit import USER, add, adding, call, echo, outputs, roles, run_by, scripted, text
-from agentcore.agent import Agent, AgentError, ResumeError
-from agentcore.content import GeneratedText, ToolApprovalRequest, ToolCall
+from agentcore.agent.agent import Agent, AgentError, ResumeError
+from agentcore.agent.middleware import (
+    AgentStreamContext,
+    AgentStreamStage,
+    ExecuteToolContext,
+    ExecuteToolStage,
+    InvokeModelContext,
+    InvokeModelStage,
+)
+from agentcore.agent.models import ModelRequest, ScriptedModel
+from agentcore.agent.output import Output
+from agentcore.agent.result import AgentResult, NoObjectError
+from agentcore.agent.stop import step_count_is
+from agentcore.agent.tools import Tool, ToolContext, tool, tool_without_execute
 from agentcore.errors import AnswersError, ImmutableWriteError, InvalidJsonError
-from agentcore.history import fork
-from agentcore.messages import (
+from agentcore.machine.pending import Pending
+from agentcore.machine.run import Run
+from agentcore.messages.content import GeneratedText, ToolApprovalRequest, ToolCall
+from agentcore.messages.messages import (
     ErrorTextOutput,
     ExecutionDeniedOutput,
     JsonOutput,
@@ -27,24 +41,10 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.middleware import (
-    AgentStreamContext,
-    AgentStreamStage,
-    ExecuteToolContext,
-    ExecuteToolStage,
-    InvokeModelContext,
-    InvokeModelStage,
-)
-from agentcore.models import ModelRequest, ScriptedModel
-from agentcore.output import Output
-from agentcore.pending import Pending
-from agentcore.result import AgentResult, NoObjectError
-from agentcore.rules import Rule
-from agentcore.run import Run
-from agentcore.saved import from_json, to_json
-from agentcore.stop import step_count_is
-from agentcore.tools import Tool, ToolContext, tool, tool_without_execute
-from agentcore.values import dump_json, freeze, parse_json
+from agentcore.messages.values import dump_json, freeze, parse_json
+from agentcore.records.history import fork
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

@@ -12,12 +12,12 @@ from opentelemetry.trace import StatusCode
 
 from agent.kit import USER, add, call, run_by, scripted, text
 from agent.tracing import Tracing
-from agentcore.agent import Agent, AgentError
-from agentcore.hooks import StepOverride
-from agentcore.messages import UserMessage
-from agentcore.models import ScriptedModel
-from agentcore.processors import InputArguments, StepArguments
-from agentcore.values import parse_json
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.models import ScriptedModel
+from agentcore.machine.hooks import StepOverride
+from agentcore.machine.processors import InputArguments, StepArguments
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import parse_json
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

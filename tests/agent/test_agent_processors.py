@@ -10,8 +10,9 @@ import pytest
 
 from agent.kit import USER, add, call, echo, run_by, scripted, text, went_wrong
 from agent.plan import COVERED, PLAN, of_plan
-from agentcore.agent import Agent, AgentError, AgentResult
-from agentcore.differences import Difference
+from agentcore.agent.agent import Agent, AgentError, AgentResult
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.output import Output
 from agentcore.errors import (
     ConflictingResultError,
     ForeignMessageListError,
@@ -21,12 +22,11 @@ from agentcore.errors import (
     ProcessorFailedError,
     UnsupportedModelError,
 )
-from agentcore.messages import Message, SystemMessage, UserMessage
-from agentcore.models import ScriptedModel
-from agentcore.output import Output
-from agentcore.processors import StepArguments, Tripwire
-from agentcore.rules import Rule
-from agentcore.values import thaw
+from agentcore.machine.processors import StepArguments, Tripwire
+from agentcore.messages.messages import Message, SystemMessage, UserMessage
+from agentcore.messages.values import thaw
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentcore import Agent, UserMessage, tool
-from agentcore.models import TextDelta
-from agentcore.processors import StepArguments
+from agentcore.agent.models import TextDelta
+from agentcore.machine.processors import StepArguments
 from models.server import ANTHROPIC, OPENAI, Answer, Call, Failure, Text
 from models.talk import talking
 

@@ -31,11 +31,11 @@ from agentcore import (
     messages_from_wire,
     tool,
 )
-from agentcore.content import ToolCall
-from agentcore.readonly import MUTATORS, refused_write_in
-from agentcore.rules import Difference, Rule
-from agentcore.values import is_value
-from agentcore.vectors import FrozenDict, FrozenList, FrozenSet, Vector
+from agentcore.messages.content import ToolCall
+from agentcore.messages.readonly import MUTATORS, refused_write_in
+from agentcore.messages.values import is_value
+from agentcore.messages.vectors import FrozenDict, FrozenList, FrozenSet, Vector
+from agentcore.requirements.rules import Difference, Rule
 from rulebook import states
 
 KINDS: Final[dict[type, Any]] = {Vector: "list", FrozenList: "list", FrozenDict: "dict", FrozenSet: "set"}

@@ -10,15 +10,15 @@ import pytest
 from trio.testing import MockClock
 
 from agent.kit import add, call, run_by, scripted, text
-from agentcore.agent import Agent, AgentError
-from agentcore.differences import Difference
-from agentcore.driver.models import LONGEST_WAIT
-from agentcore.events import ModelRetry
-from agentcore.messages import UserMessage
-from agentcore.models import ModelError, ModelRequest, PartDone, ScriptedModel
-from agentcore.models.base import ModelEvent
-from agentcore.processors import StepArguments
-from agentcore.tools import tool
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.call.models import LONGEST_WAIT
+from agentcore.agent.events import ModelRetry
+from agentcore.agent.models import ModelError, ModelRequest, PartDone, ScriptedModel
+from agentcore.agent.models.base import ModelEvent
+from agentcore.agent.tools import tool
+from agentcore.machine.processors import StepArguments
+from agentcore.messages.messages import UserMessage
+from agentcore.requirements.differences import Difference
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

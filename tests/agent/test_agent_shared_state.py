@@ -22,13 +22,13 @@ from agentcore import (
     ToolContext,
     tool,
 )
-from agentcore.agent import CallArguments, StartEvent
-from agentcore.chains import Chains
-from agentcore.messages import UserMessage
-from agentcore.preparing import StepPreparation
-from agentcore.rules import Rule
-from agentcore.saved import to_json
-from agentcore.values import vector
+from agentcore.agent.agent import CallArguments, StartEvent
+from agentcore.machine.prepare import StepPreparation
+from agentcore.messages.chains import Chains
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import vector
+from agentcore.records.saved import to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from agent.kit import add, call, run_by, scripted, streamed, text
 from agent.tracing import Tracing
-from agentcore.agent import Agent, AgentError
-from agentcore.models import ModelError
-from agentcore.observe import Observer
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.models import ModelError
+from agentcore.agent.telemetry import Observer
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

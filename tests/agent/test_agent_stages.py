@@ -8,17 +8,8 @@ import attrs
 import pytest
 
 from agent.kit import USER, add, adding, call, errors, outputs, run_by, scripted, text
-from agentcore.agent import Agent, AgentError
-from agentcore.content import GeneratedText
-from agentcore.effects import ToolFailed, ToolSucceeded
-from agentcore.messages import (
-    SystemMessage,
-    TextPart,
-    ToolApprovalResponsePart,
-    ToolMessage,
-    UserMessage,
-)
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     CallAgent,
@@ -30,12 +21,21 @@ from agentcore.middleware import (
     InvokeModelStage,
     ToolOutcome,
 )
-from agentcore.models import ModelResponse
-from agentcore.result import AgentResult
-from agentcore.rules import Rule
-from agentcore.tools import ToolContext, tool
-from agentcore.values import JsonValue, freeze
-from agentcore.wire import message_to_wire
+from agentcore.agent.models import ModelResponse
+from agentcore.agent.result import AgentResult
+from agentcore.agent.tools import ToolContext, tool
+from agentcore.machine.effects import ToolFailed, ToolSucceeded
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import (
+    SystemMessage,
+    TextPart,
+    ToolApprovalResponsePart,
+    ToolMessage,
+    UserMessage,
+)
+from agentcore.messages.values import JsonValue, freeze
+from agentcore.messages.wire import message_to_wire
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

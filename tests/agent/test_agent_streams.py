@@ -17,13 +17,13 @@ from agent.kit import add, call, scripted, streamed, text, types
 from agent.stray import on_asyncio, requests
 from agent.test_agent_cancelling import ASYNCIO, asking
 from agent.test_agent_injected import living
-from agentcore.agent import Agent, AgentError, AgentStream, ClosedStreamError, UnfinishedStreamError
-from agentcore.driver.cancelling import Handover
+from agentcore.agent.agent import Agent, AgentError, AgentStream, ClosedStreamError, UnfinishedStreamError
+from agentcore.agent.call.cancelling import Handover
+from agentcore.agent.events import AgentEvent
+from agentcore.agent.tools import tool
 from agentcore.errors import AgentCoreError, RunCancelledError
-from agentcore.events import AgentEvent
-from agentcore.rules import Rule
-from agentcore.run import Failed
-from agentcore.tools import tool
+from agentcore.machine.run import Failed
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio

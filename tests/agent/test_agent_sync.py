@@ -16,12 +16,12 @@ import pytest
 import trio
 
 from agent.kit import USER, add, adding, call, run_by, scripted, text
-from agentcore.agent import Agent, AgentError, NoObjectError, ResumeError, RunningLoopError
+from agentcore.agent.agent import Agent, AgentError, NoObjectError, ResumeError, RunningLoopError
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.output import Output
+from agentcore.agent.tools import Tool, tool, tool_without_execute
 from agentcore.errors import AnswersError, InvalidPromptError
-from agentcore.models import ScriptedModel
-from agentcore.output import Output
-from agentcore.run import Run
-from agentcore.tools import Tool, tool, tool_without_execute
+from agentcore.machine.run import Run
 
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
 
@@ -189,7 +189,7 @@ def test_a_sync_tool_may_run_an_agent_of_its_own() -> None:
 INTERRUPTED = """
 import signal
 from agentcore import Agent, ScriptedModel, tool
-from agentcore.saved import from_json, to_json
+from agentcore.records.saved import from_json, to_json
 
 saved = []
 ended = []

@@ -20,15 +20,15 @@ from anyio.lowlevel import checkpoint
 from agent.kit import call, errors, outputs, run_by, text
 from agent.stray import requests
 from agent.test_agent_cancelling import ASYNCIO, BOTH, asking
-from agentcore.agent import Agent
-from agentcore.driver.tools import _Job
+from agentcore.agent.agent import Agent
+from agentcore.agent.call.tools import _Job
+from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage
+from agentcore.agent.models import ModelRequest, ModelResponse
+from agentcore.agent.tools import Tool, ToolContext, tool
 from agentcore.errors import ImmutableWriteError
-from agentcore.messages import AssistantMessage
-from agentcore.middleware import AgentStreamStage, ExecuteToolStage
-from agentcore.models import ModelRequest, ModelResponse
-from agentcore.rules import Rule
-from agentcore.run import Run
-from agentcore.tools import Tool, ToolContext, tool
+from agentcore.machine.run import Run
+from agentcore.messages.messages import AssistantMessage
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,11 @@ import pytest
 from pydantic import AfterValidator
 
 from agent.kit import call, outputs, run_by, scripted, text
-from agentcore import Agent, ExecuteToolStage, ToolContext, tool, values
-from agentcore.content import ToolCall, ToolResult
-from agentcore.rules import Rule
-from agentcore.tools import Tool
+from agentcore import Agent, ExecuteToolStage, ToolContext, tool
+from agentcore.agent.tools import Tool
+from agentcore.messages import values
+from agentcore.messages.content import ToolCall, ToolResult
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 PATHS: Final = ["generate", "stream"]

@@ -11,11 +11,12 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from agent.kit import USER, add, call, echo, run_by, scripted, streamed, text
-from agentcore.agent import Agent, AgentError, AgentResult
-from agentcore.content import ToolApprovalRequest, ToolError, ToolResult
+from agentcore.agent.agent import Agent, AgentError, AgentResult
+from agentcore.agent.events import ToolFinished, ToolProgress
+from agentcore.agent.tools import Tool, ToolContext, tool
 from agentcore.errors import ImmutableWriteError
-from agentcore.events import ToolFinished, ToolProgress
-from agentcore.messages import (
+from agentcore.messages.content import ToolApprovalRequest, ToolError, ToolResult
+from agentcore.messages.messages import (
     AssistantMessage,
     TextOutput,
     ToolApprovalRequestPart,
@@ -24,8 +25,7 @@ from agentcore.messages import (
     ToolMessage,
     ToolResultPart,
 )
-from agentcore.tools import Tool, ToolContext, tool
-from agentcore.values import thaw
+from agentcore.messages.values import thaw
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])

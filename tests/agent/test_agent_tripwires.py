@@ -10,13 +10,13 @@ import pytest
 
 from agent.kit import USER, add, call, run_by, scripted, streamed, text, types
 from agent.test_agent_processors import BOTH, GUARD, REMINDER, text_only, thinking
-from agentcore.agent import Agent, AgentError, NoObjectError, ResumeError
-from agentcore.events import RunFinished, RunTripped
-from agentcore.messages import Message, UserMessage
-from agentcore.output import Output
-from agentcore.processors import InputArguments, StepArguments, Tripwire
-from agentcore.saved import from_json, to_json
-from agentcore.values import dump_json, parse_json, thaw
+from agentcore.agent.agent import Agent, AgentError, NoObjectError, ResumeError
+from agentcore.agent.events import RunFinished, RunTripped
+from agentcore.agent.output import Output
+from agentcore.machine.processors import InputArguments, StepArguments, Tripwire
+from agentcore.messages.messages import Message, UserMessage
+from agentcore.messages.values import dump_json, parse_json, thaw
+from agentcore.records.saved import from_json, to_json
 
 pytestmark = pytest.mark.anyio
 

@@ -10,13 +10,8 @@ import attrs
 import pytest
 
 from agent.kit import add, call, run_by, scripted, text
-from agentcore import prompt
-from agentcore.agent import Agent, AgentError, AgentResult, CallArguments
-from agentcore.differences import Difference
-from agentcore.errors import MissingToolResultsError, RefusedPromptError
-from agentcore.history import fork
-from agentcore.messages import Message, UserMessage
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentError, AgentResult, CallArguments
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     CallAgent,
@@ -24,13 +19,18 @@ from agentcore.middleware import (
     InvokeModelContext,
     InvokeModelStage,
 )
-from agentcore.models import ScriptedModel
-from agentcore.models.base import ModelResponse
-from agentcore.processors import InputArguments, StepArguments
-from agentcore.rounds import RoundsFold
-from agentcore.rules import Rule
-from agentcore.saved import from_json, to_json
-from agentcore.values import thaw, vector
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.models.base import ModelResponse
+from agentcore.errors import MissingToolResultsError, RefusedPromptError
+from agentcore.machine.processors import InputArguments, StepArguments
+from agentcore.messages import prompt
+from agentcore.messages.messages import Message, UserMessage
+from agentcore.messages.rounds import RoundsFold
+from agentcore.messages.values import thaw, vector
+from agentcore.records.history import fork
+from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.differences import Difference
+from agentcore.requirements.rules import Rule
 from refusals import REFUSED, SYSTEM, TAKEN, calls, results
 from rulebook import states
 

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.kit import add, call, run_by, scripted, text
-from agentcore.agent import Agent, AgentResult
+from agentcore.agent.agent import Agent, AgentResult
 from agentcore.errors import ImmutableWriteError
-from agentcore.messages import Message, TextPart, UserMessage
-from agentcore.processors import StepArguments
-from agentcore.values import thaw
-from agentcore.wire import message_to_wire
+from agentcore.machine.processors import StepArguments
+from agentcore.messages.messages import Message, TextPart, UserMessage
+from agentcore.messages.values import thaw
+from agentcore.messages.wire import message_to_wire
 
 STEPS: Final = 3
 # Each example is four runs, and there are four ways of running it.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcore.guard import Report
-from agentcore.oracle.families import family_of
+from agentcore.kit.families import family_of
 from benchmarks.asking import Asking, NoValueError
 from benchmarks.bodies import body, whole
 from benchmarks.cells import CASES, FULL, HERE, QUICK, Cell, Json, Sizes, cells, expected, request

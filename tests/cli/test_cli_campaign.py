@@ -13,10 +13,11 @@ import pytest
 from click.testing import Result
 
 from agentcore.cli import check as module
-from agentcore.oracle import crews, targets, work
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.crews import Crew
-from agentcore.oracle.families import FAMILIES, PROFILE_NAMES, family_of
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.kit.families import FAMILIES, PROFILE_NAMES, family_of
+from agentcore.oracle import targets
+from agentcore.oracle.campaign import executors, worker
+from agentcore.oracle.campaign.executors import Crew
 from cli.commands import driver, run
 from liars.moody import InMemory
 from oracle.junit_shape import assert_junit
@@ -28,7 +29,7 @@ QUICK: Final = ("--shrink-seconds", "0", "--seed", "0")
 
 @pytest.fixture(autouse=True)
 def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "Driver", InMemory)
+    monkeypatch.setattr(worker, "Driver", InMemory)
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ def test_features_of_a_target_are_those_of_its_programs() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_features_that_no_program_has_give_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentcore.oracle.tally.FRUITLESS", 60)
+    monkeypatch.setattr("agentcore.oracle.campaign.stop_rules.FRUITLESS", 60)
     result = check("--include", "op delete", "--exclude", "op *")
     assert result.exit_code == 2
     assert result.stdout.startswith("0 programs from seed 0 (60 others were left out)")
@@ -227,9 +228,9 @@ def test_jobs_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def processes(jobs: int) -> Any:
         asked.append(jobs)
-        return crews.alone()
+        return executors.alone()
 
-    monkeypatch.setattr(crews, "processes", processes)
+    monkeypatch.setattr(executors, "processes", processes)
     assert check("-n", "3", "--jobs", "2").exit_code == 0
     assert asked == [2]
 
@@ -237,8 +238,8 @@ def test_jobs_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("folder")
 def test_without_the_extra_a_scheduler_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "agentcore.oracle.distributed", raising=False)
-    monkeypatch.delattr("agentcore.oracle.distributed", raising=False)
+    monkeypatch.delitem(sys.modules, "agentcore.oracle.campaign.distributed", raising=False)
+    monkeypatch.delattr("agentcore.oracle.campaign.distributed", raising=False)
     result = check("--scheduler", "tcp://127.0.0.1:1")
     assert result.exit_code == 2
     assert "--scheduler needs the extra `dask`" in result.stderr

@@ -11,9 +11,10 @@ import attrs
 import pytest
 from click.testing import Result
 
-from agentcore.oracle import targets, work
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.reference import trace as trace_program
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.reference import trace as trace_program
+from agentcore.oracle import targets
+from agentcore.oracle.campaign import worker
 from cli.commands import TRACE, driver, run
 from faults.profile_driver import faulty_trace
 
@@ -118,7 +119,7 @@ def test_a_driver_whose_answer_changes_has_failed(saved: Path, tmp_path: Path) -
     mark = tmp_path / "ran"
     code = (
         "import json, pathlib, sys\n"
-        "from agentcore.oracle.ai_sdk.reference import trace\n"
+        "from agentcore.frameworks.ai_sdk.reference import trace\n"
         f"mark = pathlib.Path({str(mark)!r})\n"
         "for line in sys.stdin:\n"
         "    answer = trace(json.loads(line))\n"
@@ -153,7 +154,7 @@ def test_a_reference_that_fails_is_told_and_the_exit_code_is_2(
     def fails(program: Json, profile: str) -> Json:
         raise ZeroDivisionError(f"{program['id']} under {profile}")
 
-    monkeypatch.setattr(work, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails))
+    monkeypatch.setattr(worker, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails))
     result = check(saved, "--seed", "4", "--", *TRACE)
     assert result.exit_code == 2
     assert "The reference failed, found in seed-4:\nTraceback" in result.stdout

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle.examples import examples, mismatches
+from agentcore.oracle.spec.examples import examples, mismatches
 from cli.commands import run
 from oracle import toy_versions
 

@@ -15,14 +15,13 @@ from typing import Final
 import attrs
 import pytest
 
-from agentcore import demo
-from agentcore.cli import main
+from agentcore.cli import demonstration, main
 from cli.commands import AGENTCORE, ENVIRONMENT, run
 
 WIDTH: Final = 80
 CODES: Final = re.compile(r"\x1b\[([0-9;]*)m")
 MODES: Final = ("immutable", "ai-sdk-6", "ai-sdk-7")
-VERSIONS: Final = demo.versions()
+VERSIONS: Final = demonstration.versions()
 HOOKS: Final = [hook for version in VERSIONS for hook in (version.hook, version.core_hook)]
 SOURCES: Final = [inspect.getsource(hook) for hook in HOOKS]
 
@@ -104,36 +103,40 @@ def test_it_ends_with_commands_that_check_a_hook_of_ones_own() -> None:
 # ---------------------------------------------------------------- the verdict is what was seen
 
 USER: Final = {"role": "user", "content": "hi"}
-ADDED: Final = {"role": "user", "content": demo.REMINDER}
-KEPT: Final = {"role": "user", "content": f"hi\n{demo.REMINDER}"}
+ADDED: Final = {"role": "user", "content": demonstration.REMINDER}
+KEPT: Final = {"role": "user", "content": f"hi\n{demonstration.REMINDER}"}
 
 
-def column(*steps: demo.Step, error: str | None = None) -> demo.Column:
-    return demo.Column(mode="some", steps=steps, error=error)
+def column(*steps: demonstration.Step, error: str | None = None) -> demonstration.Column:
+    return demonstration.Column(mode="some", steps=steps, error=error)
 
 
 def test_a_column_that_ends_in_an_error_is_a_refusal() -> None:
-    refused = column(demo.Step((USER,)), error="no")
-    assert demo.verdict([refused]).startswith("Refused: the hook raises ")
-    assert demo.verdict([refused, refused]).startswith("Refused: both branches raise ")
+    refused = column(demonstration.Step((USER,)), error="no")
+    assert demonstration.verdict([refused]).startswith("Refused: the hook raises ")
+    assert demonstration.verdict([refused, refused]).startswith("Refused: both branches raise ")
 
 
 def test_a_reminder_that_is_gone_is_right_and_one_that_is_carried_is_wrong() -> None:
-    gone = column(demo.Step((USER,), (USER, ADDED)), demo.Step((USER, USER), (USER, USER, ADDED)))
+    gone = column(
+        demonstration.Step((USER,), (USER, ADDED)), demonstration.Step((USER, USER), (USER, USER, ADDED))
+    )
     assert (
-        demo.verdict([gone])
+        demonstration.verdict([gone])
         == "Right: one reminder in each prompt; added messages are gone at the next step."
     )
-    carried = column(demo.Step((USER,), (USER, ADDED)), demo.Step((USER, ADDED), (USER, ADDED, ADDED)))
-    assert demo.verdict([carried]) == (
+    carried = column(
+        demonstration.Step((USER,), (USER, ADDED)), demonstration.Step((USER, ADDED), (USER, ADDED, ADDED))
+    )
+    assert demonstration.verdict([carried]) == (
         "Wrong: 1, 2 reminders in the prompts, not 1, 1; added messages are carried into later steps."
     )
 
 
 def test_one_reminder_in_each_prompt_is_wrong_if_the_caller_keeps_it() -> None:
     polluted = next(column for column in VERSIONS[0].columns if column.kept_by_caller)
-    kept = attrs.evolve(polluted, steps=(demo.Step((USER,), (KEPT,)),))
-    assert demo.verdict([kept]) == (
+    kept = attrs.evolve(polluted, steps=(demonstration.Step((USER,), (KEPT,)),))
+    assert demonstration.verdict([kept]) == (
         "Wrong: 1 reminders in the prompts, not 1; one stays in the caller's own message."
     )
 
@@ -166,7 +169,7 @@ def test_a_terminal_gets_colours_and_no_line_is_longer_than_80_columns(columns: 
     # Yellow, red, and struck through.
     for mark, code in (("+", "1;33"), ("!", "1;31"), ("-", "2;9")):
         assert f"\x1b[{code}m{mark}\x1b[0m" in shown
-        assert f"\x1b[{code}m{demo.REMINDER}\x1b[0m" in shown
+        assert f"\x1b[{code}m{demonstration.REMINDER}\x1b[0m" in shown
 
 
 def test_code_is_not_cut_in_a_narrow_terminal() -> None:

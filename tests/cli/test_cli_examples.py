@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from agentcore.oracle import targets
-from agentcore.oracle.examples import examples, scripts
-from agentcore.oracle.scripts import failure
+from agentcore.oracle.spec.examples import examples, scripts
+from agentcore.oracle.spec.scripts import failure
 from cli.commands import TRACE, driver, run
 
 TARGET: Final = "ai-sdk@6.0.134"

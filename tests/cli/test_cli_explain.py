@@ -101,7 +101,7 @@ def test_the_picture_is_saved(file: Path, tmp_path: Path) -> None:
 def test_a_missing_extra_is_named_and_the_exit_code_is_2(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "agentcore.compat.pictures", None)
+    monkeypatch.setitem(sys.modules, "agentcore.heap.pictures", None)
     result = run("explain", str(file), "--svg", str(tmp_path / "run.svg"))
     assert result.exit_code == 2
     assert "pip install 'agentcore-reference[pictures]'" in result.stderr

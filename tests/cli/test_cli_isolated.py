@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from click.testing import Result
 
-from agentcore.oracle.work import close_drivers
+from agentcore.oracle.campaign.worker import close_drivers
 from cli.commands import TRACE, driver, run
 
 Json = dict[str, Any]

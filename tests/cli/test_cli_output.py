@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from agentcore.cli import check as module
-from agentcore.oracle import work
-from agentcore.oracle.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.oracle.campaign import worker
 from cli.commands import AGENTCORE, ENVIRONMENT, TRACE, driver, run
 from liars.moody import InMemory
 
@@ -24,7 +24,7 @@ WRONG: Final = driver("liars.moody", "op delete=wrong")
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(work, "Driver", InMemory)
+    monkeypatch.setattr(worker, "Driver", InMemory)
     # Under a file there are no folders, whoever asks.
     (tmp_path / "file").write_text("")
     return tmp_path

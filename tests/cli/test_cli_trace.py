@@ -9,10 +9,10 @@ import attrs
 import pytest
 
 from agentcore.cli import trace as module
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.programs import program_of_seed
-from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES
-from agentcore.oracle.ai_sdk.reference import trace as trace_program
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.programs import program_of_seed
+from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES
+from agentcore.frameworks.ai_sdk.reference import trace as trace_program
 from cli.commands import ENVIRONMENT, TRACE, lines_of, run
 from oracle.drivers import small
 

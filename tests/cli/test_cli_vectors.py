@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.oracle import targets
-from agentcore.oracle.vectors import load, replay
+from agentcore.oracle.spec.vectors import load, replay
 from cli.commands import TRACE, driver, run
 from oracle.drivers import TESTS
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.ai_sdk.loop import AiSdkLoop
-from agentcore.compat.ai_sdk.profiles import PROFILES
-from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
-from agentcore.compat.views import View
+from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
+from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
+from agentcore.frameworks.ai_sdk.profiles import PROFILES
+from agentcore.heap.views import View
 
 K: Final = 1
 STEPS_WITH_A_CALL: Final = 3

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentcore.compat.handouts import HandOut
-from agentcore.compat.heap import Heap, Ref, Value
-from agentcore.compat.names import Alias
-from agentcore.compat.pollution import LATER_PROMPTS, Finding, Verdict, Watched, written_path
-from agentcore.compat.snapshots import Snapshot
-from agentcore.compat.views import Write
+from agentcore.heap.boundary_log import HandOut
+from agentcore.heap.heap import Heap, Ref, Value
+from agentcore.heap.names import Alias
+from agentcore.heap.pollution import LATER_PROMPTS, Finding, Verdict, Watched, written_path
+from agentcore.heap.snapshots import Snapshot
+from agentcore.heap.views import Write
 
 
 def carriers(run: Watched, write: Write) -> frozenset[int]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from agentcore.compat.ai_sdk.loop import AiSdkLoop
-from agentcore.compat.ai_sdk.profiles import PROFILES
-from agentcore.compat.ai_sdk.settings import Hooks, Model, Settings, Tool
-from agentcore.compat.views import Desk, View
+from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
+from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
+from agentcore.frameworks.ai_sdk.profiles import PROFILES
+from agentcore.heap.views import Desk, View
 
 STREAM: Final = "ai-sdk-6/stream"
 GENERATE: Final = "ai-sdk-6/generate"

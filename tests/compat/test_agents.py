@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from agentcore import SystemMessage, TextPart, UserMessage
-from agentcore.agent import Agent
-from agentcore.compat import Verdict
-from agentcore.compat.agents import run_agent
-from agentcore.content import (
+from agentcore.agent.agent import Agent
+from agentcore.agent.models.scripted import ScriptedModel
+from agentcore.agent.stop import step_count_is
+from agentcore.agent.tools import ToolContext, tool
+from agentcore.frameworks.ai_sdk import Verdict
+from agentcore.frameworks.ai_sdk.agents import run_agent
+from agentcore.messages.content import (
     ContentPart,
     GeneratedReasoning,
     GeneratedText,
@@ -20,10 +23,7 @@ from agentcore.content import (
     ToolError,
     ToolResult,
 )
-from agentcore.models.scripted import ScriptedModel
-from agentcore.stop import step_count_is
-from agentcore.tools import ToolContext, tool
-from agentcore.values import JsonObject, thaw, vector
+from agentcore.messages.values import JsonObject, thaw, vector
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("profile", ["ai-sdk-6/stream", "ai-sdk-6/generate"])

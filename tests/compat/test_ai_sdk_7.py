@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.ai_sdk.settings import Tool
-from agentcore.compat.heap import UNDEFINED
+from agentcore.frameworks.ai_sdk.emulation.settings import Tool
+from agentcore.heap.heap import UNDEFINED
 from compat.scene import Scene, approval, calls, dump, live, look, says, user
 from compat.seven import GENERATE, REMINDER, STREAM, at, both, counts
 

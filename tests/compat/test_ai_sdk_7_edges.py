@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.ai_sdk.settings import Tool
+from agentcore.frameworks.ai_sdk.emulation.settings import Tool
 from compat.scene import SCRIPT, Scene, approval, calls, look, says, user, user_list
 from compat.seven import GENERATE, STREAM, at, both, fail, tool_message
 

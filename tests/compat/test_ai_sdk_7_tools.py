@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.ai_sdk.settings import Tool
-from agentcore.compat.heap import Function
+from agentcore.frameworks.ai_sdk.emulation.settings import Tool
+from agentcore.heap.heap import Function
 from compat.scene import SCRIPT, Scene, calls, dump, live, look, says, user
 from compat.seven import GENERATE, REMINDER, STREAM, at, both, counts, fail, outputs, tool_message
 

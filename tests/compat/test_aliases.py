@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat.views import ArrayView, ObjectView, View
+from agentcore.heap.views import ArrayView, ObjectView, View
 from compat.bench import Bench, call_part, follow, options, output_of, text_part
 from compat.matrix import MEASURED
 

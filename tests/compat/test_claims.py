@@ -26,9 +26,9 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.ai_sdk.settings import Tool
-from agentcore.compat.heap import Function
-from agentcore.compat.js import text
+from agentcore.frameworks.ai_sdk.emulation.settings import Tool
+from agentcore.heap.heap import Function
+from agentcore.heap.js import text
 from compat.scene import GENERATE, SCRIPT, STREAM, Scene, approval, calls, dump, live, says, user, user_list
 
 both = pytest.mark.parametrize("path", [STREAM, GENERATE])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.ai_sdk.settings import Tool
+from agentcore.frameworks.ai_sdk.emulation.settings import Tool
 from compat.scene import GENERATE, STREAM, Scene, calls, dump, look, says, user, user_list
 
 both = pytest.mark.parametrize("path", [STREAM, GENERATE])

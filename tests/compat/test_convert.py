@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat.ai_sdk.convert import Conversion, or_null
-from agentcore.compat.ai_sdk.history import (
+from agentcore.frameworks.ai_sdk.emulation.convert import Conversion, or_null
+from agentcore.frameworks.ai_sdk.emulation.history import (
     Approval,
     check_messages,
     check_system,
@@ -15,9 +15,9 @@ from agentcore.compat.ai_sdk.history import (
     denied_result,
     provider_responses,
 )
-from agentcore.compat.ai_sdk.prompts import prompt
-from agentcore.compat.heap import UNDEFINED, ErrorCell, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.compat.js import PackageError, elements, get
+from agentcore.frameworks.ai_sdk.emulation.prompts import prompt
+from agentcore.heap.heap import UNDEFINED, ErrorCell, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.heap.js import PackageError, elements, get
 
 USER: Final = {"role": "user", "content": "hi"}
 OPTIONS: Final = {"p": {"k": 1}}

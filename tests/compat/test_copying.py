@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from agentcore.compat.copying import deep_copy, through_json
-from agentcore.compat.heap import (
+from agentcore.heap.copying import deep_copy, through_json
+from agentcore.heap.heap import (
     DEEPEST,
     UNDEFINED,
     DepthError,
@@ -16,7 +16,7 @@ from agentcore.compat.heap import (
     Store,
     Value,
 )
-from agentcore.compat.js import get
+from agentcore.heap.js import get
 
 Copy = Callable[[Store, Value], Value]
 each = pytest.mark.parametrize("copy", [through_json, deep_copy])

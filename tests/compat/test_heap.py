@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.compat.heap import (
+from agentcore.errors import ImmutableWriteError
+from agentcore.heap.heap import (
     DEEPEST,
     UNDEFINED,
     DataCloneError,
@@ -28,8 +29,7 @@ from agentcore.compat.heap import (
     keyed,
     number,
 )
-from agentcore.errors import ImmutableWriteError
-from agentcore.oracle.program import MAX_DEPTH
+from agentcore.kit.program import MAX_DEPTH
 
 FUNCTION: Final = Function(name="f")
 SCALARS: Final = st.sampled_from((None, True, False, 0, 1, 0.5, "", "x", FUNCTION))

@@ -20,16 +20,17 @@ import attrs
 import pydantic
 import pytest
 
-from agentcore import UserMessage, compat
-from agentcore.compat import HostValueError, mastra, strands
-from agentcore.compat.heap import UNDEFINED, DataCloneError, HeapTypeError
+from agentcore import UserMessage
 from agentcore.errors import AgentCoreError
+from agentcore.frameworks import ai_sdk, mastra, strands
+from agentcore.frameworks.ai_sdk import HostValueError
+from agentcore.heap.heap import UNDEFINED, DataCloneError, HeapTypeError
 
 HI: Final = {"role": "user", "content": "hi"}
 CALL: Final = {"type": "tool-call", "toolCallId": "c0", "toolName": "look", "input": {}}
 TEXT: Final = {"type": "text", "text": "ok"}
 USE: Final = {"toolUse": {"name": "look", "toolUseId": "u1", "input": {}}}
-AI_SDK: Final = tuple(compat.PROFILES)
+AI_SDK: Final = tuple(ai_sdk.PROFILES)
 MASTRA: Final = tuple(mastra.PROFILES)
 STRANDS: Final = tuple(strands.PROFILES)
 PYTHON: Final = "strands-py@1.62.0"
@@ -89,19 +90,19 @@ def itself() -> dict[str, Any]:
 # ---------------------------------------------------------------- what a tool returned
 
 
-def ai_settings(value: Any, **more: Any) -> compat.Settings:
-    return compat.Settings(
+def ai_settings(value: Any, **more: Any) -> ai_sdk.Settings:
+    return ai_sdk.Settings(
         **{
             "messages": [HI],
-            "model": compat.Model.scripted([CALL], [TEXT]),
-            "tools": {"look": compat.Tool(execute=giving(value))},
+            "model": ai_sdk.Model.scripted([CALL], [TEXT]),
+            "tools": {"look": ai_sdk.Tool(execute=giving(value))},
             **more,
         }
     )
 
 
 def of_ai_sdk(profile: str, value: Any) -> Any:
-    run = compat.run(profile, ai_settings(value))
+    run = ai_sdk.run(profile, ai_settings(value))
     if run.error is not None:
         raise run.error
     return run.prompts[1][2]["content"][0]["output"]["value"]
@@ -188,7 +189,7 @@ def test_a_date_is_its_text_where_outputs_go_through_json_and_else_a_date(profil
 
     when = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     if profile in AI_SDK:
-        compat.run(profile, ai_settings({"v": when}, hooks=compat.Hooks(prepare_step=hook)))
+        ai_sdk.run(profile, ai_settings({"v": when}, hooks=ai_sdk.Hooks(prepare_step=hook)))
         assert seen == ["2026-01-01T00:00:00.000Z" if "7" in profile else when]
 
 
@@ -235,7 +236,7 @@ def test_what_holds_itself_is_kept_or_fails_or_is_refused() -> None:
 
 def test_an_object_that_is_returned_twice_is_one_object() -> None:
     point = Point()
-    run = compat.run("ai-sdk-6/stream", ai_settings([point, point, dt.date(2026, 1, 1)]))
+    run = ai_sdk.run("ai-sdk-6/stream", ai_settings([point, point, dt.date(2026, 1, 1)]))
     assert run.prompts[1][2]["content"][0]["output"]["value"][0]["x"] == 1
 
     def hook(step: Any) -> None:
@@ -244,8 +245,8 @@ def test_an_object_that_is_returned_twice_is_one_object() -> None:
             assert values[0].is_same(values[1])
 
     assert (
-        compat.run(
-            "ai-sdk-6/stream", ai_settings([point, point], hooks=compat.Hooks(prepare_step=hook))
+        ai_sdk.run(
+            "ai-sdk-6/stream", ai_settings([point, point], hooks=ai_sdk.Hooks(prepare_step=hook))
         ).error
         is None
     )
@@ -327,9 +328,9 @@ def test_a_run_ends_with_the_first_value_that_is_refused(profile: str) -> None:
 
     more: dict[str, Any]
     if profile in AI_SDK:
-        more = {"model": compat.Model(id="m", answer=answer)}
+        more = {"model": ai_sdk.Model(id="m", answer=answer)}
         with pytest.raises(HostValueError):
-            compat.run(profile, ai_settings({1}, **more))
+            ai_sdk.run(profile, ai_settings({1}, **more))
     elif profile in MASTRA:
         with pytest.raises(HostValueError):
             mastra.run(profile, mastra_settings({1}, model=mastra.Model("m", answer)))
@@ -343,7 +344,7 @@ def test_a_run_ends_with_the_first_value_that_is_refused(profile: str) -> None:
 
 
 def in_ai_sdk(hook: Any, name: str = "prepare_step", **more: Any) -> None:
-    compat.run("ai-sdk-6/stream", ai_settings({"v": 1}, hooks=compat.Hooks(**{name: hook}), **more))
+    ai_sdk.run("ai-sdk-6/stream", ai_settings({"v": 1}, hooks=ai_sdk.Hooks(**{name: hook}), **more))
 
 
 def in_mastra(hook: Any) -> None:
@@ -439,7 +440,7 @@ asynchronous: Callable[..., Any] = _asynchronous
 
 
 def with_tool(**fields: Any) -> dict[str, Any]:
-    return {"tools": {"look": compat.Tool(**{"execute": giving(1), **fields})}}
+    return {"tools": {"look": ai_sdk.Tool(**{"execute": giving(1), **fields})}}
 
 
 AWAITED: Final[dict[str, tuple[Callable[[], Any], str]]] = {
@@ -470,7 +471,7 @@ AWAITED: Final[dict[str, tuple[Callable[[], Any], str]]] = {
         lambda: in_ai_sdk(None, **with_tool(on_input_available=asynchronous)),
         "hook onInputAvailable",
     ),
-    "a model": (lambda: in_ai_sdk(None, model=compat.Model(id="m", answer=asynchronous)), "model"),
+    "a model": (lambda: in_ai_sdk(None, model=ai_sdk.Model(id="m", answer=asynchronous)), "model"),
     "a processor": (lambda: in_mastra(asynchronous), "hook mine"),
     "a handler": (
         lambda: in_strands(strands.Middleware(stage="model", call=asynchronous, name="mine")),
@@ -517,7 +518,7 @@ ANSWERS: Final[list[tuple[Any, str]]] = [
 def test_an_answer_that_is_none_is_raised_with_its_place(answer: Any, text: str) -> None:
     answering = giving(answer)
     runs: list[Callable[[], object]] = [
-        lambda: compat.run("ai-sdk-7/stream", ai_settings(1, model=compat.Model(id="m", answer=answering))),
+        lambda: ai_sdk.run("ai-sdk-7/stream", ai_settings(1, model=ai_sdk.Model(id="m", answer=answering))),
         lambda: mastra.run("mastra@1.0.4", mastra_settings(1, model=mastra.Model("m", answering))),
         lambda: strands.run(PYTHON, strands_settings(1, model=strands.Model(answer=answering))),
     ]
@@ -535,7 +536,7 @@ def test_parts_and_blocks_of_an_answer_are_json() -> None:
     ]
     for part, path in parts:
         with pytest.raises(HostValueError) as caught:
-            compat.run("ai-sdk-6/generate", ai_settings(1, model=compat.Model.scripted([part])))
+            ai_sdk.run("ai-sdk-6/generate", ai_settings(1, model=ai_sdk.Model.scripted([part])))
         assert (caught.value.source, caught.value.path) == ("model", path)
     with pytest.raises(HostValueError, match=r"model: \$\[0\]\.text: "):
         strands.run(PYTHON, strands_settings(1, model=strands.Model.scripted([{"text": {1}}])))
@@ -578,14 +579,14 @@ SETTINGS: Final[dict[str, tuple[Callable[[], object], str]]] = {
         "$.tools: None; give a mapping from names to a Tool",
     ),
     "a message": (
-        lambda: compat.run("ai-sdk-6/stream", ai_settings(1, messages=[{1}])),
+        lambda: ai_sdk.run("ai-sdk-6/stream", ai_settings(1, messages=[{1}])),
         "$.messages[0]: a set",
     ),
     "an option": (
-        lambda: compat.run("ai-sdk-6/stream", ai_settings(1, options={"providerOptions": {"v": {1}}})),
+        lambda: ai_sdk.run("ai-sdk-6/stream", ai_settings(1, options={"providerOptions": {"v": {1}}})),
         "$.options.providerOptions.v: a set",
     ),
-    "a system prompt": (lambda: compat.run("ai-sdk-6/stream", ai_settings(1, system={1})), "$.system: a set"),
+    "a system prompt": (lambda: ai_sdk.run("ai-sdk-6/stream", ai_settings(1, system={1})), "$.system: a set"),
     "a context": (
         lambda: mastra.run("mastra@1.71.0", mastra_settings(1, context=[{1}])),
         "$.context[0]: a set",

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.compat.heap import (
+from agentcore.heap.heap import (
     DEEPEST,
     UNDEFINED,
     DepthError,
@@ -23,7 +23,7 @@ from agentcore.compat.heap import (
     StepCell,
     Store,
 )
-from agentcore.compat.js import (
+from agentcore.heap.js import (
     PackageError,
     described,
     elements,

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from agentcore.compat.layered import Box, Edge, Laid, laid_out
+from agentcore.heap.layered import Box, Edge, Laid, laid_out
 
 
 def graph(*pairs: str, first: str = "ab") -> Laid:

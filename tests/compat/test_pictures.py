@@ -9,16 +9,16 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from agentcore import compat
-from agentcore.compat.heap import Store
-from agentcore.compat.pictures import Picture, alias_graph, alias_graphs, curves, spread, timeline
+from agentcore.frameworks import ai_sdk
+from agentcore.heap.heap import Store
+from agentcore.heap.pictures import Picture, alias_graph, alias_graphs, curves, spread, timeline
 
 SHARED = "#f4b183"
 NEW = "#c6e0b4"
 WRITTEN = "#c00000"
 
 
-def played(profile: str = "ai-sdk-6/stream") -> compat.CompatRun:
+def played(profile: str = "ai-sdk-6/stream") -> ai_sdk.CompatRun:
     """Two steps; the hook writes a part into the first message at each."""
     script = [
         [{"type": "tool-call", "toolCallId": "c", "toolName": "look", "input": {"q": 1}}],
@@ -33,18 +33,18 @@ def played(profile: str = "ai-sdk-6/stream") -> compat.CompatRun:
     def hook(step: Any) -> None:
         step["messages"][0]["content"].append({"type": "text", "text": "be brief"})
 
-    return compat.run(
+    return ai_sdk.run(
         profile,
-        compat.Settings(
+        ai_sdk.Settings(
             messages=[{"role": "user", "content": [{"type": "text", "text": "hello"}]}],
-            model=compat.Model(id="m", answer=answer),
-            tools={"look": compat.Tool(execute=lambda *_: "seen")},
-            hooks=compat.Hooks(prepare_step=hook),
+            model=ai_sdk.Model(id="m", answer=answer),
+            tools={"look": ai_sdk.Tool(execute=lambda *_: "seen")},
+            hooks=ai_sdk.Hooks(prepare_step=hook),
         ),
     )
 
 
-def at(run: compat.CompatRun, moment: str, step: int) -> compat.Snapshot:
+def at(run: ai_sdk.CompatRun, moment: str, step: int) -> ai_sdk.Snapshot:
     return next(one for one in run.snapshots if (one.moment, one.step) == (moment, step))
 
 
@@ -106,7 +106,7 @@ def test_what_is_shared_below_the_levels_that_are_drawn_is_shared() -> None:
     heap = Store()
     inner = heap.object({"text": "deep"})
     held = {"near": inner, "far": heap.array([heap.object({"inner": inner})])}
-    snapshot = compat.Snapshot("end", 0, held, heap.heap())
+    snapshot = ai_sdk.Snapshot("end", 0, held, heap.heap())
     found = boxes(alias_graph(snapshot, ["near", "far"], deepest=1))
     assert found[SHARED] == ["{text}: deep"]
 
@@ -115,7 +115,7 @@ def test_a_holder_may_be_a_field_of_one() -> None:
     heap = Store()
     messages = heap.load([{"role": "user"}])
     held = {"history": messages, "prompt": heap.object({"messages": messages})}
-    snapshot = compat.Snapshot("prompt", 0, held, heap.heap())
+    snapshot = ai_sdk.Snapshot("prompt", 0, held, heap.heap())
     found = boxes(alias_graph(snapshot, ["history", "prompt.messages"]))
     assert found[SHARED] == ["1 in a list", "user"]
     with pytest.raises(KeyError, match="other"):

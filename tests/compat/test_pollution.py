@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agentcore import compat
-from agentcore.compat import Finding, Hooks, Model, Settings, Tool, Verdict
-from agentcore.compat.ai_sdk.loop import AiSdkLoop
-from agentcore.compat.ai_sdk.profiles import AI_SDK_6_STREAM
-from agentcore.compat.heap import Store
-from agentcore.compat.pollution import findings
-from agentcore.compat.views import Desk
+from agentcore.frameworks import ai_sdk
+from agentcore.frameworks.ai_sdk import Finding, Hooks, Model, Settings, Tool, Verdict
+from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
+from agentcore.frameworks.ai_sdk.profiles import AI_SDK_6_STREAM
+from agentcore.heap.heap import Store
+from agentcore.heap.pollution import findings
+from agentcore.heap.views import Desk
 
 STREAM, GENERATE = "ai-sdk-6/stream", "ai-sdk-6/generate"
 BOTH = pytest.mark.parametrize("profile", [STREAM, GENERATE])
@@ -37,7 +37,7 @@ def answers(options: Any) -> list[dict[str, Any]]:
     return [{"type": "text", "text": f"t{done}"}, call]
 
 
-def run(profile: str, **hooks: Hook) -> compat.CompatRun:
+def run(profile: str, **hooks: Hook) -> ai_sdk.CompatRun:
     """A run over a text message and a list message, with hooks by name."""
     settings = Settings(
         messages=[
@@ -48,7 +48,7 @@ def run(profile: str, **hooks: Hook) -> compat.CompatRun:
         tools={"look": Tool(execute=look)},
         hooks=Hooks(**hooks),
     )
-    return compat.run(profile, settings)
+    return ai_sdk.run(profile, settings)
 
 
 def at(step: int, hook: Hook) -> Hook:
@@ -57,7 +57,7 @@ def at(step: int, hook: Hook) -> Hook:
     return lambda argument: hook(argument) if next(seen) == step else None
 
 
-def only(result: compat.CompatRun) -> Finding:
+def only(result: ai_sdk.CompatRun) -> Finding:
     (finding,) = result.pollution
     return finding
 
@@ -205,7 +205,7 @@ def test_the_context_written_is_seen_by_later_steps(profile: str) -> None:
         options={"experimental_context": {"n": 0}},
         hooks=Hooks(prepare_step=at(0, lambda step: step["experimental_context"].update(n=1))),
     )
-    finding = only(compat.run(profile, settings))
+    finding = only(ai_sdk.run(profile, settings))
     # Every step's result holds the context.
     assert finding.reach == ("report",)
 
@@ -228,4 +228,4 @@ def test_a_run_that_was_not_watched_has_no_report() -> None:
 
 def test_an_unknown_profile_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        compat.run("ai-sdk-5/stream", Settings(messages=[], model=Model(id="m", answer=silent)))
+        ai_sdk.run("ai-sdk-5/stream", Settings(messages=[], model=Model(id="m", answer=silent)))

@@ -5,10 +5,10 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore import compat
-from agentcore.compat.ai_sdk.profiles import AI_SDK_6_STREAM, PROFILES, Base, Moment
-from agentcore.compat.depth import CopyDepth
-from agentcore.oracle.ai_sdk.reference import Recording
+from agentcore.frameworks import ai_sdk
+from agentcore.frameworks.ai_sdk.profiles import AI_SDK_6_STREAM, PROFILES, Base, Moment
+from agentcore.frameworks.ai_sdk.reference import Recording
+from agentcore.heap.copy_depth import CopyDepth
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_a_carried_base_has_the_responses_whenever_they_are_made(made: Moment) -
 def test_a_name_of_nothing_shows_a_hook_nothing() -> None:
     own = attrs.evolve(AI_SDK_6_STREAM, shown_to_prepare_step=("messages", "nothing"))
     shown: list[list[str]] = []
-    compat.run(
+    ai_sdk.run(
         own,
-        compat.Settings(
+        ai_sdk.Settings(
             messages=[{"role": "user", "content": "hi"}],
-            model=compat.Model(id="m", answer=lambda _: []),
-            hooks=compat.Hooks(prepare_step=lambda step: shown.append([*step])),
+            model=ai_sdk.Model(id="m", answer=lambda _: []),
+            hooks=ai_sdk.Hooks(prepare_step=lambda step: shown.append([*step])),
         ),
     )
     assert shown == [["messages"]]

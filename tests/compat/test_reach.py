@@ -10,18 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore import compat
-from agentcore.compat import mastra, strands
-from agentcore.compat.ai_sdk.prompted import Prompted
-from agentcore.compat.handouts import Watch
-from agentcore.compat.heap import Function, Heap, Ref, Store, keyed
-from agentcore.compat.names import Names
-from agentcore.compat.pollution import Pollution
-from agentcore.compat.reach import Reach, ones
-from agentcore.oracle.explain import explain
-from agentcore.oracle.families import PROFILE_NAMES, family_of
-from agentcore.values import vector
-from agentcore.vectors import changed_places, extend_vector, updated_vector
+from agentcore.frameworks import ai_sdk, mastra, strands
+from agentcore.frameworks.ai_sdk.emulation.prompted import Prompted
+from agentcore.heap.boundary_log import Watch
+from agentcore.heap.heap import Function, Heap, Ref, Store, keyed
+from agentcore.heap.names import Names
+from agentcore.heap.pollution import Pollution
+from agentcore.heap.reach import Reach, ones
+from agentcore.kit.families import PROFILE_NAMES, family_of
+from agentcore.messages.values import vector
+from agentcore.messages.vectors import changed_places, extend_vector, updated_vector
+from agentcore.oracle.reports.explain import explain
 from compat import naive
 from compat.mastra.test_mastra_run import settings as mastra_settings
 from compat.strands.test_strands_run import settings as strands_settings
@@ -133,7 +132,7 @@ def test_reports_of_runs_are_those_of_walks_over_everything(profile: str) -> Non
 # ---------------------------------------------------------------- growth
 
 
-def settings(steps: int, *, write: bool = True) -> compat.Settings:
+def settings(steps: int, *, write: bool = True) -> ai_sdk.Settings:
     def shout(step: Any) -> None:
         if write:
             step["messages"][0]["content"][0]["text"] += "!"
@@ -142,11 +141,11 @@ def settings(steps: int, *, write: bool = True) -> compat.Settings:
         [{"type": "tool-call", "toolCallId": f"c{n}", "toolName": "look", "input": {"n": n}}]
         for n in range(steps - 1)
     ]
-    return compat.Settings(
+    return ai_sdk.Settings(
         messages=[{"role": "user", "content": [{"type": "text", "text": "hi"}]}],
-        model=compat.Model.scripted(*calls, [{"type": "text", "text": "done"}]),
-        tools={"look": compat.Tool(execute=lambda *_: "sun")},
-        hooks=compat.Hooks(prepare_step=shout),
+        model=ai_sdk.Model.scripted(*calls, [{"type": "text", "text": "done"}]),
+        tools={"look": ai_sdk.Tool(execute=lambda *_: "sun")},
+        hooks=ai_sdk.Hooks(prepare_step=shout),
         max_steps=steps,
     )
 
@@ -174,8 +173,8 @@ PROFILES: Final = ["ai-sdk-6/stream", "ai-sdk-6/generate", "ai-sdk-7/stream", "a
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_compat_run_grows_as_its_prompts_do_and_no_faster(profile: str) -> None:
     # At each step a prompt has new cells for all messages, so twice the steps make four times the cells.
-    assert growth(lambda given: compat.run(profile, given), settings, 20) < 4
-    written, plain = (calls_of(lambda: compat.run(profile, settings(40, write=one))) for one in (True, False))  # noqa: B023 - called at once
+    assert growth(lambda given: ai_sdk.run(profile, given), settings, 20) < 4
+    written, plain = (calls_of(lambda: ai_sdk.run(profile, settings(40, write=one))) for one in (True, False))  # noqa: B023 - called at once
     assert written < 1.3 * plain
 
 
@@ -202,16 +201,16 @@ def test_what_is_remembered_of_messages_makes_the_same_cells_for_less(
         stores = [one.run.store for one in watched]
         return [traces, [(cells_of(one), one.origins) for one in stores], [one.objects for one in watched]]
 
-    remembering, calls = recorded(), calls_of(lambda: compat.run(profile, settings(40)))
+    remembering, calls = recorded(), calls_of(lambda: ai_sdk.run(profile, settings(40)))
     monkeypatch.setattr(Prompted, "known", lambda *_: None)
     assert recorded() == remembering
-    assert calls_of(lambda: compat.run(profile, settings(40))) > 1.3 * calls
+    assert calls_of(lambda: ai_sdk.run(profile, settings(40))) > 1.3 * calls
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_pollution_report_is_made_when_it_is_read_and_grows_as_the_cells_do(profile: str) -> None:
     def ended(steps: int) -> Any:
-        return compat.run(profile, settings(steps))
+        return ai_sdk.run(profile, settings(steps))
 
     assert growth(lambda ran: ran.pollution, ended, 20) < 4.5
     ran = ended(5)
@@ -241,12 +240,12 @@ def keeping(kept: list[Any]) -> Callable[[Any], None]:
 def test_a_view_that_a_hook_kept_changes_nothing_of_what_is_read_later() -> None:
     kept: list[Any] = []
     runs = [
-        compat.run(
+        ai_sdk.run(
             "ai-sdk-6/stream",
-            compat.Settings(
+            ai_sdk.Settings(
                 messages=[{"role": "user", "content": "hi"}],
-                model=compat.Model.scripted([{"type": "text", "text": "done"}]),
-                hooks=compat.Hooks(prepare_step=keeping(kept)),
+                model=ai_sdk.Model.scripted([{"type": "text", "text": "done"}]),
+                hooks=ai_sdk.Hooks(prepare_step=keeping(kept)),
             ),
         )
         for _ in range(2)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentcore.compat.heap import (
+from agentcore.heap.heap import (
     DEEPEST,
     DepthError,
     Function,
@@ -20,7 +20,7 @@ from agentcore.compat.heap import (
     StepCell,
     Store,
 )
-from agentcore.compat.views import ArrayView, Desk, ObjectView, View
+from agentcore.heap.views import ArrayView, Desk, ObjectView, View
 
 # ---------------------------------------------------------------- the same ops on both
 

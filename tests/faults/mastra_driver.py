@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from agentcore.oracle.mastra.family import FAMILY
+from agentcore.frameworks.mastra.family import FAMILY
 from faults.mastra_faults import FAULTS
 
 

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.copying import deep_copy
-from agentcore.compat.js import elements
-from agentcore.compat.mastra.loop import MastraLoop
-from agentcore.compat.mastra.processors import Processors
-from agentcore.compat.mastra.profiles import MastraProfile
-from agentcore.compat.mastra.settings import Settings
-from agentcore.compat.views import Desk
+from agentcore.frameworks.mastra.emulation.loop import MastraLoop
+from agentcore.frameworks.mastra.emulation.processors import Processors
+from agentcore.frameworks.mastra.emulation.settings import Settings
+from agentcore.frameworks.mastra.profiles import MastraProfile
+from agentcore.heap.copying import deep_copy
+from agentcore.heap.js import elements
+from agentcore.heap.views import Desk
 from faults.js_faults import JsFault
 
 

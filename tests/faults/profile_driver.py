@@ -9,10 +9,10 @@ import json
 import sys
 from typing import Any
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.reference import Recording, trace
-from agentcore.oracle.protocol import Implementation
-from agentcore.oracle.serving import answers
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.reference import Recording, trace
+from agentcore.oracle.drivers.driver_main import answers
+from agentcore.oracle.drivers.protocol import Implementation
 from faults.profile_faults import PROFILE_FAULTS
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.ai_sdk.profiles import (
+from agentcore.frameworks.ai_sdk.profiles import (
     PROFILES,
     AiSdkProfile,
     Failure,
@@ -16,7 +16,7 @@ from agentcore.compat.ai_sdk.profiles import (
     Moment,
     Report,
 )
-from agentcore.compat.depth import CopyDepth
+from agentcore.heap.copy_depth import CopyDepth
 
 
 @attrs.frozen

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from agentcore.oracle.driver import Answer, Driver, Outcome
-from agentcore.oracle.strands.family import FAMILY
-from agentcore.oracle.strands.reference import trace_under
+from agentcore.frameworks.strands.family import FAMILY
+from agentcore.frameworks.strands.reference import trace_under
+from agentcore.oracle.drivers.driver import Answer, Driver, Outcome
 from faults.strands_faults import IN_PROFILE
 
 

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from agentcore.compat.depth import CopyDepth
-from agentcore.compat.strands.profiles import (
+from agentcore.frameworks.strands.profiles import (
     PROFILES,
     HandlerFailure,
     Kept,
@@ -17,6 +16,7 @@ from agentcore.compat.strands.profiles import (
     ModelState,
     StrandsProfile,
 )
+from agentcore.heap.copy_depth import CopyDepth
 from faults.js_faults import JsFault
 
 _T = TypeVar("_T", StrandsProfile, ModelCopies)

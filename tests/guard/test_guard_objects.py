@@ -25,7 +25,7 @@ from pyrsistent import pvector
 
 from agentcore import TextPart, UserMessage, vector
 from agentcore.guard import Change, Instance, Opaque, Report, Unshown, guard
-from agentcore.prompt import prompt_form
+from agentcore.messages.prompt import prompt_form
 
 
 def changed(write: Callable[[Any], object], given: Any) -> Report:

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.ops import Ops, RefusedError, ThrownError
-from agentcore.oracle.protocol import Implementation
-from agentcore.oracle.serving import answers
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.kit.ops import Ops, RefusedError, ThrownError
+from agentcore.oracle.drivers.driver_main import answers
+from agentcore.oracle.drivers.protocol import Implementation
 
 Json = dict[str, Any]
 

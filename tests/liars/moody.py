@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.reference import trace
-from agentcore.oracle.outcomes import Answer, Crashed, Hung, Malformed, Outcome, Unsupported
-from agentcore.oracle.protocol import Implementation
-from agentcore.oracle.serving import answers
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.reference import trace
+from agentcore.kit.outcomes import Answer, Crashed, Hung, Malformed, Outcome, Unsupported
+from agentcore.oracle.drivers.driver_main import answers
+from agentcore.oracle.drivers.protocol import Implementation
 
 Json = dict[str, Any]
 
@@ -58,7 +58,7 @@ def answer(program: Json, deed: str | None) -> Json:
 
 
 class InMemory:
-    """What `agentcore.oracle.driver.Driver` is for this driver, without a process."""
+    """What `agentcore.oracle.drivers.driver.Driver` is for this driver, without a process."""
 
     def __init__(self, argv: Sequence[str], *, time_limit: float, trace_fields: Sequence[str]) -> None:
         assert trace_fields

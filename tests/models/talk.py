@@ -12,9 +12,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from agentcore.messages import UserMessage
-from agentcore.models import ModelEvent, ModelRequest, ModelResponse
-from agentcore.models.pydantic_ai import PydanticAIModel
+from agentcore.agent.models import ModelEvent, ModelRequest, ModelResponse
+from agentcore.agent.models.pydantic_ai import PydanticAIModel
+from agentcore.messages.messages import UserMessage
 from models.server import ANTHROPIC, OPENAI, Provider, Reply
 
 BOTH = (OPENAI, ANTHROPIC)

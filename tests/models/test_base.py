@@ -9,10 +9,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.content import GeneratedText
-from agentcore.errors import AgentCoreError, ImmutableWriteError, InvalidJsonError, InvalidOverrideError
-from agentcore.messages import UserMessage
-from agentcore.models import (
+from agentcore.agent.models import (
     ModelError,
     ModelRequest,
     ModelResponse,
@@ -24,7 +21,10 @@ from agentcore.models import (
     ToolInputDelta,
     Usage,
 )
-from agentcore.values import FrozenDict
+from agentcore.errors import AgentCoreError, ImmutableWriteError, InvalidJsonError, InvalidOverrideError
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import FrozenDict
 from test_public_values import CLASSES, mutable_parts
 
 TOOL: Final = ToolDefinition(

@@ -6,9 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.content import GeneratedReasoning, GeneratedText, ToolCall, to_response_messages
-from agentcore.messages import JsonOutput, Message, ToolMessage, ToolResultPart, UserMessage
-from agentcore.models import (
+from agentcore.agent.models import (
     ModelError,
     ModelRequest,
     PartDone,
@@ -19,7 +17,9 @@ from agentcore.models import (
     ToolInputDelta,
     Usage,
 )
-from agentcore.models.pydantic_ai import PydanticAIModel
+from agentcore.agent.models.pydantic_ai import PydanticAIModel
+from agentcore.messages.content import GeneratedReasoning, GeneratedText, ToolCall, to_response_messages
+from agentcore.messages.messages import JsonOutput, Message, ToolMessage, ToolResultPart, UserMessage
 from models.server import ANTHROPIC, OPENAI, Answer, Call, Text, Thinking
 from models.talk import BOTH, answered, asking, stream_events, talking
 

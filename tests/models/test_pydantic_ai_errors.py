@@ -19,9 +19,16 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from agentcore.messages import FilePart, UserMessage
-from agentcore.models import ModelError, ModelEvent, ModelRequest, ModelResponse, ResponseDone, TextDelta
-from agentcore.models.pydantic_ai import PydanticAIModel
+from agentcore.agent.models import (
+    ModelError,
+    ModelEvent,
+    ModelRequest,
+    ModelResponse,
+    ResponseDone,
+    TextDelta,
+)
+from agentcore.agent.models.pydantic_ai import PydanticAIModel
+from agentcore.messages.messages import FilePart, UserMessage
 from models.server import ANTHROPIC, OPENAI, Answer, Events, Failure, Provider, Reply, Text
 from models.talk import BOTH, KEY, asking, client_model, stream_events, talking
 
@@ -247,7 +254,7 @@ async def test_warnings_made_errors_stay_what_they_are(monkeypatch: pytest.Monke
     def named(_name: str) -> Model:
         raise DeprecationWarning("old name")
 
-    monkeypatch.setattr("agentcore.models.pydantic_ai.infer_model", named)
+    monkeypatch.setattr("agentcore.agent.models.pydantic_ai.infer_model", named)
     with pytest.raises(DeprecationWarning, match="old name"):
         PydanticAIModel("openai:gpt-0")
 

@@ -8,7 +8,9 @@ from typing import Any, Final
 import pytest
 from pydantic_ai.models.function import FunctionModel
 
-from agentcore.messages import (
+from agentcore.agent.models import ModelRequest, ToolDefinition
+from agentcore.agent.models.pydantic_ai import PydanticAIModel
+from agentcore.messages.messages import (
     AssistantMessage,
     ContentOutput,
     ErrorJsonOutput,
@@ -30,8 +32,6 @@ from agentcore.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.models import ModelRequest, ToolDefinition
-from agentcore.models.pydantic_ai import PydanticAIModel
 from models.server import ANTHROPIC, OPENAI, Answer, Text
 from models.talk import BOTH, asking, sent
 

@@ -12,7 +12,10 @@ from pydantic_ai import messages as theirs
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
-from agentcore.content import (
+from agentcore.agent.models import ModelError, ModelRequest, ModelResponse, ResponseDone, ToolInputDelta
+from agentcore.agent.models._pydantic_ai_response import Deltas, to_response
+from agentcore.agent.models.pydantic_ai import PydanticAIModel
+from agentcore.messages.content import (
     GeneratedFile,
     GeneratedReasoning,
     GeneratedText,
@@ -21,11 +24,8 @@ from agentcore.content import (
     ToolError,
     ToolResult,
 )
-from agentcore.messages import UserMessage
-from agentcore.models import ModelError, ModelRequest, ModelResponse, ResponseDone, ToolInputDelta
-from agentcore.models._pydantic_ai_response import Deltas, to_response
-from agentcore.models.pydantic_ai import PydanticAIModel
-from agentcore.values import thaw
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import thaw
 
 REQUEST = ModelRequest(prompt=[UserMessage("hi")])
 
@@ -147,9 +147,9 @@ async def test_an_answer_that_is_no_json_value_is_malformed() -> None:
 
 def test_without_the_extra_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_ai.direct", None)
-    monkeypatch.delitem(sys.modules, "agentcore.models.pydantic_ai")
+    monkeypatch.delitem(sys.modules, "agentcore.agent.models.pydantic_ai")
     with pytest.raises(ImportError, match=r"pip install 'agentcore-reference\[providers\]'"):
-        importlib.import_module("agentcore.models.pydantic_ai")
+        importlib.import_module("agentcore.agent.models.pydantic_ai")
 
 
 class Plain(FunctionModel):

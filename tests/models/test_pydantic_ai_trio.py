@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentcore.content import GeneratedText
-from agentcore.models import ModelError, ResponseDone, TextDelta
+from agentcore.agent.models import ModelError, ResponseDone, TextDelta
+from agentcore.messages.content import GeneratedText
 from models.server import Answer, Failure, Text
 from models.talk import BOTH, asking, stream_events, talking
 

@@ -7,20 +7,7 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from agentcore.content import (
-    ContentPart,
-    GeneratedFile,
-    GeneratedReasoning,
-    GeneratedText,
-    Source,
-    ToolApprovalRequest,
-    ToolCall,
-    ToolError,
-    ToolResult,
-)
-from agentcore.errors import WireError
-from agentcore.messages import UserMessage
-from agentcore.models import (
+from agentcore.agent.models import (
     LanguageModel,
     ModelError,
     ModelEvent,
@@ -34,8 +21,21 @@ from agentcore.models import (
     ToolInputDelta,
     Usage,
 )
-from agentcore.models.base import holds_history
-from agentcore.models.scripted import Script
+from agentcore.agent.models.base import holds_history
+from agentcore.agent.models.scripted import Script
+from agentcore.errors import WireError
+from agentcore.messages.content import (
+    ContentPart,
+    GeneratedFile,
+    GeneratedReasoning,
+    GeneratedText,
+    Source,
+    ToolApprovalRequest,
+    ToolCall,
+    ToolError,
+    ToolResult,
+)
+from agentcore.messages.messages import UserMessage
 
 pytestmark = pytest.mark.anyio
 

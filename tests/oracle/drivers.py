@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.oracle import targets
-from agentcore.oracle.driver import Driver
+from agentcore.oracle.drivers.driver import Driver
 
 TESTS = Path(__file__).parent.parent
 

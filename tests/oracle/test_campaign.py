@@ -14,9 +14,11 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.oracle import crews, work
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.check import (
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.kit.program import BadProgram
+from agentcore.kit.shrink import size
+from agentcore.oracle.campaign import executors, worker
+from agentcore.oracle.campaign.check import (
     Campaign,
     Disagreement,
     DriverFailure,
@@ -25,13 +27,11 @@ from agentcore.oracle.check import (
     ReferenceFailure,
     campaign,
 )
-from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
-from agentcore.oracle.program import BadProgram
-from agentcore.oracle.selection import Selection, UnknownFeatureError
-from agentcore.oracle.shrink import size
-from agentcore.oracle.tally import FRUITLESS, Tally
+from agentcore.oracle.campaign.selection import Selection, UnknownFeatureError
+from agentcore.oracle.campaign.stop_rules import FRUITLESS, Tally
+from agentcore.oracle.campaign.verdicts import AGREED, Kind, left_out, unsupported
+from agentcore.oracle.drivers.driver import Crashed, Driver, Hung, Malformed
 from agentcore.oracle.targets import TargetError
-from agentcore.oracle.verdicts import AGREED, Kind, left_out, unsupported
 from liars.moody import InMemory
 from oracle.drivers import TESTS, small
 
@@ -46,16 +46,16 @@ BOTH_AND_A_DRIVER: Final = 3
 
 @pytest.fixture(autouse=True)
 def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "Driver", InMemory)
+    monkeypatch.setattr(worker, "Driver", InMemory)
 
 
 @pytest.fixture
 def _processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Drivers are what they are elsewhere, and find the tests."""
-    monkeypatch.setattr(work, "Driver", Driver)
+    monkeypatch.setattr(worker, "Driver", Driver)
     monkeypatch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)
     yield
-    work.close_drivers()
+    worker.close_drivers()
 
 
 def moody(*deeds: str, **settings: Any) -> Plan:
@@ -217,7 +217,7 @@ def test_a_reference_that_raises_is_a_finding_by_the_class_of_its_error(
     def fails(program: Json, profile: str) -> Json:
         raise ZeroDivisionError(f"{program['id']} under {profile}")
 
-    monkeypatch.setattr(work, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails))
+    monkeypatch.setattr(worker, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails))
     done = campaign(moody(programs=50), first=3)
     [finding] = done.findings
     assert isinstance(finding, ReferenceFailure)
@@ -239,7 +239,7 @@ def test_a_wrong_answer_that_changes_is_a_failure_of_the_driver(
             found["caller"] = "once"
         return found
 
-    monkeypatch.setattr(work, "family_of", lambda _: attrs.evolve(FAMILY, trace=once_wrong))
+    monkeypatch.setattr(worker, "family_of", lambda _: attrs.evolve(FAMILY, trace=once_wrong))
     done = campaign(moody(programs=5), first=0)
     [finding] = done.findings
     assert isinstance(finding, DriverFailure)
@@ -252,7 +252,7 @@ def test_a_wrong_answer_that_changes_is_a_failure_of_the_driver(
 def test_a_crash_that_does_not_come_again_is_told_as_it_was() -> None:
     code = (
         "import json, sys\n"
-        "from agentcore.oracle.ai_sdk.reference import trace\n"
+        "from agentcore.frameworks.ai_sdk.reference import trace\n"
         "for number, line in enumerate(sys.stdin):\n"
         "    program = json.loads(line)\n"
         "    if number == 4: sys.exit('enough')\n"
@@ -375,7 +375,7 @@ def alone() -> Campaign:
 @pytest.mark.usefixtures("_processes")
 def test_two_jobs_find_what_one_finds(alone: Campaign) -> None:
     assert len(alone.findings) > 1
-    with crews.processes(2) as crew:
+    with executors.processes(2) as crew:
         done = campaign(moody(*DEEDS, **SHARED), first=11, crew=crew)
     assert told(done) == told(alone)
     # A difference has MISSING, of which there is one in each process.
@@ -384,13 +384,13 @@ def test_two_jobs_find_what_one_finds(alone: Campaign) -> None:
 
 def test_the_work_may_be_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     done = campaign(moody(*DEEDS, **SHARED), first=11)
-    monkeypatch.setattr("agentcore.oracle.check._SEEDS", 7)
+    monkeypatch.setattr("agentcore.oracle.campaign.check._SEEDS", 7)
     assert told(campaign(moody(*DEEDS, **SHARED), first=11)) == told(done)
 
 
 @pytest.mark.usefixtures("_processes")
 def test_jobs_end_when_the_time_is_over_and_leave_no_process() -> None:
-    with crews.processes(2) as crew:
+    with executors.processes(2) as crew:
         campaign(moody(programs=1), first=0, crew=crew)
         done = campaign(moody(), first=0, seconds=1.0, crew=crew)
         children = descendants(os.getpid())
@@ -405,7 +405,7 @@ def test_jobs_and_their_drivers_end_with_the_process_that_started_them(tmp_path:
     script.write_text(
         "import sys\n"
         "from agentcore.oracle import crews\n"
-        "from agentcore.oracle.check import Plan, campaign\n"
+        "from agentcore.oracle.campaign.check import Plan, campaign\n"
         "if __name__ == '__main__':\n"
         "    plan = Plan(profile='ai-sdk-6/stream', argv=(sys.executable, '-m', 'liars.moody'))\n"
         "    with crews.processes(2) as crew:\n"
@@ -451,19 +451,19 @@ def is_running(pid: int) -> bool:
 @pytest.mark.usefixtures("_processes")
 def test_a_driver_is_kept_for_the_next_piece_of_work_and_ended_when_asked() -> None:
     plan = moody(programs=1)
-    work.run_seeds(plan, range(2), None)
-    [kept] = work._idle[plan]
-    work.run_seeds(plan, range(2, 4), None)
-    assert work._idle[plan] == [kept]
+    worker.run_seeds(plan, range(2), None)
+    [kept] = worker._idle[plan]
+    worker.run_seeds(plan, range(2, 4), None)
+    assert worker._idle[plan] == [kept]
     assert kept.starts == 1
-    work.close_drivers()
-    assert not work._idle
+    worker.close_drivers()
+    assert not worker._idle
 
 
 def test_work_for_which_nobody_waits_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "_dismissed", work._dismissed)
-    work.watch(lambda: True)
-    assert work.run_seeds(moody(), range(100), None).kinds == ()
+    monkeypatch.setattr(worker, "_dismissed", worker._dismissed)
+    worker.watch(lambda: True)
+    assert worker.run_seeds(moody(), range(100), None).kinds == ()
 
 
 def test_a_plan_is_data_that_can_be_sent() -> None:

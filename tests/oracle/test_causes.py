@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle import work
-from agentcore.oracle.check import Campaign, Disagreement, Limits, Plan, campaign
-from agentcore.oracle.families import FAMILIES, family_of
-from agentcore.oracle.selection import Selection
+from agentcore.kit.families import FAMILIES, family_of
+from agentcore.oracle.campaign import worker
+from agentcore.oracle.campaign.check import Campaign, Disagreement, Limits, Plan, campaign
+from agentcore.oracle.campaign.selection import Selection
 from liars.moody import InMemory
 from oracle.drivers import TESTS
 
@@ -21,7 +21,7 @@ GENERATE: Final = "ai-sdk-6/generate"
 
 @pytest.fixture
 def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "Driver", InMemory)
+    monkeypatch.setattr(worker, "Driver", InMemory)
 
 
 def checked(
@@ -163,7 +163,7 @@ def three_bugs(*bugs: str) -> set[tuple[str, str]]:
     try:
         done = campaign(plan, first=1)
     finally:
-        work.close_drivers()
+        worker.close_drivers()
     return {(finding.kind.where, finding.kind.op) for finding in done.findings}
 
 

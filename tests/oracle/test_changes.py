@@ -5,14 +5,14 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.compat.depth import CopyDepth
-from agentcore.compat.documented import fields_of, told
-from agentcore.oracle import sides
-from agentcore.oracle.causes import Pair
-from agentcore.oracle.changes import Change, Changes, _fewest, _telling, compare
-from agentcore.oracle.sides import Runner, Side, SideError, side
+from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.profile_fields import fields_of, told
+from agentcore.oracle.comparison import comparands
+from agentcore.oracle.comparison.attribution import Pair
+from agentcore.oracle.comparison.changes import Change, Changes, _fewest, _telling, compare
+from agentcore.oracle.comparison.comparands import Runner, Side, SideError, side
+from agentcore.oracle.comparison.minimal_programs import Both, Witness, marked, says_all, witness_of
 from agentcore.oracle.targets import TARGETS, Target
-from agentcore.oracle.witnesses import Both, Witness, marked, says_all, witness_of
 from oracle import toy_versions
 from oracle.drivers import TESTS
 from oracle.toy_versions import FAMILY, FIRST, SECOND, ToyProfile, trace
@@ -32,8 +32,8 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
 def live(monkeypatch: pytest.MonkeyPatch, version: str) -> Side:
     """A package that is expected to be `sum@2`, and is the driver of a version."""
     target = Target(profile="sum@2", package="sum", folder="none")
-    monkeypatch.setattr(sides, "TARGETS", {**TARGETS, "sum@2": target})
-    monkeypatch.setattr(sides, "command", lambda _: toy_versions.driver(version))
+    monkeypatch.setattr(comparands, "TARGETS", {**TARGETS, "sum@2": target})
+    monkeypatch.setattr(comparands, "command", lambda _: toy_versions.driver(version))
     return side("live:sum@2")
 
 
@@ -161,7 +161,7 @@ def test_patience_is_how_many_programs_show_nothing_new(monkeypatch: pytest.Monk
         tried.append(f"{field} at {place}")
         return witness_of(both, program, field, place)
 
-    monkeypatch.setattr("agentcore.oracle.changes.witness_of", counted)
+    monkeypatch.setattr("agentcore.oracle.comparison.changes.witness_of", counted)
     compare(side("sum@1"), side("sum@2"), SEEDS, patience=3)
     # The first is new, three more are not.
     assert tried.count("doubles at $.sums[].mark") == 4
@@ -230,7 +230,7 @@ def test_a_smaller_program_is_made_smaller_again_under_the_fewer_fields_that_it_
         rounds.append(shows.keywords["fields"])
         return numbers(0, 3)
 
-    monkeypatch.setattr("agentcore.oracle.witnesses.shrink", to_three)
+    monkeypatch.setattr("agentcore.oracle.comparison.minimal_programs.shrink", to_three)
     with Runner(side("sum@1")) as one, Runner(side("sum@2")) as other:
         assert witness_of(Both(one, other, FAMILY), numbers(7, 3), "forgets", "$.end") is not None
     assert rounds == [("forgets", "doubles"), ("forgets",)]
@@ -287,7 +287,7 @@ def test_a_driver_that_ends_is_an_error_that_names_the_program(monkeypatch: pyte
 
 def test_a_driver_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = live(monkeypatch, "sum@2")
-    monkeypatch.setattr(sides, "command", lambda _: ("sleep", "60"))
+    monkeypatch.setattr(comparands, "command", lambda _: ("sleep", "60"))
     with Runner(slow, time_limit=0.1) as runner, pytest.raises(SideError, match=r"no answer within 0\.1 s"):
         runner.trace(numbers(1))
 

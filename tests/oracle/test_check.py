@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.programs import random_programs
-from agentcore.oracle.check import (
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.programs import random_programs
+from agentcore.kit.program import BadProgram
+from agentcore.kit.shrink import size
+from agentcore.oracle.campaign.check import (
     Agreement,
     CheckResult,
     Disagreement,
@@ -15,9 +17,7 @@ from agentcore.oracle.check import (
     ReferenceFailure,
     check,
 )
-from agentcore.oracle.driver import Crashed, Driver, Hung, Malformed
-from agentcore.oracle.program import BadProgram
-from agentcore.oracle.shrink import size
+from agentcore.oracle.drivers.driver import Crashed, Driver, Hung, Malformed
 from liars import toy
 from oracle.drivers import liar, small, toy_driver
 

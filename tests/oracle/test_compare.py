@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.compare import MISSING, Difference, differences, ids_may_differ, places, render
-from agentcore.oracle.families import Comparison, Each
+from agentcore.kit.compare import MISSING, Difference, differences, ids_may_differ, places, render
+from agentcore.kit.families import Comparison, Each
 from counting import bytes_of
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.oracle.database import Database, default_folder
-from agentcore.oracle.driver import Crashed
-from agentcore.oracle.findings import DriverFailure, ReferenceFailure
-from agentcore.oracle.verdicts import Kind
+from agentcore.oracle.campaign.database import Database, default_folder
+from agentcore.oracle.campaign.findings import DriverFailure, ReferenceFailure
+from agentcore.oracle.campaign.verdicts import Kind
+from agentcore.oracle.drivers.driver import Crashed
 from oracle.drivers import small
 
 STREAM = "ai-sdk-6/stream"

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle import work
-from agentcore.oracle.check import Campaign, Limits, Plan, campaign
+from agentcore.oracle.campaign import worker
+from agentcore.oracle.campaign.check import Campaign, Limits, Plan, campaign
 from cli.commands import run
 from oracle.drivers import TESTS
 
@@ -48,7 +48,7 @@ def plan(programs: int) -> Plan:
 
 
 def test_two_workers_of_a_cluster_find_what_one_process_finds(address: str) -> None:
-    from agentcore.oracle.distributed import cluster
+    from agentcore.oracle.campaign.distributed import cluster
 
     with cluster(address) as crew:
         assert crew.size == 2
@@ -61,7 +61,7 @@ def test_two_workers_of_a_cluster_find_what_one_process_finds(address: str) -> N
 def test_drivers_of_workers_end_with_the_campaign(address: str) -> None:
     from distributed import Client
 
-    from agentcore.oracle.distributed import cluster
+    from agentcore.oracle.campaign.distributed import cluster
 
     with cluster(address) as crew:
         campaign(plan(55), first=0, crew=crew)
@@ -73,7 +73,7 @@ def test_drivers_of_workers_end_with_the_campaign(address: str) -> None:
 
 
 def _kept() -> int:
-    return sum(map(len, work._idle.values()))
+    return sum(map(len, worker._idle.values()))
 
 
 def test_the_command_uses_the_workers_of_a_scheduler(address: str, tmp_path: Any) -> None:
@@ -101,7 +101,7 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Any, monkeypatch: pytes
 def test_a_scheduler_without_workers_is_told() -> None:
     from distributed import LocalCluster
 
-    from agentcore.oracle.distributed import cluster
+    from agentcore.oracle.campaign.distributed import cluster
 
     with (
         LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as empty,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.oracle.driver import Answer, Crashed, Driver, Hung, Malformed, Outcome, Unsupported
+from agentcore.oracle.drivers.driver import Answer, Crashed, Driver, Hung, Malformed, Outcome, Unsupported
 from liars import toy
 from oracle.drivers import liar, small, toy_driver
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle.examples import Example, ExampleError, blocks, examples, mismatches, scripts
+from agentcore.oracle.spec.examples import Example, ExampleError, blocks, examples, mismatches, scripts
 
 TEXT = """\
 # A chapter

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.handouts import Alias, aliases
-from agentcore.compat.heap import Store
-from agentcore.compat.pollution import Verdict
-from agentcore.oracle.explain import Boundary, Explanation, ExplanationError, Writing, explain
-from agentcore.oracle.families import PROFILE_NAMES, UnknownProfileError, family_of
-from agentcore.oracle.program import BadProgram
+from agentcore.heap.boundary_log import Alias, aliases
+from agentcore.heap.heap import Store
+from agentcore.heap.pollution import Verdict
+from agentcore.kit.families import PROFILE_NAMES, UnknownProfileError, family_of
+from agentcore.kit.program import BadProgram
+from agentcore.oracle.reports.explain import Boundary, Explanation, ExplanationError, Writing, explain
 from oracle import toy_family
 
 Json = dict[str, Any]
@@ -219,6 +219,6 @@ def test_the_picture_has_each_step_with_the_written_objects_rimmed() -> None:
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agentcore.compat.pictures", None)
+    monkeypatch.setitem(sys.modules, "agentcore.heap.pictures", None)
     with pytest.raises(ExplanationError, match=r"agentcore-reference\[pictures\]"):
         explain(WRITING, "ai-sdk-6/generate").picture()

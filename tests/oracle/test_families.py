@@ -14,11 +14,9 @@ from hypothesis import HealthCheck, find, settings
 
 from agentcore import cli
 from agentcore.errors import AgentCoreError
-from agentcore.oracle import families, targets
-from agentcore.oracle.ai_sdk.family import FAMILY as AI_SDK
-from agentcore.oracle.check import Agreement, Disagreement, DriverFailure, check
-from agentcore.oracle.driver import Driver, Malformed
-from agentcore.oracle.families import (
+from agentcore.frameworks.ai_sdk.family import FAMILY as AI_SDK
+from agentcore.kit import families
+from agentcore.kit.families import (
     DEFAULT_PROFILE,
     FAMILIES,
     PROFILE_NAMES,
@@ -26,9 +24,12 @@ from agentcore.oracle.families import (
     family_of,
     profiles_under,
 )
-from agentcore.oracle.program import BadProgram
-from agentcore.oracle.strategies import programs
-from agentcore.oracle.vectors import Vector, VectorError, load, record, replay, write
+from agentcore.kit.program import BadProgram
+from agentcore.oracle import targets
+from agentcore.oracle.campaign.check import Agreement, Disagreement, DriverFailure, check
+from agentcore.oracle.campaign.strategies import programs
+from agentcore.oracle.drivers.driver import Driver, Malformed
+from agentcore.oracle.spec.vectors import Vector, VectorError, load, record, replay, write
 from cli.commands import run
 from oracle import toy_family
 from oracle.drivers import TESTS
@@ -103,9 +104,9 @@ def test_profiles_with_paths_are_found_by_path_and_others_by_their_name() -> Non
 
 def test_names_are_known_without_importing_what_they_name() -> None:
     code = (
-        "import sys; from agentcore.oracle.families import PROFILE_NAMES, family_of; "
-        "assert not any(name.startswith('agentcore.oracle.ai_sdk') for name in sys.modules); "
-        "family_of('immutable'); assert 'agentcore.oracle.ai_sdk.family' in sys.modules"
+        "import sys; from agentcore.kit.families import PROFILE_NAMES, family_of; "
+        "assert not any(name.startswith('agentcore.frameworks.ai_sdk') for name in sys.modules); "
+        "family_of('immutable'); assert 'agentcore.frameworks.ai_sdk.family' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=TESTS.parent)
 

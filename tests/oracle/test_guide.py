@@ -7,13 +7,13 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.oracle.ai_sdk.family import FAMILY as AI_SDK
-from agentcore.oracle.changes import Change, Changes, compare
-from agentcore.oracle.compare import places
-from agentcore.oracle.examples import examples, mismatches
-from agentcore.oracle.guide import Advice, GuideError, advice_of, guide, telling
-from agentcore.oracle.sides import side
-from agentcore.oracle.witnesses import Witness
+from agentcore.frameworks.ai_sdk.family import FAMILY as AI_SDK
+from agentcore.kit.compare import places
+from agentcore.oracle.comparison.changes import Change, Changes, compare
+from agentcore.oracle.comparison.comparands import side
+from agentcore.oracle.comparison.guide import Advice, GuideError, advice_of, guide, telling
+from agentcore.oracle.comparison.minimal_programs import Witness
+from agentcore.oracle.spec.examples import examples, mismatches
 from oracle import toy_versions
 
 Json = dict[str, Any]

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.programs import random_programs
-from agentcore.oracle.ai_sdk.reference import trace
-from agentcore.oracle.check import Disagreement, DriverFailure, check
-from agentcore.oracle.driver import Answer, Crashed, Driver, Hung, Malformed, Outcome, Unsupported
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.programs import random_programs
+from agentcore.frameworks.ai_sdk.reference import trace
+from agentcore.oracle.campaign.check import Disagreement, DriverFailure, check
+from agentcore.oracle.drivers.driver import Answer, Crashed, Driver, Hung, Malformed, Outcome, Unsupported
 from liars import toy
 from oracle.drivers import TESTS, liar, small
 from oracle.test_driver import wait_until_gone

@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from agentcore.oracle.lint import CHECKS, Broken, Kept, Verdict, lint
-from agentcore.oracle.rules import DriverRule
+from agentcore.oracle.drivers.lint import CHECKS, Broken, Kept, Verdict, lint
+from agentcore.oracle.drivers.rules import DriverRule
 from oracle.drivers import SKELETONS, TESTS, skeleton
 from oracle.test_driver import wait_until_gone
 

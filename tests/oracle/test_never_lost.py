@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle import crews, work
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.check import Disagreement, Finding, Limits, Plan, campaign
-from agentcore.oracle.crews import Crew, Promise
-from agentcore.oracle.interruption import Interrupted, arrived, interruptible
-from agentcore.oracle.shrink import size
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.kit.shrink import size
+from agentcore.oracle.campaign import executors, worker
+from agentcore.oracle.campaign.check import Disagreement, Finding, Limits, Plan, campaign
+from agentcore.oracle.campaign.executors import Crew, Promise
+from agentcore.oracle.campaign.interruption import Interrupted, arrived, interruptible
 from liars.moody import InMemory
 
 # So many programs are tried before the signal comes; some of them are smaller and still wrong.
@@ -45,7 +45,7 @@ class Failing(InMemory):
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> type[Failing]:
     kind = type("Failing", (Failing,), {})
-    monkeypatch.setattr(work, "Driver", kind)
+    monkeypatch.setattr(worker, "Driver", kind)
     return kind
 
 
@@ -105,7 +105,7 @@ def test_a_crew_that_falls_apart_takes_no_finding_with_it(submitted: int, *, lat
         nonlocal count
         count += 1
         if count < submitted:
-            return crews._done(function, *arguments)
+            return executors._done(function, *arguments)
         broken = BrokenProcessPool("a job was ended")
         if not late:
             raise broken

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import pytest
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle.program import MAX_DEPTH, BadProgram, check_program, parse_program, program_to_line
+from agentcore.kit.program import MAX_DEPTH, BadProgram, check_program, parse_program, program_to_line
 from counting import bytes_of
 
 

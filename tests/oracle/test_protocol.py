@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle.driver import (
+from agentcore.oracle.drivers.driver import (
     Answer,
     Crashed,
     Driver,

@@ -6,14 +6,14 @@ from typing import Any, Final
 import jsonschema_rs
 import pytest
 
-from agentcore.oracle.check import Campaign, Limits, Plan, Report
-from agentcore.oracle.compare import Difference
-from agentcore.oracle.findings import Disagreement
-from agentcore.oracle.isolated.shape import Breach, Seen, Sight
+from agentcore.kit.compare import Difference
+from agentcore.kit.isolation.shape import Breach, Seen, Sight
+from agentcore.messages.schema import schema, scrubbed
+from agentcore.oracle.campaign.check import Campaign, Limits, Plan, Report
+from agentcore.oracle.campaign.findings import Disagreement
+from agentcore.oracle.campaign.verdicts import Kind
 from agentcore.oracle.reports import html
 from agentcore.oracle.reports.document import document
-from agentcore.oracle.verdicts import Kind
-from agentcore.schema import schema, scrubbed
 from liars.copying import trace
 from oracle.test_reports import HOSTILE, Page
 

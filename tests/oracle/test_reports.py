@@ -9,12 +9,13 @@ import attrs
 import jsonschema_rs
 import pytest
 
-from agentcore.oracle import reports, work
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.check import Campaign, Limits, Plan, campaign
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.messages.schema import schema, scrubbed
+from agentcore.oracle import reports
+from agentcore.oracle.campaign import worker
+from agentcore.oracle.campaign.check import Campaign, Limits, Plan, campaign
 from agentcore.oracle.reports import pictures
 from agentcore.oracle.reports.document import document
-from agentcore.schema import schema, scrubbed
 from liars.moody import InMemory
 from oracle.drivers import small
 from oracle.junit_shape import assert_junit
@@ -30,7 +31,7 @@ HOSTILE: Final = "<script>alert(1)</script> ]]> \x1b[2J\x00 [red] \ud800 \u202e 
 
 @pytest.fixture(autouse=True)
 def _in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "Driver", InMemory)
+    monkeypatch.setattr(worker, "Driver", InMemory)
 
 
 def plan(*deeds: str, **settings: Any) -> Plan:
@@ -47,7 +48,7 @@ def report(*deeds: str, programs: tuple[Json, ...] = (), **settings: Any) -> Jso
 @pytest.fixture(scope="module")
 def hostile() -> Json:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work, "Driver", InMemory)
+        patch.setattr(worker, "Driver", InMemory)
         return all_kinds()
 
 
@@ -260,7 +261,7 @@ def failed_reference(monkeypatch: pytest.MonkeyPatch) -> Campaign:
     def fails(program: Json, profile: str) -> Json:
         raise ZeroDivisionError(f"<b>{program['id']} {profile}")
 
-    monkeypatch.setattr(work, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails))
+    monkeypatch.setattr(worker, "family_of", lambda _: attrs.evolve(FAMILY, trace=fails))
     return campaign(plan(), first=0)
 
 

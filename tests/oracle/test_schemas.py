@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.program import BadProgram
-from agentcore.oracle.schemas import ProgramSchema
+from agentcore.kit.program import BadProgram
+from agentcore.kit.schemas import ProgramSchema
 from oracle.drivers import small
 
 

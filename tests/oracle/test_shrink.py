@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.oracle.shrink import shrink, size, smaller
+from agentcore.kit.shrink import shrink, size, smaller
 from oracle.toy_family import FAMILY
 
 Json = dict[str, Any]

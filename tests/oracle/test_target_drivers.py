@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from agentcore.oracle.driver import Driver
-from agentcore.oracle.lint import CHECKS, Broken, lint
+from agentcore.oracle.drivers.driver import Driver
+from agentcore.oracle.drivers.lint import CHECKS, Broken, lint
 from oracle.drivers import installed
 
 pytestmark = pytest.mark.live

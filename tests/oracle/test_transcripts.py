@@ -12,10 +12,10 @@ from typing import Any, Final
 import pytest
 
 from agentcore.cli.trace import answer_lines
-from agentcore.oracle.compare import differences
-from agentcore.oracle.families import family_of
-from agentcore.oracle.schemas import Schema
-from agentcore.values import canonical_json
+from agentcore.kit.compare import differences
+from agentcore.kit.families import family_of
+from agentcore.kit.schemas import Schema
+from agentcore.messages.values import canonical_json
 from oracle.drivers import SKELETONS, TESTS, skeleton
 
 Json = dict[str, Any]

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.vectors import Vector, VectorError, load, pretty, record, replay, write
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.oracle.spec.vectors import Vector, VectorError, load, pretty, record, replay, write
 from oracle.drivers import TESTS, small
 
 FOLDER: Final = TESTS.parent / "spec" / "vectors"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.visible import bounded, brief, cut, visible
+from agentcore.kit.safe_text import bounded, brief, cut, visible
 
 
 @pytest.mark.parametrize(

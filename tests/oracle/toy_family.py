@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle import families
-from agentcore.oracle.choices import Choices
-from agentcore.oracle.compare import ids_may_differ
-from agentcore.oracle.families import Comparison, Each, Family, Shrinking
-from agentcore.oracle.program import BadProgram, program_to_line
+from agentcore.kit import families
+from agentcore.kit.choices import Choices
+from agentcore.kit.compare import ids_may_differ
+from agentcore.kit.families import Comparison, Each, Family, Shrinking
+from agentcore.kit.program import BadProgram, program_to_line
 
 Json = dict[str, Any]
 FIELDS: Final = ("id", "path", "numbers", "note")

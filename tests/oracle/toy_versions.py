@@ -13,9 +13,9 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.oracle import families
-from agentcore.oracle.compare import ids_may_differ
-from agentcore.oracle.families import Comparison, Each, Emulation, Family
+from agentcore.kit import families
+from agentcore.kit.compare import ids_may_differ
+from agentcore.kit.families import Comparison, Each, Emulation, Family
 from oracle import toy_family
 from oracle.toy_family import bys_may_differ
 

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.oracle.examples import Example, blocks, examples, scripts
-from agentcore.oracle.families import family_of
+from agentcore.kit.families import family_of
+from agentcore.oracle.spec.examples import Example, blocks, examples, scripts
 from spec.requirements import SPEC
 
 FOLDER: Final = SPEC / "cases"

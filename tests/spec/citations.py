@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from agentcore.oracle.examples import Example, examples
-from agentcore.oracle.vectors import Vector, load
+from agentcore.oracle.spec.examples import Example, examples
+from agentcore.oracle.spec.vectors import Vector, load
 from spec.requirements import SPEC, families
 
 EXAMPLES: Final[tuple[Example, ...]] = tuple(

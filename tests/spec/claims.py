@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.differences import Requirement
-from agentcore.oracle.vectors import load
+from agentcore.oracle.spec.vectors import load
+from agentcore.requirements.differences import Requirement
 from spec.requirements import SPEC, rules
 
 ROOT: Final = SPEC.parent

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore import compat
-from agentcore.compat.views import ObjectView
+from agentcore.frameworks import ai_sdk
+from agentcore.heap.views import ObjectView
 from spec.tables import Table
 
 ABSENT: Final = "absent"
@@ -86,15 +86,15 @@ class _Run:
         self.payloads: dict[tuple[str, str], int] = {}
         self.returns = returns
         self.step = -1
-        run = compat.run(
+        run = ai_sdk.run(
             profile,
-            compat.Settings(
+            ai_sdk.Settings(
                 messages=[
                     {"role": "user", "content": [{"type": "text", "text": "a", "providerOptions": _OPTIONS}]}
                 ],
-                model=compat.Model(id="m", answer=self._answer),
-                tools={"look": compat.Tool(execute=self._execute)},
-                hooks=compat.Hooks(
+                model=ai_sdk.Model(id="m", answer=self._answer),
+                tools={"look": ai_sdk.Tool(execute=self._execute)},
+                hooks=ai_sdk.Hooks(
                     on_start=lambda event: self._noted("caller", event["messages"]),
                     prepare_step=self._prepare_step,
                     on_step_start=lambda event: self._noted(f"onStepStart {self.step}", event["messages"]),

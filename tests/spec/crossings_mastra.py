@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from agentcore.compat.mastra.arguments import Arguments
-from agentcore.compat.mastra.loop import MastraLoop
-from agentcore.compat.mastra.profiles import PROFILES
-from agentcore.compat.mastra.settings import Model, Processor, Settings, Tool
-from agentcore.compat.views import ArrayView, ObjectView
+from agentcore.frameworks.mastra.emulation.arguments import Arguments
+from agentcore.frameworks.mastra.emulation.loop import MastraLoop
+from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Settings, Tool
+from agentcore.frameworks.mastra.profiles import PROFILES
+from agentcore.heap.views import ArrayView, ObjectView
 from spec.tables import Table
 
 Levels: TypeAlias = tuple[tuple[int, ...], ...]

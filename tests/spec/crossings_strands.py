@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from agentcore.compat.strands.profiles import PROFILES, StrandsProfile
-from agentcore.oracle.strands.family import FAMILY
-from agentcore.oracle.strands.reference import trace_under
+from agentcore.frameworks.strands.family import FAMILY
+from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
+from agentcore.frameworks.strands.reference import trace_under
 from spec.tables import Table
 
 Json = dict[str, Any]

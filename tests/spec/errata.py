@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.oracle.examples import Example, examples, scripts
+from agentcore.oracle.spec.examples import Example, examples, scripts
 from spec.requirements import SPEC
 from tools import errata_releases
 

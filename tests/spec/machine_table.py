@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, get_args
 
-from agentcore.effects import Done, Need
-from agentcore.run import TABLE, Arm
+from agentcore.machine.effects import Done, Need
+from agentcore.machine.run import TABLE, Arm
 from spec.requirements import SPEC
 
 PAGE: Final = SPEC / "run.md"
-BEGIN: Final = "<!-- made of agentcore.run.TABLE by tests/pages.py -->\n"
+BEGIN: Final = "<!-- made of agentcore.machine.run.TABLE by tests/pages.py -->\n"
 END: Final = "<!-- end -->\n"
 _NEEDS: Final = [each for each in get_args(Need) if each is not Done]
 _MANY: Final = 5

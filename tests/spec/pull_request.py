@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from agentcore.compat.strands.pull_request import COMMITS, Commit
+from agentcore.frameworks.strands.emulation.pull_request import COMMITS, Commit
 from spec.crossings_strands import MARK, contexts, reached
 
 Json = dict[str, Any]
@@ -104,9 +104,9 @@ _HEAD: Final = """\
 
 How the contexts of handlers became copies in the Strands SDK for TypeScript: the version before
 ([`strands-ts@1.5.0`](profiles/strands.md)), and each commit that changes a copy. The commits were never
-published by themselves; they are profiles (`agentcore.compat.strands.pull_request`), so a program runs under
-each of them, and this page is made of such runs. What the pull request says of itself, and what holds, is
-among the [errata](errata.md#copies-of-middleware-contexts).
+published by themselves; they are profiles (`agentcore.frameworks.strands.emulation.pull_request`), so a
+program runs under each of them, and this page is made of such runs. What the pull request says of itself, and
+what holds, is among the [errata](errata.md#copies-of-middleware-contexts).
 
 """
 _CHANGES: Final = """\
@@ -141,8 +141,8 @@ handler of the model stage writes into the invocation state, and one of the stre
 caller's list.
 
 ```python
-from agentcore.compat import strands
-from agentcore.compat.strands.pull_request import COMMITS
+from agentcore.frameworks import strands
+from agentcore.frameworks.strands.emulation.pull_request import COMMITS
 
 
 def note(context):

@@ -4,8 +4,8 @@ A family is in the specification once it has a page there (`spec/profiles`). Unt
 claims, and show by them what its profiles decide.
 
 Rules are members of the `Requirement` enums in modules named `rules`. A profile family is a package of
-`agentcore.compat` with a module `profiles`, whose PROFILES are values of one class: each of its fields but
-`name` and `package` is a requirement, and the text under the field is its statement.
+`agentcore.frameworks.ai_sdk` with a module `profiles`, whose PROFILES are values of one class: each of its
+fields but `name` and `package` is a requirement, and the text under the field is its statement.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any, Final
 import attrs
 
 import agentcore
-from agentcore import compat
-from agentcore.compat.documented import fields_of
-from agentcore.differences import Requirement, SourcedRequirement
+from agentcore import frameworks
+from agentcore.heap.profile_fields import fields_of
+from agentcore.requirements.differences import Requirement, SourcedRequirement
 
 SPEC: Final = Path(__file__).parent.parent.parent / "spec"
 
@@ -64,13 +64,13 @@ def rules() -> Mapping[str, Requirement]:
 
 def _place(kind: type[Requirement]) -> tuple[bool, str, str]:
     # The core first; whatever was imported first.
-    return kind.__module__ != "agentcore.rules", kind.__module__, kind.__qualname__
+    return kind.__module__ != "agentcore.requirements.rules", kind.__module__, kind.__qualname__
 
 
 @cache
 def families() -> Mapping[str, ProfileFamily]:
     """The profile families, by name."""
-    found = (module for module in _modules(compat, "profiles") if hasattr(module, "PROFILES"))
+    found = (module for module in _modules(frameworks, "profiles") if hasattr(module, "PROFILES"))
     stated = (module for module in found if (SPEC / "profiles" / f"{_name_of(module)}.md").exists())
     made = (_family(module) for module in stated)
     return {family.name: family for family in made}

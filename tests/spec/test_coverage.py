@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentcore.oracle.examples import Example
-from agentcore.oracle.families import family_of
+from agentcore.kit.families import family_of
+from agentcore.oracle.spec.examples import Example
 from spec.citations import EXAMPLES, VECTORS, cited, named
 from spec.flips import decided, tells
 from spec.requirements import families, rules, statements

@@ -12,12 +12,12 @@ import attrs
 import jsonschema_rs
 import pytest
 
-from agentcore.compat.ai_sdk.profiles import PROFILES
-from agentcore.oracle.ai_sdk.reference import trace
-from agentcore.oracle.compare import differences, render
-from agentcore.oracle.families import profiles_under
-from agentcore.oracle.vectors import Vector, replay
-from agentcore.schema import schema
+from agentcore.frameworks.ai_sdk.profiles import PROFILES
+from agentcore.frameworks.ai_sdk.reference import trace
+from agentcore.kit.compare import differences, render
+from agentcore.kit.families import profiles_under
+from agentcore.messages.schema import schema
+from agentcore.oracle.spec.vectors import Vector, replay
 from spec.citations import VECTORS, shown_by
 from spec.flips import decided, tells
 from spec.requirements import families, statements

@@ -13,13 +13,13 @@ from typing import Final
 import attrs
 import pytest
 
-from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile
-from agentcore.compat.documented import fields_of, told
-from agentcore.oracle.causes import Pair, pair_of
-from agentcore.oracle.changes import compare
-from agentcore.oracle.examples import Example, examples
-from agentcore.oracle.guide import advice_of
-from agentcore.oracle.sides import Side, side
+from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
+from agentcore.heap.profile_fields import fields_of, told
+from agentcore.oracle.comparison.attribution import Pair, pair_of
+from agentcore.oracle.comparison.changes import compare
+from agentcore.oracle.comparison.comparands import Side, side
+from agentcore.oracle.comparison.guide import advice_of
+from agentcore.oracle.spec.examples import Example, examples
 from spec.requirements import SPEC
 
 pytestmark = pytest.mark.slow

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.oracle.ai_sdk.features import FEATURES
-from agentcore.oracle.driver import Driver
+from agentcore.frameworks.ai_sdk.features import FEATURES
+from agentcore.oracle.drivers.driver import Driver
 from spec.walkthrough import follow, steps
 
 pytestmark = pytest.mark.slow

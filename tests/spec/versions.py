@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import Any, Final
 
-from agentcore.oracle.compare import Difference, differences
-from agentcore.oracle.vectors import Vector
-from agentcore.oracle.visible import brief
+from agentcore.kit.compare import Difference, differences
+from agentcore.kit.safe_text import brief
+from agentcore.oracle.spec.vectors import Vector
 from spec.citations import VECTORS
 from spec.requirements import SPEC
 

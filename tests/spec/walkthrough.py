@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from agentcore.oracle.examples import Block, blocks
+from agentcore.oracle.spec.examples import Block, blocks
 from spec.requirements import SPEC
 
 PAGE: Final = SPEC / "write-a-driver.md"

@@ -11,8 +11,8 @@ import anyio.lowlevel
 import attrs
 import pytest
 
+from agentcore.messages.values import thaw
 from agentcore.testing import HookFault, HookFaultError, NothingPollutedError, check_hook
-from agentcore.values import thaw
 
 Json = dict[str, Any]
 ONE: Final = "ai-sdk-6/generate"

@@ -8,10 +8,10 @@ from typing import Any, Final
 import pytest
 
 from agentcore import messages_from_wire
+from agentcore.messages.values import thaw
 from agentcore.testing import HookFaultError, check_hook
 from agentcore.testing.conversations import is_conversation, numbered_conversation
 from agentcore.testing.prompts import first_non_message, prompt_faults
-from agentcore.values import thaw
 from testing.samples import CLEAN, FAULTY, REMINDER, Hook, Json, failed, last_thirty, parts
 
 # Each was run over 1,000 conversations once, which takes half a minute of one processor.

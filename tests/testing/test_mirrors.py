@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.heap import Store
-from agentcore.compat.views import Desk
+from agentcore.heap.heap import Store
+from agentcore.heap.views import Desk
 from agentcore.testing.mirrors import Mirror
 
 PART = {"type": "text", "text": "a"}

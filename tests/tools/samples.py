@@ -9,14 +9,9 @@ import pytest
 from pydantic import BaseModel, Field, field_validator
 from typing_extensions import TypedDict
 
-from agentcore.messages import UserMessage
-from agentcore.tools import (
-    InvalidToolInputError,
-    Tool,
-    ToolContext,
-    tool,
-)
-from agentcore.values import JsonValue, vector
+from agentcore.agent.tools import InvalidToolInputError, Tool, ToolContext, tool
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import JsonValue, vector
 
 CONTEXT = ToolContext(tool_call_id="c1", messages=vector([UserMessage("hi")]), step_number=2)
 

@@ -6,17 +6,11 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.content import ToolCall
-from agentcore.effects import ToolSpec
+from agentcore.agent.tools import InvalidToolError, Tool, ToolContext, tool, tool_without_execute
 from agentcore.errors import ImmutableWriteError
-from agentcore.tools import (
-    InvalidToolError,
-    Tool,
-    ToolContext,
-    tool,
-    tool_without_execute,
-)
-from agentcore.values import FrozenDict, freeze, thaw
+from agentcore.machine.effects import ToolSpec
+from agentcore.messages.content import ToolCall
+from agentcore.messages.values import FrozenDict, freeze, thaw
 from tools.samples import CONTEXT, Node, Place, Point, Range, problems_of, weather
 
 # ---------------------------------------------------------------- calls that are checked before they run

@@ -9,16 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from agentcore import tools
-from agentcore.effects import ToolSpec
-from agentcore.models.base import ToolDefinition
-from agentcore.tools import (
-    InvalidToolError,
-    Tool,
-    ToolContext,
-    tool,
-)
-from agentcore.values import FrozenDict, freeze, thaw
+from agentcore.agent import tools
+from agentcore.agent.models.base import ToolDefinition
+from agentcore.agent.tools import InvalidToolError, Tool, ToolContext, tool
+from agentcore.machine.effects import ToolSpec
+from agentcore.messages.values import FrozenDict, freeze, thaw
 from tools.samples import CONTEXT, weather
 
 # ---------------------------------------------------------------- the schema

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.errors import AgentCoreError
-from agentcore.tools import (
+from agentcore.agent.tools import (
     InvalidToolError,
     InvalidToolInputError,
     InvalidToolOutputError,
@@ -17,7 +16,8 @@ from agentcore.tools import (
     Tool,
     tool,
 )
-from agentcore.values import FrozenDict, freeze
+from agentcore.errors import AgentCoreError
+from agentcore.messages.values import FrozenDict, freeze
 from tools.samples import Colour, Place, Point, problems_of, weather
 
 

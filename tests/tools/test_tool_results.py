@@ -9,13 +9,13 @@ import attrs
 import pytest
 from pydantic import dataclasses as pydantic_dataclasses
 
-from agentcore.effects import ToolSucceeded
-from agentcore.errors import InvalidJsonError
-from agentcore.messages import ContentOutput, ErrorTextOutput, ExecutionDeniedOutput, TextOutput
-from agentcore.tools import (
+from agentcore.agent.tools import (
     InvalidToolOutputError,
 )
-from agentcore.values import FrozenDict, freeze, vector
+from agentcore.errors import InvalidJsonError
+from agentcore.machine.effects import ToolSucceeded
+from agentcore.messages.messages import ContentOutput, ErrorTextOutput, ExecutionDeniedOutput, TextOutput
+from agentcore.messages.values import FrozenDict, freeze, vector
 from counting import bytes_of
 from tools.samples import Colour, Place, Point, weather
 

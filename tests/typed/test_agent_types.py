@@ -9,18 +9,18 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
-from agentcore.agent import Agent, AgentError, AgentResult, AgentStream, CallArguments
-from agentcore.effects import RunResult
+from agentcore.agent.agent import Agent, AgentError, AgentResult, AgentStream, CallArguments
+from agentcore.agent.events import StepFinished, TextDelta
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.output import Output
+from agentcore.agent.stop import has_tool_call, step_count_is
+from agentcore.agent.tools import tool
 from agentcore.errors import AnswersError
-from agentcore.events import StepFinished, TextDelta
-from agentcore.hooks import StepOverride, StepRecord
-from agentcore.messages import Message
-from agentcore.models import ScriptedModel
-from agentcore.output import Output
-from agentcore.pending import Pending
-from agentcore.processors import StepArguments
-from agentcore.stop import has_tool_call, step_count_is
-from agentcore.tools import tool
+from agentcore.machine.effects import RunResult
+from agentcore.machine.hooks import StepOverride, StepRecord
+from agentcore.machine.pending import Pending
+from agentcore.machine.processors import StepArguments
+from agentcore.messages.messages import Message
 
 
 class Answer(BaseModel):

@@ -8,12 +8,9 @@ from typing import Any, assert_type
 import anyio
 import attrs
 
-from agentcore.agent import Agent, AgentResult
-from agentcore.content import ToolCall
-from agentcore.effects import ToolFailed, ToolSucceeded
-from agentcore.events import AgentEvent, ToolProgress
-from agentcore.interrupts import Interrupt
-from agentcore.middleware import (
+from agentcore.agent.agent import Agent, AgentResult
+from agentcore.agent.events import AgentEvent, ToolProgress
+from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
     CallAgent,
@@ -26,9 +23,12 @@ from agentcore.middleware import (
     Middleware,
     ModelDelta,
 )
-from agentcore.models import ModelRequest, ModelResponse, ScriptedModel
-from agentcore.tools import Tool, ToolContext, tool
-from agentcore.values import JsonValue
+from agentcore.agent.models import ModelRequest, ModelResponse, ScriptedModel
+from agentcore.agent.tools import Tool, ToolContext, tool
+from agentcore.machine.effects import ToolFailed, ToolSucceeded
+from agentcore.messages.content import ToolCall
+from agentcore.messages.interrupts import Interrupt
+from agentcore.messages.values import JsonValue
 
 
 @tool

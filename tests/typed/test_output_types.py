@@ -8,12 +8,12 @@ from typing import Any, assert_type
 import pytest
 from pydantic import BaseModel
 
-from agentcore.agent import Agent, AgentResult
-from agentcore.events import AgentEvent
-from agentcore.models import ScriptedModel
-from agentcore.output import Output
-from agentcore.processors import StepArguments
-from agentcore.values import FrozenDict, JsonObject, JsonValue
+from agentcore.agent.agent import Agent, AgentResult
+from agentcore.agent.events import AgentEvent
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.output import Output
+from agentcore.machine.processors import StepArguments
+from agentcore.messages.values import FrozenDict, JsonObject, JsonValue
 
 
 class City(BaseModel):

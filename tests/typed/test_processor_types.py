@@ -20,8 +20,8 @@ from agentcore import (
     Tripwire,
     UserMessage,
 )
-from agentcore.processors import NamedProcessor, TripwireError, abort
-from agentcore.values import JsonObject, JsonValue, Vector
+from agentcore.machine.processors import NamedProcessor, TripwireError, abort
+from agentcore.messages.values import JsonObject, JsonValue, Vector
 
 
 def model() -> ScriptedModel:

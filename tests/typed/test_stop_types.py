@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agentcore.hooks import StepRecord
-from agentcore.stop import StopCondition, any_of, has_tool_call, step_count_is
-from agentcore.values import Vector
+from agentcore.agent.stop import StopCondition, any_of, has_tool_call, step_count_is
+from agentcore.machine.hooks import StepRecord
+from agentcore.messages.values import Vector
 
 
 async def slow(steps: Vector[StepRecord]) -> bool:

@@ -8,12 +8,12 @@ from typing import Any, assert_type
 import anyio
 import pytest
 
-from agentcore.agent import Agent
-from agentcore.messages import TextOutput
-from agentcore.models import ScriptedModel
-from agentcore.models.base import ToolDefinition
-from agentcore.tools import Tool, ToolContext, tool, tool_without_execute
-from agentcore.values import JsonObject, vector
+from agentcore.agent.agent import Agent
+from agentcore.agent.models import ScriptedModel
+from agentcore.agent.models.base import ToolDefinition
+from agentcore.agent.tools import Tool, ToolContext, tool, tool_without_execute
+from agentcore.messages.messages import TextOutput
+from agentcore.messages.values import JsonObject, vector
 
 
 @tool

@@ -8,14 +8,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from agentcore.oracle.check import Campaign, Plan
-from agentcore.oracle.compare import Difference, render
-from agentcore.oracle.driver import Implementation
-from agentcore.oracle.findings import Disagreement, Finding, ReferenceFailure
+from agentcore.kit.compare import Difference, render
+from agentcore.kit.safe_text import bounded, cut
+from agentcore.oracle.campaign.check import Campaign, Plan
+from agentcore.oracle.campaign.findings import Disagreement, Finding, ReferenceFailure
+from agentcore.oracle.campaign.verdicts import Kind
+from agentcore.oracle.campaign.worker import profile_for
+from agentcore.oracle.drivers.driver import Implementation
 from agentcore.oracle.reports import evidence
-from agentcore.oracle.verdicts import Kind
-from agentcore.oracle.visible import bounded, cut
-from agentcore.oracle.work import profile_for
 
 __all__ = ["FORMAT", "document"]
 

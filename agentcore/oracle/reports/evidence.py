@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-from agentcore.oracle.compare import Missing, Observation, observations
-from agentcore.oracle.families import Family, family_of
-from agentcore.oracle.findings import Disagreement
-from agentcore.oracle.isolated.shape import Act, Breach
-from agentcore.oracle.visible import bounded, cut
-from agentcore.oracle.work import Plan
+from agentcore.kit.compare import Missing, Observation, observations
+from agentcore.kit.families import Family, family_of
+from agentcore.kit.isolation.shape import Act, Breach
+from agentcore.kit.safe_text import bounded, cut
+from agentcore.oracle.campaign.findings import Disagreement
+from agentcore.oracle.campaign.worker import Plan
 
 __all__ = ["boundaries", "breach_json", "command", "shown", "spread_json", "writers"]
 

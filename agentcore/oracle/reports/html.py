@@ -8,10 +8,10 @@ from typing import Any, Final, TypeAlias
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from agentcore.kit.safe_text import visible
 from agentcore.oracle.reports.beside import beside
 from agentcore.oracle.reports.pictures import alias_picture, spread_picture
-from agentcore.oracle.vectors import pretty
-from agentcore.oracle.visible import visible
+from agentcore.oracle.spec.vectors import pretty
 
 __all__ = ["text"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 from xml.etree import ElementTree as ET
 
-from agentcore.oracle.vectors import pretty
-from agentcore.oracle.visible import visible
+from agentcore.kit.safe_text import visible
+from agentcore.oracle.spec.vectors import pretty
 
 __all__ = ["text"]
 

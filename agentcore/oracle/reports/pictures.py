@@ -23,7 +23,7 @@ def spread_picture(finding: dict[str, Any]) -> str | None:
     """
     if not finding.get("spread") or not _can_draw():
         return None
-    from agentcore.compat.pictures import spread  # noqa: PLC0415 - takes a second, and is an extra
+    from agentcore.heap.pictures import spread  # noqa: PLC0415 - takes a second, and is an extra
 
     shown = {
         holder: [*places[:_PLACES], *([f"{len(places) - _PLACES} more"] if len(places) > _PLACES else [])]
@@ -45,10 +45,10 @@ def alias_picture(program: dict[str, Any], profile: str) -> str | None:
     """
     if not _can_draw():
         return None
-    from agentcore.compat.ai_sdk.profiles import PROFILES  # noqa: PLC0415 - only where there is a picture
-    from agentcore.compat.pictures import alias_graph  # noqa: PLC0415 - takes a second, and is an extra
-    from agentcore.compat.pollution import findings  # noqa: PLC0415
-    from agentcore.oracle.ai_sdk.reference import Recording  # noqa: PLC0415
+    from agentcore.frameworks.ai_sdk.profiles import PROFILES  # noqa: PLC0415 - only where there is a picture
+    from agentcore.frameworks.ai_sdk.reference import Recording  # noqa: PLC0415
+    from agentcore.heap.pictures import alias_graph  # noqa: PLC0415 - takes a second, and is an extra
+    from agentcore.heap.pollution import findings  # noqa: PLC0415
 
     if profile not in PROFILES:
         return None

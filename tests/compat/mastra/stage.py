@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agentcore.compat.mastra.arguments import Arguments
-from agentcore.compat.mastra.loop import MastraLoop
-from agentcore.compat.mastra.profiles import PROFILES
-from agentcore.compat.mastra.settings import Model, Processor, Settings, Tool
+from agentcore.frameworks.mastra.emulation.arguments import Arguments
+from agentcore.frameworks.mastra.emulation.loop import MastraLoop
+from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Settings, Tool
+from agentcore.frameworks.mastra.profiles import PROFILES
 
 Hook = Callable[[Arguments], Any]
 CALL: Mapping[str, Any] = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {"a": 1}}

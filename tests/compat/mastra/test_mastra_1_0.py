@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.compat.heap import UNDEFINED, Ref
-from agentcore.compat.js import elements, get
-from agentcore.compat.mastra.clock import is_date, time_of
-from agentcore.compat.mastra.profiles import MASTRA_1_0, MASTRA_1_71, MastraProfile
-from agentcore.compat.mastra.settings import Model, Tool
+from agentcore.frameworks.mastra.emulation.clock import is_date, time_of
+from agentcore.frameworks.mastra.emulation.settings import Model, Tool
+from agentcore.frameworks.mastra.profiles import MASTRA_1_0, MASTRA_1_71, MastraProfile
+from agentcore.heap.heap import UNDEFINED, Ref
+from agentcore.heap.js import elements, get
 from compat.mastra.stage import CALL, SECOND, TWO_STEPS, at_step, on_input, processor, stored, text
 from compat.mastra.stage import Stage as AnyStage
 

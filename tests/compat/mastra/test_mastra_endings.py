@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.heap import UNDEFINED
-from agentcore.compat.mastra.arguments import ListHandle
-from agentcore.compat.mastra.message_list import MessageList
-from agentcore.compat.mastra.settings import Model, Router, Tool
+from agentcore.frameworks.mastra.emulation.arguments import ListHandle
+from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.settings import Model, Router, Tool
+from agentcore.heap.heap import UNDEFINED
 from compat.mastra.stage import CALL, TWO_STEPS, Stage, at_step, on_input, processor, text
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.heap import HeapTypeError, Store
-from agentcore.compat.js import get
-from agentcore.compat.mastra.clock import Clock, date, time_of
-from agentcore.compat.mastra.message_list import MessageList
-from agentcore.compat.mastra.profiles import MASTRA_1_71
+from agentcore.frameworks.mastra.emulation.clock import Clock, date, time_of
+from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.profiles import MASTRA_1_71
+from agentcore.heap.heap import HeapTypeError, Store
+from agentcore.heap.js import get
 from compat.mastra.stage import Stage, processor, stored, text
 
 OPTIONS = {"x": {"k": 1}}

@@ -6,8 +6,8 @@ from typing import Any
 
 import attrs
 
-from agentcore.compat.mastra.loop import MastraLoop
-from agentcore.compat.mastra.settings import Tool
+from agentcore.frameworks.mastra.emulation.loop import MastraLoop
+from agentcore.frameworks.mastra.emulation.settings import Tool
 from compat.mastra.stage import THREE_STEPS, TWO_STEPS, Stage, at_step, processor
 
 

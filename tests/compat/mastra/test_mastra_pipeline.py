@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat.heap import UNDEFINED
-from agentcore.compat.mastra.settings import Model, Processor, Tool
+from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Tool
+from agentcore.heap.heap import UNDEFINED
 from compat.mastra.stage import THREE_STEPS, TWO_STEPS, Stage, at_step, on_input, processor, text
 
 PLACES = ("processors", "call_processors", "prepare_step", "default_prepare_step")

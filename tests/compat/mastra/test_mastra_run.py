@@ -8,10 +8,10 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.compat import mastra
-from agentcore.compat.mastra import Finding, Model, Processor, Settings, Tool, Verdict
-from agentcore.compat.mastra.loop import MastraLoop
-from agentcore.compat.pollution import findings
+from agentcore.frameworks import mastra
+from agentcore.frameworks.mastra import Finding, Model, Processor, Settings, Tool, Verdict
+from agentcore.frameworks.mastra.emulation.loop import MastraLoop
+from agentcore.heap.pollution import findings
 from compat.mastra.stage import CALL, TWO_STEPS, at_step, stored, text
 
 NOW, BEFORE = "mastra@1.71.0", "mastra@1.0.4"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.compat import mastra
-from agentcore.compat.mastra.arguments import Arguments
+from agentcore.frameworks import mastra
+from agentcore.frameworks.mastra.emulation.arguments import Arguments
 from compat.mastra.stage import TWO_STEPS, Stage, at_step, on_input, processor
 
 PROFILES = tuple(mastra.PROFILES)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle.strands.family import FAMILY
+from agentcore.frameworks.strands.family import FAMILY
 
 Json = dict[str, Any]
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.compat.depth import CopyDepth
-from agentcore.compat.strands.contract import contract
-from agentcore.compat.strands.profiles import PROFILES
-from agentcore.oracle.strands.reference import Recording
+from agentcore.frameworks.strands.emulation.contract import contract
+from agentcore.frameworks.strands.profiles import PROFILES
+from agentcore.frameworks.strands.reference import Recording
+from agentcore.heap.copy_depth import CopyDepth
 from compat.strands.strands_scene import (
     ALL,
     BEFORE,

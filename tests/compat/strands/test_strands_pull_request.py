@@ -9,11 +9,11 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.compat.depth import CopyDepth
-from agentcore.compat.strands.contract import contract
-from agentcore.compat.strands.profiles import STRANDS_TS_1_5, STRANDS_TS_1_19, StrandsProfile
-from agentcore.compat.strands.pull_request import COMMITS, Commit
-from agentcore.oracle.strands.reference import trace_under
+from agentcore.frameworks.strands.emulation.contract import contract
+from agentcore.frameworks.strands.emulation.pull_request import COMMITS, Commit
+from agentcore.frameworks.strands.profiles import STRANDS_TS_1_5, STRANDS_TS_1_19, StrandsProfile
+from agentcore.frameworks.strands.reference import trace_under
+from agentcore.heap.copy_depth import CopyDepth
 from compat.strands.strands_scene import put, wrap
 from spec.crossings_strands import contexts
 from spec.pull_request import EDITS, changed, program, seen

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat import strands
-from agentcore.compat.heap import Store
-from agentcore.compat.pollution import findings
-from agentcore.compat.strands import Finding, Hook, Middleware, Model, Said, Settings, Tool, Verdict
-from agentcore.compat.strands.loop import StrandsLoop
-from agentcore.compat.strands.profiles import PROFILES
-from agentcore.compat.views import Desk
+from agentcore.frameworks import strands
+from agentcore.frameworks.strands import Finding, Hook, Middleware, Model, Said, Settings, Tool, Verdict
+from agentcore.frameworks.strands.emulation.loop import StrandsLoop
+from agentcore.frameworks.strands.profiles import PROFILES
+from agentcore.heap.heap import Store
+from agentcore.heap.pollution import findings
+from agentcore.heap.views import Desk
 from compat.strands.strands_scene import BEFORE, EVERY, NOW, PYTHON, says
 
 Handler = Callable[..., Any]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat import strands
+from agentcore.frameworks import strands
 from compat.strands.strands_scene import (
     EVERY,
     LOOK,

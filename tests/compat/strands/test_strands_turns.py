@@ -6,8 +6,17 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.compat.heap import Ref
-from agentcore.compat.strands.turns import TURN, Closed, Event, Jobs, Process, Promise, Steps, relayed
+from agentcore.frameworks.strands.emulation.turns import (
+    TURN,
+    Closed,
+    Event,
+    Jobs,
+    Process,
+    Promise,
+    Steps,
+    relayed,
+)
+from agentcore.heap.heap import Ref
 from compat.strands.strands_scene import (
     ALL,
     EVERY,

@@ -12,13 +12,13 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
-from agentcore.differences import Difference
-from agentcore.media import parse_url
-from agentcore.oracle import compare
-from agentcore.oracle.ai_sdk import immutable
-from agentcore.oracle.ai_sdk.comparison import COMPARISON
-from agentcore.oracle.ai_sdk.reference import Recording
+from agentcore.frameworks.ai_sdk import immutable
+from agentcore.frameworks.ai_sdk.comparison import COMPARISON
+from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
+from agentcore.frameworks.ai_sdk.reference import Recording
+from agentcore.kit import compare
+from agentcore.messages.media import parse_url
+from agentcore.requirements.differences import Difference
 
 Json: TypeAlias = dict[str, Any]
 Pair: TypeAlias = tuple[Json, Json]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.ai_sdk.comparison import COMPARISON
-from agentcore.oracle.compare import Difference, differences
+from agentcore.frameworks.ai_sdk.comparison import COMPARISON
+from agentcore.kit.compare import Difference, differences
 
 TRACE: dict[str, Any] = {
     "id": "a",

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.program import MAX_DEPTH, BadProgram
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.kit.program import MAX_DEPTH, BadProgram
 from oracle.drivers import small
 
 PART = {"type": "text", "text": "x"}

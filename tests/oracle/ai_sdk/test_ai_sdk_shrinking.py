@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.features import features
-from agentcore.oracle.ai_sdk.programs import program_of_seed
-from agentcore.oracle.shrink import shrink, size
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.features import features
+from agentcore.frameworks.ai_sdk.programs import program_of_seed
+from agentcore.kit.shrink import shrink, size
 
 Json = dict[str, Any]
 

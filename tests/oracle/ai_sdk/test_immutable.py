@@ -12,15 +12,15 @@ import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from agentcore.content import ContentPart, GeneratedFile, GeneratedReasoning, GeneratedText, ToolCall
-from agentcore.oracle.ai_sdk import immutable
-from agentcore.oracle.ai_sdk.frozen import StepFrame, part_frame
-from agentcore.oracle.ai_sdk.programs import program_of_seed
-from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
-from agentcore.oracle.strategies import programs
-from agentcore.rules import Difference, Rule
-from agentcore.values import canonical_json, thaw
-from agentcore.wire import message_from_wire
+from agentcore.frameworks.ai_sdk import immutable
+from agentcore.frameworks.ai_sdk.frozen import StepFrame, part_frame
+from agentcore.frameworks.ai_sdk.programs import program_of_seed
+from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES, trace
+from agentcore.messages.content import ContentPart, GeneratedFile, GeneratedReasoning, GeneratedText, ToolCall
+from agentcore.messages.values import canonical_json, thaw
+from agentcore.messages.wire import message_from_wire
+from agentcore.oracle.campaign.strategies import programs
+from agentcore.requirements.rules import Difference, Rule
 from oracle.ai_sdk import on_purpose
 from rulebook import states
 

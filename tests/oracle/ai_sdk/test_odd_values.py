@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.reference import PROFILE_NAMES, trace
-from agentcore.oracle.program import BadProgram
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES, trace
+from agentcore.kit.program import BadProgram
 
 ALL = pytest.mark.parametrize("profile", PROFILE_NAMES)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.ai_sdk.reference import trace
+from agentcore.frameworks.ai_sdk.reference import trace
 
 
 def prepared(*ops: Any, message: Any = "hi") -> Any:

@@ -13,15 +13,15 @@ from typing import Any, Final
 
 import pytest
 
+from agentcore.frameworks.ai_sdk.family import FAMILY
+from agentcore.frameworks.ai_sdk.programs import random_programs
+from agentcore.frameworks.ai_sdk.reference import trace
+from agentcore.kit.compare import differences
+from agentcore.kit.shrink import size
 from agentcore.oracle import targets
-from agentcore.oracle.ai_sdk.family import FAMILY
-from agentcore.oracle.ai_sdk.programs import random_programs
-from agentcore.oracle.ai_sdk.reference import trace
-from agentcore.oracle.check import Agreement, Disagreement, check
-from agentcore.oracle.compare import differences
-from agentcore.oracle.driver import Driver
-from agentcore.oracle.shrink import size
-from agentcore.oracle.vectors import load
+from agentcore.oracle.campaign.check import Agreement, Disagreement, check
+from agentcore.oracle.drivers.driver import Driver
+from agentcore.oracle.spec.vectors import load
 from faults.js_faults import JS_FAULTS, JsFault, copied_driver
 from faults.profile_driver import faulty_trace
 from faults.profile_faults import PROFILE_FAULTS

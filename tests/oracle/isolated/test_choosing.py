@@ -6,12 +6,12 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.oracle.chunks import Found
-from agentcore.oracle.isolated.choosing import chosen
-from agentcore.oracle.outcomes import Hung
-from agentcore.oracle.tally import Limits, Tally
-from agentcore.oracle.verdicts import Failed, Fault, Kind, Wrong
-from agentcore.oracle.work import Plan
+from agentcore.kit.outcomes import Hung
+from agentcore.oracle.campaign.batches import Found
+from agentcore.oracle.campaign.choosing import chosen
+from agentcore.oracle.campaign.stop_rules import Limits, Tally
+from agentcore.oracle.campaign.verdicts import Failed, Fault, Kind, Wrong
+from agentcore.oracle.campaign.worker import Plan
 from oracle.test_report_evidence import shared
 
 LIMITS: Final = Limits(programs=99, findings=3)

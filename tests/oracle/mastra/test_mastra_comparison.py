@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.choices import RandomChoices
-from agentcore.oracle.compare import differences
-from agentcore.oracle.mastra.comparison import COMPARISON
-from agentcore.oracle.mastra.programs import random_program
-from agentcore.oracle.mastra.shrinking import SHRINKING
-from agentcore.oracle.mastra.wellformed import is_well_formed
+from agentcore.frameworks.mastra.comparison import COMPARISON
+from agentcore.frameworks.mastra.programs import random_program
+from agentcore.frameworks.mastra.shrinking import SHRINKING
+from agentcore.frameworks.mastra.wellformed import is_well_formed
+from agentcore.kit.choices import RandomChoices
+from agentcore.kit.compare import differences
 
 Json = dict[str, Any]
 BASE: Json = {"id": "a", "version": "1", "events": [], "received": [], "error": None, "logged": []}

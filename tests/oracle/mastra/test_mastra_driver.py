@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from agentcore.messages.schema import schema
 from agentcore.oracle import targets
-from agentcore.oracle.driver import Answer, Driver, Malformed
-from agentcore.schema import schema
+from agentcore.oracle.drivers.driver import Answer, Driver, Malformed
 
 pytestmark = pytest.mark.live
 

@@ -6,10 +6,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from agentcore.oracle.mastra.family import FAMILY
-from agentcore.oracle.mastra.program import check, to_line
-from agentcore.oracle.program import BadProgram, parse_program
-from agentcore.schema import schema
+from agentcore.frameworks.mastra.family import FAMILY
+from agentcore.frameworks.mastra.program import check, to_line
+from agentcore.kit.program import BadProgram, parse_program
+from agentcore.messages.schema import schema
 
 SPEC = {"role": "user", "text": "#1"}
 

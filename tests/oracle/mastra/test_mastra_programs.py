@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agentcore.oracle.choices import RandomChoices
-from agentcore.oracle.mastra.features import FEATURES, features, statistics
-from agentcore.oracle.mastra.program import check, to_line
-from agentcore.oracle.mastra.programs import random_program
-from agentcore.oracle.program import parse_program
-from agentcore.schema import schema
+from agentcore.frameworks.mastra.features import FEATURES, features, statistics
+from agentcore.frameworks.mastra.program import check, to_line
+from agentcore.frameworks.mastra.programs import random_program
+from agentcore.kit.choices import RandomChoices
+from agentcore.kit.program import parse_program
+from agentcore.messages.schema import schema
 
 PROFILES = ("mastra@1.71.0", "mastra@1.0.4")
 

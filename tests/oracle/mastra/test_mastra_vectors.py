@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from agentcore.oracle.mastra.features import features
-from agentcore.oracle.vectors import load
-from agentcore.schema import schema
+from agentcore.frameworks.mastra.features import features
+from agentcore.messages.schema import schema
+from agentcore.oracle.spec.vectors import load
 
 FOLDER: Final = Path(__file__).parents[3] / "spec" / "vectors"
 PROFILES: Final = ("mastra@1.71.0", "mastra@1.0.4")

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle.compare import differences
-from agentcore.oracle.strands.comparison import COMPARISON
+from agentcore.frameworks.strands.comparison import COMPARISON
+from agentcore.kit.compare import differences
 
 Json = dict[str, Any]
 CALL: Final[Json] = {"messages": [], "system": None, "toolSpecs": [], "toolChoice": None, "modelState": {}}

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle.strands.ops import compact
+from agentcore.frameworks.strands.ops import compact
 from compat.strands.strands_scene import (
     BEFORE,
     EVERY,

@@ -14,10 +14,10 @@ from typing import Any, Final
 import attrs
 import pytest
 
+from agentcore.frameworks.strands.family import FAMILY
 from agentcore.oracle import targets
-from agentcore.oracle.check import Agreement, Disagreement, check
-from agentcore.oracle.driver import Driver
-from agentcore.oracle.strands.family import FAMILY
+from agentcore.oracle.campaign.check import Agreement, Disagreement, check
+from agentcore.oracle.drivers.driver import Driver
 from faults.js_faults import copied_driver
 from faults.strands_driver import FaultyDriver
 from faults.strands_faults import IN_DRIVER, IN_PROFILE

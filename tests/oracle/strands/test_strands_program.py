@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from agentcore.oracle.program import BadProgram, parse_program
-from agentcore.oracle.strands.family import FAMILY
-from agentcore.oracle.strands.program import check, handlers_of, phase_of, stage_of, to_line
+from agentcore.frameworks.strands.family import FAMILY
+from agentcore.frameworks.strands.program import check, handlers_of, phase_of, stage_of, to_line
+from agentcore.kit.program import BadProgram, parse_program
 
 Json = dict[str, Any]
 

@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from agentcore.oracle.choices import RandomChoices
-from agentcore.oracle.program import check_program, parse_program
-from agentcore.oracle.strands.family import FAMILY, TRAITS
-from agentcore.oracle.strands.features import feature_names, features, statistics
-from agentcore.oracle.strands.program import check, handlers_of, to_line
-from agentcore.oracle.strands.programs import Traits, random_program
-from agentcore.oracle.strategies import HypothesisChoices
+from agentcore.frameworks.strands.family import FAMILY, TRAITS
+from agentcore.frameworks.strands.features import feature_names, features, statistics
+from agentcore.frameworks.strands.program import check, handlers_of, to_line
+from agentcore.frameworks.strands.programs import Traits, random_program
+from agentcore.kit.choices import RandomChoices
+from agentcore.kit.program import check_program, parse_program
+from agentcore.oracle.campaign.strategies import HypothesisChoices
 
 Json = dict[str, Any]
 

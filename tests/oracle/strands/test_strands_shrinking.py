@@ -3,13 +3,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentcore.oracle.choices import RandomChoices
-from agentcore.oracle.families import Family
-from agentcore.oracle.shrink import shrink, size
-from agentcore.oracle.strands.comparison import COMPARISON
-from agentcore.oracle.strands.program import check, handlers_of, to_line
-from agentcore.oracle.strands.programs import Traits, random_program
-from agentcore.oracle.strands.shrinking import SHRINKING
+from agentcore.frameworks.strands.comparison import COMPARISON
+from agentcore.frameworks.strands.program import check, handlers_of, to_line
+from agentcore.frameworks.strands.programs import Traits, random_program
+from agentcore.frameworks.strands.shrinking import SHRINKING
+from agentcore.kit.choices import RandomChoices
+from agentcore.kit.families import Family
+from agentcore.kit.shrink import shrink, size
 
 Json = dict[str, Any]
 TRAITS = Traits(typescript=True)

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle.compare import differences
-from agentcore.oracle.strands.family import FAMILY, TRAITS
-from agentcore.oracle.vectors import Vector, load
+from agentcore.frameworks.strands.family import FAMILY, TRAITS
+from agentcore.kit.compare import differences
+from agentcore.oracle.spec.vectors import Vector, load
 from oracle.drivers import TESTS
 
 FOLDER: Final = TESTS.parent / "spec" / "vectors"

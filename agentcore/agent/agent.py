@@ -1,0 +1,421 @@
+"""Agents: a model, tools and hooks, and the calls that run them, on asyncio and trio.
+
+Runs, messages and what hooks are shown are values; an agent is one too, so any number of runs may go on at
+once. Everything that happens in a run is decided by `agentcore.machine.run`; here it is only set up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any, Final, Generic, TypedDict, overload
+
+import attrs
+from attrs import field
+
+# From typing_extensions for its default: an `Agent` without output is an `Agent[None]`.
+from typing_extensions import TypeVar, Unpack
+
+from agentcore.agent.call import (
+    AgentError,
+    AgentStream,
+    Call,
+    ClosedStreamError,
+    ForeignCancellationError,
+    InvalidAgentError,
+    InvalidAnswerError,
+    ResumeError,
+    RunningLoopError,
+    Streaming,
+    UnfinishedStreamError,
+    UnknownModelError,
+)
+from agentcore.agent.call.call import blocked_on
+from agentcore.agent.call.call_setup import (
+    CallArguments,
+    OnStart,
+    PrepareCall,
+    Prompt,
+    StartEvent,
+    begun,
+    joined,
+    resumed,
+    state_of,
+)
+from agentcore.agent.call.checks import (
+    at_least,
+    conditions_of,
+    is_flag,
+    is_hook,
+    is_model,
+    is_output,
+    middleware_of,
+    models_of,
+    names_of,
+    options_of,
+    settings_of,
+    tools_of,
+)
+from agentcore.agent.call.config import (
+    Checkpoint,
+    OnChunk,
+    OnFinish,
+    OnStepFinish,
+    OnStepStart,
+    PrepareStep,
+)
+from agentcore.agent.middleware import Middleware
+from agentcore.agent.models.base import LanguageModel
+from agentcore.agent.output import Output
+from agentcore.agent.result import AgentResult, NoObjectError
+from agentcore.agent.stop import StopCondition, step_count_is
+from agentcore.agent.tools import Tool
+from agentcore.machine.hooks import check_tool_names, tool_choice
+from agentcore.machine.processors import NamedProcessor, Processor, State, named_processors
+from agentcore.machine.run import Run
+from agentcore.messages.chains import SystemForm, system_prompt
+from agentcore.messages.converters import context
+from agentcore.messages.messages import Message
+from agentcore.messages.prompt import SystemPrompt
+from agentcore.messages.values import JsonObject, JsonValue, sealed, strict_key
+
+__all__ = [
+    "Agent",
+    "AgentError",
+    "AgentResult",
+    "AgentStream",
+    "CallArguments",
+    "CallOverrides",
+    "ClosedStreamError",
+    "ForeignCancellationError",
+    "InvalidAgentError",
+    "InvalidAnswerError",
+    "NoObjectError",
+    "OnStart",
+    "PrepareCall",
+    "Prompt",
+    "ResumeError",
+    "ResumeOverrides",
+    "RunningLoopError",
+    "StartEvent",
+    "UnfinishedStreamError",
+    "UnknownModelError",
+]
+
+_T = TypeVar("_T", default=None)
+_O = TypeVar("_O")
+
+_DEFAULT_STEPS: Final = 20
+
+# ---------------------------------------------------------------- what a call may replace
+
+
+class ResumeOverrides(TypedDict, total=False):
+    """What a call may have in place of the agent's own, also where a run goes on."""
+
+    model: LanguageModel
+    models: Iterable[LanguageModel]
+    tools: Iterable[object]
+    middleware: Iterable[Middleware]
+    name: str | None
+    input_processors: Iterable[Processor]
+    prepare_step: PrepareStep[Any] | None
+    stop_when: StopCondition | Iterable[StopCondition] | None
+    on_step_start: OnStepStart | None
+    on_step_finish: OnStepFinish | None
+    on_finish: OnFinish | None
+    on_chunk: OnChunk | None
+    settings: Mapping[str, object] | None
+    max_retries: int
+    tool_concurrency: int
+    slow_hook_seconds: float
+    tracer: Any
+    trace_content: bool
+
+
+class CallOverrides(ResumeOverrides, total=False):
+    """What a call may have in place of the agent's own; the rest of it is in the run when that goes on."""
+
+    system: SystemForm | Iterable[SystemForm] | None
+    prepare_call: PrepareCall[Any] | None
+    on_start: OnStart[Any] | None
+    tool_choice: str | Mapping[str, object] | None
+    active_tools: Iterable[str] | None
+    provider_options: Mapping[str, object] | None
+    experimental_context: object
+    validate_prompt: bool
+
+
+@sealed
+@attrs.frozen
+class Agent(Generic[_T, State]):
+    """A model with tools, instructions and hooks.
+
+    Hooks are sync or async functions of one argument; a hook that raises fails the run, and nothing a hook
+    does to its argument lasts, because all of it is values. `prepare_call` is asked once a call and may
+    replace any field; `prepare_step` once a step, for that step. `input_processors` come before it at each
+    step, and before the first step once (`agentcore.machine.processors`); those of a call replace those of
+    the agent (rule processor.call-replaces). `on_start`, `on_step_start`,
+    `on_step_finish` and `on_finish` are told of both kinds of calls, `on_chunk` of streams only. `stop_when`
+    are conditions of which one ends the run; without any, the model does. `middleware` are handlers around
+    models, tools and whole calls (`agentcore.agent.middleware`); those of a call are in place of the agent's.
+
+    Sync tools run in threads, which cannot be stopped: a cancellation waits for the thread, unless the tool
+    has a timeout; then the thread is left behind, and what it returns is dropped.
+
+    `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
+    is read as, unless a hook asked for another one. `tracer` is an OpenTelemetry tracer, whose spans of
+    middleware and processors have content of messages and instructions only with `trace_content`. `settings`
+    are the model's (`temperature`, `max_output_tokens`, ...); they are in no saved run. `slow_hook_seconds`
+    is how long the hooks before a step's model call may take together, and any other hook alone, before a
+    warning is logged.
+
+    With `validate_prompt`, a prompt that providers refuse fails the run by a RefusedPromptError before the
+    model is asked: a result without its call, two calls of one id, a message that says nothing
+    (Difference.PROMPTS_VALIDATED). It is a setting of the run, so one that goes on or is loaded keeps it.
+
+    Raises:
+        InvalidAgentError: for a model, a hook, a handler, a condition or options of a wrong type.
+        InvalidToolError: for tools that are none, or two of one name.
+        InvalidProcessorError: for processors that are none, or two of one id.
+        InvalidOverrideError: for a tool choice that is none, and for the name of a tool that is not there.
+        InvalidPromptError: for instructions that are none.
+        InvalidJsonError: for what is to be JSON and is none.
+        ValueError: for a limit that is too small.
+    """
+
+    model: LanguageModel = field(validator=is_model)
+    tools: tuple[Tool[..., Any], ...] = field(default=(), converter=tools_of, kw_only=True)
+    middleware: tuple[Middleware, ...] = field(default=(), converter=middleware_of, kw_only=True)
+    system: SystemPrompt | None = field(default=None, converter=system_prompt, kw_only=True)
+    name: str | None = field(default=None, kw_only=True)
+    models: tuple[LanguageModel, ...] = field(default=(), converter=models_of, kw_only=True)
+    prepare_call: PrepareCall[State] | None = field(default=None, validator=is_hook, kw_only=True)
+    input_processors: tuple[NamedProcessor, ...] = field(default=(), converter=named_processors, kw_only=True)
+    prepare_step: PrepareStep[State] | None = field(default=None, validator=is_hook, kw_only=True)
+    stop_when: tuple[StopCondition, ...] = field(
+        default=step_count_is(_DEFAULT_STEPS), converter=conditions_of, kw_only=True
+    )
+    on_start: OnStart[State] | None = field(default=None, validator=is_hook, kw_only=True)
+    on_step_start: OnStepStart | None = field(default=None, validator=is_hook, kw_only=True)
+    on_step_finish: OnStepFinish | None = field(default=None, validator=is_hook, kw_only=True)
+    on_finish: OnFinish | None = field(default=None, validator=is_hook, kw_only=True)
+    on_chunk: OnChunk | None = field(default=None, validator=is_hook, kw_only=True)
+    tool_choice: JsonObject | None = field(default=None, converter=tool_choice, kw_only=True, eq=strict_key)
+    active_tools: tuple[str, ...] | None = field(default=None, converter=names_of, kw_only=True)
+    provider_options: JsonObject | None = field(
+        default=None, converter=options_of, kw_only=True, eq=strict_key
+    )
+    # Not shown: providers may take headers here.
+    settings: JsonObject = field(default=None, converter=settings_of, kw_only=True, eq=strict_key, repr=False)
+    experimental_context: JsonValue = field(
+        default=None, converter=context, kw_only=True, eq=strict_key, repr=False
+    )
+    output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
+    validate_prompt: bool = field(default=True, validator=is_flag, kw_only=True)
+    max_retries: int = field(default=2, validator=at_least(0), kw_only=True)
+    tool_concurrency: int = field(default=8, validator=at_least(1), kw_only=True)
+    slow_hook_seconds: float = field(default=0.2, validator=at_least(0), kw_only=True)
+    tracer: Any = field(default=None, kw_only=True)
+    trace_content: bool = field(default=False, kw_only=True)
+
+    @active_tools.validator
+    def _are_tools(self, _: attrs.Attribute[Any], value: tuple[str, ...] | None) -> None:
+        check_tool_names((tool.name for tool in self.tools), value, self.tool_choice)
+
+    # ------------------------------------------------------------ calls
+
+    @overload
+    async def generate(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AgentResult[_T, State]: ...
+    @overload
+    async def generate(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        output: Output[_O],
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AgentResult[_O, State]: ...
+    async def generate(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Any,
+    ) -> AgentResult[Any, State]:
+        """Run to the end. The run begins with `messages`, then the prompt; `overrides` hold for this call.
+
+        `checkpoint` is told of the run after every finished step: where the call is cancelled, that is where
+        the run can be had from. `invocation_state` is a dict that the call's hooks, tools and middleware
+        share, this very object, or an empty one of its own; it is on the result, and in no saved run.
+
+        A run that waits for somebody ends with a result that says for what (`pending`): for an approval, for
+        the answer to a question, or for the result of a call; `resume` goes on with it. The next turn begins
+        with `messages=result.conversation`.
+
+        Raises:
+            AgentError: whatever failed, with the run as far as it has come.
+            InvalidPromptError: for no messages, or for what is none; there is no run then.
+            Exception: what `prepare_call` raised; there is no run then.
+        """
+        state = state_of(invocation_state)
+        agent = attrs.evolve(self, **overrides) if overrides else self
+        call = await begun(agent, joined(messages, prompt), checkpoint, state)
+        return await call.result()
+
+    @overload
+    def generate_sync(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AgentResult[_T, State]: ...
+    @overload
+    def generate_sync(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        output: Output[_O],
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AgentResult[_O, State]: ...
+    def generate_sync(self, prompt: Prompt | None = None, **arguments: Any) -> AgentResult[Any, State]:
+        """Run to the end as `generate` does, from code that is not async; on asyncio.
+
+        Ctrl+C cancels the run and raises KeyboardInterrupt: `checkpoint` has been given the run after every
+        step that had finished.
+
+        Raises:
+            RunningLoopError: if an event loop runs in this thread, as in a notebook: await `generate` there.
+            Exception: whatever `generate` raises.
+        """
+        return blocked_on(partial(self.generate, prompt, **arguments), "generate")
+
+    @overload
+    def stream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AbstractAsyncContextManager[AgentStream[_T, State]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        output: Output[_O],
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[CallOverrides],
+    ) -> AbstractAsyncContextManager[AgentStream[_O, State]]: ...
+    def stream(
+        self,
+        prompt: Prompt | None = None,
+        *,
+        messages: Iterable[Message] = (),
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Any,
+    ) -> AbstractAsyncContextManager[AgentStream[Any, State]]:
+        """The same run in events: `async with agent.stream(...) as stream: async for event in stream: ...`.
+
+        Entering raises what `generate` raises where there is no run, iterating raises AgentError.
+        """
+        agent = attrs.evolve(self, **overrides) if overrides else self
+        state = state_of(invocation_state)
+        return Streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
+
+    async def resume(
+        self,
+        run: Run,
+        *,
+        answers: Mapping[str, object] | None = None,
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[ResumeOverrides],
+    ) -> AgentResult[_T, State]:
+        """Go on with a run that failed, was cancelled, waits or was saved, as `generate` does.
+
+        What was pending is done again: a hook is called again, and so is a model or a tool that had not
+        answered. Instructions, messages and what else a run keeps are those of the run; `prepare_call` and
+        `on_start` are not called. A run that has ended and waits for nothing is its own result.
+
+        `answers` has one for all that the run waits for, by the ids in `result.pending`: True, False or
+        `{"approved": bool, "reason": str}` for an approval, any JSON for a question or a call (`Pending`).
+
+        Raises:
+            AgentError: as `generate` does.
+            ResumeError: if the agent's model or tools are not those of the run, or the run can only fail.
+            AnswersError: for missing answers, answers of the wrong kind, and answers to what nobody asked.
+            InvalidJsonError: for an answer that is no JSON.
+        """
+        agent, state = self._overridden(overrides), state_of(invocation_state)
+        call = resumed(agent, run, answers=answers, checkpoint=checkpoint, state=state)
+        return await call.result()
+
+    def resume_sync(
+        self,
+        run: Run,
+        *,
+        answers: Mapping[str, object] | None = None,
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[ResumeOverrides],
+    ) -> AgentResult[_T, State]:
+        """Go on with a run as `resume` does, from code that is not async, as `generate_sync` runs one."""
+        resume = partial(
+            self.resume,
+            run,
+            answers=answers,
+            checkpoint=checkpoint,
+            invocation_state=invocation_state,
+            **overrides,
+        )
+        return blocked_on(resume, "resume")
+
+    def resume_stream(
+        self,
+        run: Run,
+        *,
+        answers: Mapping[str, object] | None = None,
+        checkpoint: Checkpoint | None = None,
+        invocation_state: State | None = None,
+        **overrides: Unpack[ResumeOverrides],
+    ) -> AbstractAsyncContextManager[AgentStream[_T, State]]:
+        """Go on with a run as `resume` does, in events."""
+
+        async def begin() -> Call[_T]:
+            agent, state = self._overridden(overrides), state_of(invocation_state)
+            return resumed(agent, run, answers=answers, checkpoint=checkpoint, state=state)
+
+        return Streaming(begin)
+
+    def _overridden(self, overrides: ResumeOverrides) -> Agent[_T, State]:
+        refused = sorted(set(overrides) - ResumeOverrides.__optional_keys__)
+        if refused:
+            raise ResumeError(
+                f"a run that goes on has its own {', '.join(refused)}; start another to change that"
+            )
+        return attrs.evolve(self, **overrides)

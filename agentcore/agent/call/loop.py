@@ -1,0 +1,416 @@
+"""The loop: what a run needs is done, and what came of it is given back, until the run has ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from typing import Any, TypeVar, cast
+
+import attrs
+
+from agentcore.agent.call.cancelling import Cancellation, cancellations
+from agentcore.agent.call.checks import check_passed_on
+from agentcore.agent.call.config import Emit, Parts, Processors, awaited
+from agentcore.agent.call.errors import (
+    ChunkHookError,
+    InvalidAnswerError,
+    UnknownModelError,
+    signals,
+    without_signals,
+)
+from agentcore.agent.call.models import ModelCall
+from agentcore.agent.call.stages import Chain, Tell
+from agentcore.agent.call.tools import ReadCalls, ToolCalls, context_of
+from agentcore.agent.events import (
+    AgentEvent,
+    ChunkEvent,
+    PartialObject,
+    RunTripped,
+    StepFinished,
+    StepStarted,
+)
+from agentcore.agent.middleware import (
+    ExecuteToolStage,
+    Handlers,
+    InvokeModelContext,
+    InvokeModelStage,
+    ModelDelta,
+)
+from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse
+from agentcore.agent.output import Output, PartialObjects
+from agentcore.agent.telemetry import Observer
+from agentcore.agent.tools import Tool
+from agentcore.machine.effects import (
+    NO_RESULT,
+    ApprovalsNeeded,
+    Asked,
+    Cancelled,
+    Done,
+    HookFailed,
+    HookResult,
+    ModelAnswer,
+    ModelFailed,
+    NeedApprovals,
+    NeedFinish,
+    NeedModel,
+    NeedPrepareStep,
+    NeedProcessInput,
+    NeedStepFinish,
+    NeedStepStart,
+    NeedStop,
+    NeedTools,
+    Outcome,
+    ToolOutcomes,
+    ToolsFailed,
+    Tripped,
+)
+from agentcore.machine.hooks import merge_settings
+from agentcore.machine.run import Failed, Interrupted, Run, give, need
+from agentcore.messages.content import ContentPart, ToolCall
+from agentcore.messages.interrupts import InterruptSignal
+from agentcore.messages.readonly import handing
+from agentcore.messages.values import JsonObject
+
+__all__ = ["Driver"]
+
+_T = TypeVar("_T")
+
+
+class Driver:
+    """Drives one run to its end. `run` is the run as far as it has come, at any time.
+
+    With events to emit, models are asked to stream, and every event is awaited before the run goes on;
+    without, models are asked for whole answers. Nothing else differs.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        parts: Parts,
+        observer: Observer,
+        invocation_state: Any,
+        cancellation: Cancellation,
+    ) -> None:
+        self.run = run
+        self._cancellation = cancellation
+        self._parts = parts
+        self._invocation_state = invocation_state
+        self._model_handlers = parts.handlers_of(InvokeModelStage)
+        self._tool_handlers = parts.handlers_of(ExecuteToolStage)
+        self._observer = observer
+        self._emit_event: Emit | None = None
+        self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None
+        # Of the step whose model is called, if it is asked for JSON.
+        self._partial: PartialObjects | None = None
+        self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
+        self._definitions = {tool.name: tool.definition for tool in parts.tools}
+        self._processors = Processors(parts, observer, invocation_state, cancellation)
+        self._read = ReadCalls()
+        # The tools that are running.
+        self._tool_calls: ToolCalls | None = None
+        self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
+            NeedProcessInput: self._process_input,
+            NeedPrepareStep: self._prepare_step,
+            NeedStepStart: self._step_start,
+            NeedModel: self._model,
+            NeedApprovals: self._approvals,
+            NeedTools: self._run_tools,
+            NeedStepFinish: self._step_finish,
+            NeedStop: self._stop,
+            NeedFinish: self._finish,
+        }
+
+    async def drive(self, emit: Emit | None = None) -> Run:
+        """The run at its end, Done, Failed or Interrupted.
+
+        Raises only what cancels it, which `run` has then seen.
+        """
+        self._emit_event = emit
+        self._tell = None if emit is None else self._told
+        while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
+            try:
+                outcome = await self._answers[type(wanted)](wanted)
+            except BaseException as error:  # noqa: BLE001 - raised, or what is left of it
+                asked = signals(error, InterruptSignal)
+                if not asked:
+                    self._keep_finished()
+                    self.run = give(self.run, Cancelled())
+                    raise without_signals(error)  # noqa: B904 - it is that exception
+                outcome = Asked(signal.interrupt for signal in asked)
+            self.run = give(self.run, outcome)
+        return self.run
+
+    def _keep_finished(self) -> None:
+        """Give the run what came of the tools that have finished (rule interrupt.finished-kept)."""
+        if self._tool_calls is not None and self._tool_calls.finished:
+            self.run = give(self.run, ToolOutcomes(self._tool_calls.finished))
+        self._tool_calls = None
+
+    @property
+    def outputs(self) -> Mapping[str, Output[Any]]:
+        """The outputs that hooks of the last step asked for, by the keys of their response formats."""
+        return self._processors.outputs
+
+    @property
+    def _step_number(self) -> int:
+        return self.run.step_number
+
+    # ------------------------------------------------------------ hooks
+
+    async def started(self, hook: Callable[[Run], object] | None) -> None:
+        """Tell `on_start`. What it raises fails the run."""
+        if hook is None:
+            return
+        outcome = await self._hook("on_start", -1, hook, self.run)
+        if isinstance(outcome, HookFailed):
+            self.run = give(self.run, outcome)
+
+    async def _hook(self, name: str, step_number: int, hook: Callable[[_T], object], argument: _T) -> Outcome:
+        try:
+            watch = self._observer.hook(name, step_number, before_model=name == "on_step_start")
+            with handing(name, "observer", step_number, argument), watch:
+                value = await watch.called(hook, argument)
+                return NO_RESULT if value is None else HookResult(value)
+        except Exception as error:  # noqa: BLE001 - whatever a hook raises fails the run
+            return HookFailed(error, hook=name)
+        except cancellations() as error:  # cancel.own-error
+            return HookFailed(await self._cancellation.failure(error, f"hook '{name}'"), hook=name)
+
+    async def _process_input(self, wanted: NeedProcessInput) -> Outcome:
+        return await self._processed(self._processors.process_input(wanted))
+
+    async def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
+        self._observer.begin_step()
+        return await self._processed(self._processors.prepare_step(wanted))
+
+    async def _processed(self, outcome: Awaitable[Outcome]) -> Outcome:
+        ended = await outcome
+        if isinstance(ended, Tripped):
+            await self._emit(RunTripped(ended.tripwire))
+        return ended
+
+    async def _step_start(self, wanted: NeedStepStart) -> Outcome:
+        hook = self._parts.on_step_start
+        outcome: Outcome = NO_RESULT
+        if hook is not None:
+            outcome = await self._hook("on_step_start", self._step_number, hook, wanted.event)
+        if isinstance(outcome, HookResult):
+            await self._emit(StepStarted(wanted.event))
+        return outcome
+
+    async def _step_finish(self, wanted: NeedStepFinish) -> Outcome:
+        number = wanted.record.step_number
+        if self._parts.checkpoint is not None:
+            saved = await self._hook("checkpoint", number, self._parts.checkpoint, self.run)
+            if isinstance(saved, HookFailed):
+                return saved
+        await self._emit(StepFinished(wanted.record))
+        if self._parts.on_step_finish is None:
+            return NO_RESULT
+        return await self._hook("on_step_finish", number, self._parts.on_step_finish, wanted.record)
+
+    async def _stop(self, wanted: NeedStop) -> Outcome:
+        for condition in self._parts.stop_when:
+            outcome = await self._hook("stop_when", self._step_number - 1, _truth(condition), wanted.steps)
+            if isinstance(outcome, HookFailed) or (isinstance(outcome, HookResult) and outcome.value):
+                return outcome
+        return NO_RESULT
+
+    async def _finish(self, wanted: NeedFinish) -> Outcome:
+        if self._parts.on_finish is None:
+            return NO_RESULT
+        return await self._hook("on_finish", self._step_number - 1, self._parts.on_finish, wanted.result)
+
+    # ------------------------------------------------------------ the model
+
+    async def _model(self, wanted: NeedModel) -> Outcome:
+        self._observer.before_model(self._step_number)
+        self._read.clear()
+        is_json = self._parts.asked_format(wanted.response_format) is not None
+        self._partial = PartialObjects(self._step_number) if is_json and self._tell else None
+        try:
+            model, request = self._model_of(wanted.model), self._request(wanted)
+            if self._model_handlers is None:
+                response = await self._asked(model, request, self._tell)
+            else:
+                response = await self._through_handlers(self._model_handlers, model, request)
+            if self._partial is not None:
+                await self._show(self._partial.ended(response.content))
+            return self._answer(wanted, response)
+        except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
+            return ModelFailed(error)
+        except BaseException as error:
+            for failed in signals(error, ChunkHookError):
+                return ModelFailed(failed.error, hook="on_chunk")
+            raise
+
+    async def _through_handlers(
+        self, handlers: Handlers, model: LanguageModel, request: ModelRequest
+    ) -> ModelResponse:
+        async def inner(context: InvokeModelContext, tell: Tell[ModelDelta]) -> ModelResponse:
+            if self.run.settings.validate_prompt:
+                check_passed_on(self.run, context, handlers)
+            response = await self._asked(context.model, context.request, tell)
+            return attrs.evolve(response, requested_model=context.model.model_id)
+
+        number = self._step_number
+        chain = Chain(
+            InvokeModelStage,
+            handlers,
+            inner,
+            observer=self._observer,
+            cancellation=self._cancellation,
+            step_number=number,
+        )
+        context = InvokeModelContext(
+            model=model,
+            request=request,
+            step_number=number,
+            invocation_state=self._invocation_state,
+            answers=self.run.answers,
+        )
+        return await chain.result(context, self._tell)
+
+    async def _asked(
+        self, model: LanguageModel, request: ModelRequest, tell: Tell[ModelDelta]
+    ) -> ModelResponse:
+        # model.state-is-a-snapshot: of the run, which a step changes at its end only.
+        state = cast("JsonObject | None", self.run.model_states.get(model.model_id))
+        if request.model_state is not state:
+            request = attrs.evolve(request, model_state=state)
+        call = ModelCall(
+            model,
+            request,
+            step_number=self._step_number,
+            max_retries=self._parts.max_retries,
+            observer=self._observer,
+            cancellation=self._cancellation,
+            tell=tell,
+            tell_retry=self._emit,
+        )
+        return await call.answer()
+
+    def _model_of(self, model_id: str) -> LanguageModel:
+        known = (*self._processors.models.values(), self._parts.model, *self._parts.models)
+        for model in known:
+            if model.model_id == model_id:
+                return model
+        raise UnknownModelError(model_id, (model.model_id for model in known))
+
+    def _request(self, wanted: NeedModel) -> ModelRequest:
+        tools = wanted.tools
+        return ModelRequest(
+            prompt=wanted.prompt,
+            tools=None if tools is None else [self._definitions[tool.name] for tool in tools],
+            tool_choice=wanted.tool_choice,
+            settings=cast("JsonObject", merge_settings(self._parts.settings, wanted.model_settings)),
+            provider_options=wanted.provider_options,
+            response_format=self._parts.asked_format(wanted.response_format),
+        )
+
+    def _answer(self, wanted: NeedModel, response: ModelResponse) -> ModelAnswer:
+        offered = {tool.name for tool in wanted.tools or ()}
+        other = response.requested_model if response.requested_model != wanted.model else None
+        return ModelAnswer(
+            [self._checked(part, offered) for part in response.content],
+            response.finish_reason,
+            usage=response.usage,
+            model_id=response.model_id,
+            response_id=response.response_id,
+            provider_metadata=response.provider_metadata,
+            warnings=response.warnings,
+            requested_model=other,
+            model_state=response.model_state,
+        )
+
+    def _checked(self, part: ContentPart, offered: set[str]) -> ContentPart:
+        # A call of a tool that the step does not offer is for the run to answer.
+        if isinstance(part, ToolCall) and part.tool_name in offered:
+            return self._read.checked(self._tools[part.tool_name], part)
+        return part
+
+    # ------------------------------------------------------------ tools
+
+    async def _approvals(self, wanted: NeedApprovals) -> Outcome:
+        needed: list[str] = []
+        for call in wanted.calls:
+            outcome = await self._hook(
+                "needs_approval", self._step_number, self._needs_approval(wanted), call
+            )
+            if not isinstance(outcome, HookResult):
+                return outcome
+            if outcome.value:
+                needed.append(call.tool_call_id)
+        return ApprovalsNeeded(needed)
+
+    def _needs_approval(self, wanted: NeedApprovals) -> Callable[[ToolCall], Awaitable[bool]]:
+        async def ask(call: ToolCall) -> bool:
+            tool = self._tools[call.tool_name]
+            told = context_of(call, wanted, self.run, self._invocation_state)
+            with handing(f"needs_approval of {tool.name}", "observer", self._step_number, told):
+                needed = await awaited(tool.approval(tool.validated(call.input), told))
+            if not isinstance(needed, bool):  # None, say, which would let the call pass unseen
+                raise InvalidAnswerError(f"needs_approval of tool '{tool.name}'", type(needed).__name__)
+            return needed
+
+        return ask
+
+    async def _run_tools(self, wanted: NeedTools) -> Outcome:
+        self._tool_calls = ToolCalls(
+            self.run,
+            wanted,
+            self._tools,
+            read=self._read,
+            handlers=self._tool_handlers,
+            invocation_state=self._invocation_state,
+            observer=self._observer,
+            cancellation=self._cancellation,
+            tell=self._tell,
+        )
+        outcome = await self._tool_calls.ran(self._parts.tool_concurrency)
+        if not isinstance(outcome, ToolOutcomes):
+            self._keep_finished()
+        self._tool_calls = None
+        if isinstance(outcome, ToolsFailed) and not isinstance(self.run.pending, NeedTools):
+            return HookFailed(
+                outcome.error, hook=outcome.hook
+            )  # all have finished, and `on_chunk` raised when told of it
+        return outcome
+
+    # ------------------------------------------------------------ events
+
+    async def _emit(self, event: AgentEvent) -> None:
+        if self._emit_event is not None:
+            await self._emit_event(event)
+
+    async def _told(self, event: ChunkEvent) -> None:
+        hook = self._parts.on_chunk
+        if hook is not None:
+            try:
+                watch = self._observer.chunk(self._step_number)
+                with handing("on_chunk", "observer", self._step_number, event), watch:
+                    await watch.called(hook, event)
+            except Exception as error:
+                raise ChunkHookError(error) from error
+            except cancellations() as error:
+                failed = await self._cancellation.failure(error, "hook 'on_chunk'")
+                raise ChunkHookError(failed) from failed
+        await self._emit(event)
+        if self._partial is not None:
+            await self._show(self._partial.after(event))
+
+    async def _show(self, partial: PartialObject | None) -> None:
+        if partial is not None:
+            await self._emit(partial)
+
+
+def _truth(condition: Callable[[_T], object]) -> Callable[[_T], Awaitable[bool]]:
+    # Inside of the hook, because asking for a value's truth may raise.
+    async def ask(argument: _T) -> bool:
+        answer = await awaited(condition(argument))
+        # A condition that makes one instead of asking it would end every run, and so would a generator.
+        if callable(answer) or isinstance(answer, AsyncIterable):
+            name = getattr(condition, "__name__", type(condition).__name__)
+            raise InvalidAnswerError(f"stop condition '{name}'", type(answer).__name__)
+        return bool(answer)
+
+    return ask

@@ -1,0 +1,331 @@
+"""Tools: functions that a model can call, and what the loop and the model have to know of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Generic, TypeAlias, cast
+
+import attrs
+from attrs import field
+from pydantic_core import to_jsonable_python
+from pyrsistent import PVector
+from typing_extensions import ParamSpec, TypeVar
+
+from agentcore.agent.models.base import ToolDefinition
+from agentcore.agent.tools.contract import (
+    InvalidToolError,
+    InvalidToolInputError,
+    InvalidToolOutputError,
+    MismatchError,
+    arguments_of_schema,
+)
+from agentcore.errors import InvalidJsonError
+from agentcore.machine.effects import ToolSpec, ToolSucceeded
+from agentcore.machine.processors import State, new_state
+from agentcore.messages.content import ToolCall
+from agentcore.messages.converters import context, input_schema, options
+from agentcore.messages.interrupts import Interrupt, ask
+from agentcore.messages.messages import OUTPUT_TYPES, Message, ToolMessage, ToolOutput, ToolResultPart
+from agentcore.messages.paths import Trail, json_path, keys_of
+from agentcore.messages.values import NO_ENTRIES, JsonObject, JsonValue, Vector, freeze, sealed, strict_key
+from agentcore.messages.wire import message_to_wire
+
+__all__ = ["ApprovalRule", "Arguments", "Tool", "ToolContext", "output_json", "to_json"]
+
+_P = ParamSpec("_P", default=...)
+_R = TypeVar("_R", default=Any)
+
+Arguments: TypeAlias = dict[str, Any]
+"""Arguments of a tool's function by name, as its type hints make them of JSON."""
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class ToolContext(Generic[State]):
+    """What a tool is told of its call, if it has a parameter with this type; no model sees that parameter.
+
+    `messages` is the step input, without what the hooks of the step made of it (claim X1).
+    `invocation_state` is what the call was given to share on purpose: the same object in every tool, handler
+    and hook of the call (rule context.shared); a dict if it was given nothing. `answers` are what the run was
+    given so far, by the ids of the questions.
+    """
+
+    tool_call_id: str
+    messages: Vector[Message]
+    step_number: int
+    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
+    invocation_state: State = field(factory=new_state, eq=False, repr=False)
+    answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
+
+    def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
+        """The answer to a question, if the run was given it. Else the run ends with the question here.
+
+        When it goes on, the tool is called again with the same input: what it does before it asks, it does
+        once more. Calls of the same step that have finished are not run again.
+        """
+        asked = Interrupt(
+            name=name, reason=reason, step_number=self.step_number, tool_call_id=self.tool_call_id
+        )
+        return ask(asked, self.answers)
+
+
+ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext[Any]], bool | Awaitable[bool]]
+"""Whether a call with these arguments needs approval."""
+
+
+def _schema_reader(tool: Tool[..., Any]) -> Callable[[JsonValue], Arguments]:
+    try:
+        return arguments_of_schema(tool.input_schema)
+    except TypeError as error:
+        raise InvalidToolError(tool.name, str(error)) from None
+
+
+@sealed
+@attrs.frozen
+class Tool(Generic[_P, _R]):
+    """A tool, and still the function that it was made of: calling it calls that.
+
+    Made by `@tool` of a function, by `tool_without_execute`, or directly of a name, a JSON Schema and a
+    function that takes the schema's properties by name (as for tools that come from elsewhere).
+
+    `needs_approval` is whether calls wait for approval, or a function of the arguments and the context that
+    says so. `to_model_output` turns what the tool returned into what the model is shown. `timeout` is in
+    seconds, for one call. `read` makes the function's arguments of JSON input, and is given where the schema
+    is not all that is to be checked (with another schema, `attrs.evolve` has to be given another one as
+    well). `context_parameter` is the name of the parameter for the ToolContext.
+
+    Raises:
+        InvalidToolError: if it cannot work.
+        InvalidJsonError: if the schema or the options are no JSON.
+    """
+
+    name: str = field()
+    input_schema: JsonObject = field(converter=input_schema, eq=strict_key)
+    description: str | None = field(default=None, kw_only=True)
+    execute: Callable[_P, _R] | None = field(default=None, kw_only=True)
+    needs_approval: bool | ApprovalRule = field(default=False, kw_only=True)
+    to_model_output: Callable[[Any], ToolOutput] | None = field(default=None, kw_only=True)
+    timeout: float | None = field(default=None, kw_only=True)
+    provider_options: JsonObject | None = field(default=None, converter=options, kw_only=True, eq=strict_key)
+    dynamic: bool = field(default=False, kw_only=True)
+    context_parameter: str | None = field(default=None, kw_only=True)
+    # Made anew for every tool, so equality is that of what it is made from.
+    read: Callable[[JsonValue], Arguments] = field(
+        default=attrs.Factory(_schema_reader, takes_self=True), kw_only=True, eq=False, repr=False
+    )
+
+    @name.validator
+    def _is_name(self, _: attrs.Attribute[Any], value: object) -> None:
+        if not isinstance(value, str) or not value:
+            raise InvalidToolError(str(value), "give it a name, a text that is not empty")
+
+    @timeout.validator
+    def _is_time(self, _: attrs.Attribute[Any], value: float | None) -> None:
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise InvalidToolError(
+                self.name, f"timeout is seconds above 0, or None for no limit, not {value}"
+            )
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call the function as it is, without checks. Raises InvalidToolError if there is none."""
+        return self._function(*args, **kwargs)
+
+    @property
+    def _function(self) -> Callable[_P, _R]:
+        if self.execute is None:
+            raise InvalidToolError(self.name, "it has no function; its calls are for the caller of the run")
+        return self.execute
+
+    # ------------------------------------------------------------ what others know of it
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """What a model is told of it."""
+        return ToolDefinition(
+            self.name,
+            description=self.description,
+            input_schema=self.input_schema,
+            provider_options=self.provider_options,
+        )
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the loop is told of it."""
+        return ToolSpec(
+            self.name,
+            self.execute is not None,
+            needs_approval="ask" if callable(self.needs_approval) else self.needs_approval,
+            dynamic=self.dynamic,
+        )
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its function runs in the event loop; one that is not runs in a thread of its own."""
+        return inspect.iscoroutinefunction(self.execute) or self.is_generator
+
+    @property
+    def is_generator(self) -> bool:
+        """Whether it gives preliminary results: an async generator, whose last value is the result."""
+        return inspect.isasyncgenfunction(self.execute)
+
+    # ------------------------------------------------------------ a call
+
+    def validated(self, value: JsonValue) -> Arguments:
+        """The arguments that input makes, as new objects (rule tool.arguments-its-own).
+
+        Raises:
+            InvalidToolInputError: if the input is not what the tool takes.
+        """
+        try:
+            return self.read(freeze(value))
+        except MismatchError as error:
+            raise InvalidToolInputError(self.name, error.problems) from error.__cause__
+
+    def checked(self, call: ToolCall) -> ToolCall:
+        """The call as it is, or marked invalid, with the error that the model is to see.
+
+        A provider has checked its own calls, and what is marked already stays as it is.
+        """
+        return self.read_call(call)[0]
+
+    def read_call(self, call: ToolCall) -> tuple[ToolCall, Arguments | None]:
+        """The call as `checked` returns it, and the arguments that its input makes, or None if unread."""
+        if call.provider_executed or call.invalid:
+            return call, None
+        try:
+            return call, self.validated(call.input)
+        except InvalidToolInputError as error:
+            return attrs.evolve(call, invalid=True, dynamic=True, error=str(error)), None
+
+    def approval(self, arguments: Arguments, tool_context: ToolContext[Any]) -> bool | Awaitable[bool]:
+        """Whether a call needs approval; the rule's own answer if there is a rule, which may be awaitable."""
+        if callable(self.needs_approval):
+            return self.needs_approval(arguments, tool_context)
+        return self.needs_approval
+
+    def call(self, arguments: Arguments, tool_context: ToolContext[Any]) -> Any:
+        """Call the function: what it returns, a coroutine, or an async generator (see `is_async`).
+
+        Raises InvalidToolError if there is no function, and whatever the function raises.
+        """
+        function = cast("Callable[..., Any]", self._function)
+        if self.context_parameter is None:
+            return function(**arguments)
+        return function(**arguments, **{self.context_parameter: tool_context})
+
+    # ------------------------------------------------------------ what came of it
+
+    def output(self, value: object) -> JsonValue:
+        """What the tool returned, or a preliminary result, as frozen JSON (see `results.to_json`).
+
+        Raises:
+            InvalidToolOutputError: with the path of what is no JSON.
+        """
+        try:
+            return to_json(value)
+        except InvalidJsonError as error:
+            raise InvalidToolOutputError(self.name, error.path, error.reason) from None
+
+    def succeeded(self, tool_call_id: str, value: object) -> ToolSucceeded:
+        """The outcome of a call that returned this.
+
+        With `to_model_output`, a value that is no JSON is recorded as the model is shown it.
+
+        Raises:
+            InvalidToolOutputError: if the value is no JSON, or `to_model_output` returned no ToolOutput.
+        """
+        if self.to_model_output is None:
+            return ToolSucceeded(tool_call_id, self.output(value))
+        shown = self.to_model_output(value)
+        if type(shown) not in OUTPUT_TYPES:
+            reason = f"to_model_output returns a ToolOutput such as TextOutput, not {type(shown).__name__}"
+            raise InvalidToolOutputError(self.name, "$", reason)
+        try:
+            recorded = to_json(value)
+        except InvalidJsonError:
+            recorded = output_json(shown)
+        return ToolSucceeded(tool_call_id, recorded, model_output=shown)
+
+
+_BYTES: Final = (bytes, bytearray, memoryview)
+
+
+def to_json(value: object) -> JsonValue:
+    """The value as frozen JSON: JSON as it is, and what pydantic can turn into JSON.
+
+    That is pydantic models, dataclasses, dates, enums, sets, UUIDs and the like. Models say themselves how
+    their bytes are written; other bytes are refused, because no text is right for all of them.
+
+    Raises:
+        InvalidJsonError: with the path of what cannot be turned into JSON.
+    """
+    try:
+        return freeze(value)
+    except InvalidJsonError:
+        pass
+    for trail, leaf in _leaves(value):
+        if isinstance(leaf, _BYTES):
+            reason = "bytes are no JSON; return text (such as base64), or give the tool a to_model_output"
+            raise InvalidJsonError(json_path("$", *keys_of(trail)), reason)
+    try:
+        plain = _jsonable(value)
+    except (TypeError, ValueError) as error:
+        raise _located(value, error) from None
+    return freeze(plain)
+
+
+def _jsonable(value: object) -> Any:
+    return to_jsonable_python(value, fallback=_plain)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, PVector):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is no JSON; return a pydantic model, a dataclass or plain JSON")
+
+
+def _located(value: object, error: Exception) -> InvalidJsonError:
+    for trail, leaf in _leaves(value):
+        try:
+            _jsonable(leaf)
+        except (TypeError, ValueError) as reason:
+            return InvalidJsonError(json_path("$", *keys_of(trail)), str(reason))
+    return InvalidJsonError("$", str(error))
+
+
+def _leaves(value: object) -> Iterator[tuple[Trail, object]]:
+    """What is in containers and dataclasses, at any depth, in order; each container once."""
+    seen: set[int] = set()
+    pending: list[tuple[Trail, object]] = [(None, value)]
+    while pending:
+        trail, node = pending.pop()
+        children = _children(trail, node)
+        if children is None:
+            yield trail, node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pending += reversed(children)
+
+
+def _children(trail: Trail, node: object) -> list[tuple[Trail, object]] | None:
+    if isinstance(node, Mapping):
+        return [((trail, str(key)), child) for key, child in node.items()]
+    if isinstance(node, (list, tuple, AbstractSet, PVector)):
+        return [((trail, index), child) for index, child in enumerate(node)]
+    # A pydantic dataclass writes its own fields, as a model does.
+    if dataclasses.is_dataclass(node) and not hasattr(node, "__pydantic_serializer__"):
+        names = [one.name for one in dataclasses.fields(node)]
+        return [((trail, name), getattr(node, name)) for name in names]
+    return None
+
+
+def output_json(output: ToolOutput) -> JsonValue:
+    """An output that a model is shown, as JSON: `{"type": ..., "value": ...}`."""
+    wire: Any = message_to_wire(ToolMessage([ToolResultPart("", "", output=output)]))
+    return freeze(wire["content"][0]["output"])

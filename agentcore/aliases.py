@@ -1,0 +1,199 @@
+"""Old names of modules: each imports the module that has taken its place.
+
+A module's place says which room it belongs to, so modules move; whoever imported one by its old name still
+can. The table is the one place that knows old names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final, NamedTuple, cast
+
+__all__ = ["ALIASES", "install"]
+
+_PACKAGE: Final = "agentcore"
+
+
+class _Moved(NamedTuple):
+    """Modules of one folder that have moved into another; `old:new` where the last name changed too."""
+
+    origin: str
+    to: str
+    names: str
+
+
+_PACKAGES: Final = {
+    "compat": "frameworks.ai_sdk",
+    "driver": "agent.call",
+    "models": "agent.models",
+    "tools": "agent.tools",
+    "compat.ai_sdk": "frameworks.ai_sdk.emulation",
+    "oracle.isolated": "kit.isolation",
+    "compat.mastra": "frameworks.mastra",
+    "compat.strands": "frameworks.strands",
+    "oracle.ai_sdk": "frameworks.ai_sdk",
+    "oracle.mastra": "frameworks.mastra",
+    "oracle.strands": "frameworks.strands",
+}
+_MODULES: Final = (
+    _Moved("", "agent", "events middleware observe:telemetry output result stop"),
+    _Moved("", "cli", "demo:demonstration"),
+    _Moved(
+        "",
+        "machine",
+        "calls effects hooks message_list needs:state pending preparing:prepare processors prompting:step "
+        "run shared_state:processors state step",
+    ),
+    _Moved(
+        "",
+        "messages",
+        "brief chains codec content forms:chains identity:chains interrupts media message_repair "
+        "message_trim paths prompt readonly rounds schema tokens usage values vectors wire",
+    ),
+    _Moved(
+        "",
+        "records",
+        "account:provenance history origins outcome_json replay_cost:history run_json saved",
+    ),
+    _Moved("", "requirements", "differences requirement:differences rules"),
+    _Moved("compat", "frameworks.ai_sdk", "agents"),
+    _Moved(
+        "compat",
+        "heap",
+        "cells copying depth:copy_depth documented:profile_fields given:host_values handouts:boundary_log "
+        "heap js layered loading names pictures pollution reach rules snapshots views",
+    ),
+    _Moved("compat.ai_sdk", "frameworks.ai_sdk", "profiles rules"),
+    _Moved(
+        "compat.ai_sdk",
+        "frameworks.ai_sdk.emulation",
+        "approving calls convert history loop models offered outcome prompted prompts record results "
+        "settings tagged",
+    ),
+    _Moved("compat.mastra", "frameworks.mastra", "profiles rules"),
+    _Moved(
+        "compat.mastra",
+        "frameworks.mastra.emulation",
+        "answers arguments clock content conversion errors forms intake keys list_views loop merging "
+        "message_list models outcome processors recording remembering request_context settings "
+        "step_content tools",
+    ),
+    _Moved("compat.strands", "frameworks.strands", "profiles rules"),
+    _Moved(
+        "compat.strands",
+        "frameworks.strands.emulation",
+        "agent batches chain contexts contract copies cycles executors loop models parts pull_request "
+        "said settings specs tools turns",
+    ),
+    _Moved("driver", "agent", "partial:output"),
+    _Moved(
+        "driver",
+        "agent.call",
+        "begin:call_setup blocking:call call cancelling checks errors fields:checks fits:call_setup "
+        "handover:cancelling "
+        "loop models parts:config processor_spans processors:config rewritten:checks spans stages stream "
+        "threads:tools tools written:spans",
+    ),
+    _Moved(
+        "models",
+        "agent.models",
+        "_pydantic_ai_errors _pydantic_ai_prompt _pydantic_ai_request _pydantic_ai_response base "
+        "pydantic_ai scripted",
+    ),
+    _Moved(
+        "oracle",
+        "kit",
+        "choices compare families outcomes places program schemas shrink visible:safe_text",
+    ),
+    _Moved(
+        "oracle",
+        "oracle.campaign",
+        "check chunks:batches collecting:gc_policy crews:executors database distributed findings "
+        "interruption scope selection strategies tally:stop_rules verdicts work:worker",
+    ),
+    _Moved(
+        "oracle",
+        "oracle.comparison",
+        "causes:attribution changes guide sides:comparands witnesses:minimal_programs",
+    ),
+    _Moved(
+        "oracle",
+        "oracle.drivers",
+        "driver lint lint_session process protocol rules serving:driver_main supervisor",
+    ),
+    _Moved("oracle", "oracle.reports", "explain"),
+    _Moved("oracle", "oracle.spec", "examples scripts vectors"),
+    _Moved(
+        "oracle.ai_sdk",
+        "frameworks.ai_sdk",
+        "causes comparison expected family features frozen immutable isolation program programs reference "
+        "shrinking size writes",
+    ),
+    _Moved("oracle.ai_sdk", "kit", "ops"),
+    _Moved("oracle.isolated", "kit.isolation", "judge rules shape timing"),
+    _Moved("oracle.isolated", "oracle.campaign", "choosing sides:isolated_sides"),
+    _Moved(
+        "oracle.mastra",
+        "frameworks.mastra",
+        "causes comparison family features isolation making ops program programs reference results "
+        "shrinking turns wellformed",
+    ),
+    _Moved(
+        "oracle.strands",
+        "frameworks.strands",
+        "acting causes comparison family features handlers holders isolation ops program programs "
+        "reference shapes shrinking structured writes",
+    ),
+    _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),
+)
+
+
+def _pairs() -> Iterator[tuple[str, str]]:
+    for old, new in _PACKAGES.items():
+        yield old, new
+    for moved in _MODULES:
+        for name in moved.names.split():
+            old, _, new = name.partition(":")
+            yield f"{moved.origin}.{old}".lstrip("."), f"{moved.to}.{new or old}"
+
+
+ALIASES: Final = {f"{_PACKAGE}.{old}": f"{_PACKAGE}.{new}" for old, new in _pairs()}
+
+
+class _AliasLoader:
+    """Gives the module of the new name, so that both names are one module."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:  # noqa: ARG002 - the interface
+        module = import_module(self._target)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system has just put the spec of the old name there.
+        module.__spec__ = self._spec
+
+
+class _AliasFinder:
+    """Finds modules by the names that they had."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target
+        new = ALIASES.get(fullname)
+        return None if new is None else ModuleSpec(fullname, cast("Any", _AliasLoader(new)))
+
+
+def install() -> None:
+    """Let modules be imported by their old names; a second call changes nothing."""
+    if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        # Before the others: a folder that took the place of another may have a module of that last name.
+        sys.meta_path.insert(0, _AliasFinder())

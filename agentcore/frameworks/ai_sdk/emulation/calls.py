@@ -1,0 +1,280 @@
+"""Tool calls in compat: from what the model sent to what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from agentcore.frameworks.ai_sdk.emulation.convert import Conversion
+from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Tool
+from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
+from agentcore.heap.heap import UNDEFINED, Accepts, DepthError, ErrorCell, Function, Ref, Slot, Value
+from agentcore.heap.js import fields, get, in_object_order, is_nullish, picked, text
+from agentcore.heap.views import Desk
+
+_SENT: Final = ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
+_CALLED: Final = ("toolCallId", "toolName", "input")
+
+
+class HookError(Exception):
+    """A hook of the caller's threw; `original` is what it threw."""
+
+    def __init__(self, original: Exception) -> None:
+        super().__init__(str(original))
+        self.original = original
+
+
+def called(hook: Callable[..., Any], *arguments: Any) -> Any:
+    """What a hook returns.
+
+    Raises:
+        HookError: with what it threw.
+    """
+    try:
+        return hook(*arguments)
+    except Exception as error:
+        raise HookError(error) from error
+
+
+def notify(desk: Desk, name: str, hook: Callable[..., Any] | None, event: Callable[[], Ref]) -> None:
+    """Calls an observer; what it throws is swallowed (claim X19). Nobody listening costs nothing."""
+    if hook is not None:
+        observe(desk, name, hook, event())
+
+
+def observe(desk: Desk, name: str, hook: Callable[..., Any] | None, event: Ref) -> None:
+    """Calls an observer with an event that exists already; rule ai-sdk.observers-swallowed."""
+    if hook is None:
+        return
+    desk.hook = name
+    try:
+        desk.settled(hook(desk.hand(event, (name,))))
+    except Exception:  # noqa: BLE001 - the package swallows whatever an observer throws
+        return
+
+
+def error_cell(desk: Desk, error: BaseException) -> Ref:
+    """The error object that stands for a thrown Python error."""
+    name = getattr(error, "name", type(error).__name__)
+    return desk.store.object({"name": name, "message": str(error)}, ErrorCell)
+
+
+@attrs.frozen(kw_only=True)
+class StepCalls:
+    """What the calls of one step share: its array of messages, its tools, and the contexts by their names.
+
+    `known` are the tools that the model was told of, `tools` those that may run; `choice` is the tool choice.
+    """
+
+    step_number: int
+    model: Ref
+    messages: Value
+    contexts: Mapping[str, Value]
+    known: Value
+    tools: Value
+    choice: Value = UNDEFINED
+
+
+class Calls:
+    """The tools of a run, and what happens to calls of them."""
+
+    def __init__(
+        self, profile: AiSdkProfile, desk: Desk, tools: Mapping[str, Tool] | None, hooks: Hooks
+    ) -> None:
+        self.profile = profile
+        self.desk = desk
+        self.store = desk.store
+        self.hooks = hooks
+        self._takes = {name: tool.takes for name, tool in (tools or {}).items()}
+        self.tools: Value = UNDEFINED if tools is None else self._tools(tools)
+
+    @property
+    def conversion(self) -> Conversion:
+        """How messages are made of content. Made on use: kept, it and the calls would hold each other."""
+        profile = self.profile
+        return Conversion(
+            self.store,
+            self._to_model_output,
+            errors_named=profile.errors_named,
+            outputs_through_json=profile.outputs_through_json,
+            results_in_call_order=profile.results_in_call_order,
+            annotated_empty_text_kept=profile.annotated_empty_text_kept,
+            invalid_input_emptied=profile.invalid_input_emptied,
+        )
+
+    def _tools(self, tools: Mapping[str, Tool]) -> Ref:
+        return self.store.object({name: self._tool(name, tool) for name, tool in tools.items()})
+
+    def _tool(self, name: str, tool: Tool) -> Ref:
+        own: dict[str, Value] = {"inputSchema": self.store.load({"type": "object"})}
+        if tool.execute is not None:
+            own["execute"] = Function(name=f"{name}.execute", call=tool.execute)
+        if tool.needs_approval is not None:
+            needs = tool.needs_approval
+            own["needsApproval"] = (
+                needs if isinstance(needs, bool) else Function(name=f"{name}.needsApproval", call=needs)
+            )
+        if tool.to_model_output is not None:
+            own["toModelOutput"] = Function(name=f"{name}.toModelOutput", call=tool.to_model_output)
+        if tool.on_input_available is not None:
+            own["onInputAvailable"] = Function(name=f"{name}.onInputAvailable", call=tool.on_input_available)
+        return self.store.object(own)
+
+    def tool(self, tools: Value, name: Value) -> Value:
+        """The tool of a name in a set of tools, which is read live."""
+        return UNDEFINED if is_nullish(tools) or not isinstance(name, str) else get(self.store, tools, name)
+
+    def _field(self, tool: Value, key: str) -> Value:
+        return UNDEFINED if is_nullish(tool) else get(self.store, tool, key)
+
+    def _to_model_output(self, name: Value, call_id: Value, input: Value, output: Value) -> Slot | None:  # noqa: A002
+        function = self._field(self.tool(self.tools, name), "toModelOutput")
+        if not isinstance(function, Function) or function.call is None:
+            return None
+        argument = self.store.object({"toolCallId": call_id, "input": input, "output": output})
+        self.desk.hook = "toModelOutput"
+        with self.desk.acting(f"toModelOutput of tool {text(self.store, name)}"):
+            return self.desk.slot(called(function.call, self.desk.hand(argument, ("toModelOutput",))))
+
+    # ---------------------------------------------------------------- parsing
+
+    def parse(self, part: Ref, sent: Any, known: Value) -> Ref:
+        """The call that is recorded for what the model sent; `sent` is the input as plain JSON, made anew.
+
+        `known` are the tools that the model could call.
+
+        An unknown tool gives an invalid call that carries its error; a call of the provider's own dynamic
+        tool is none.
+        """
+        store = self.store
+        own = {key: get(store, part, key) for key in _SENT}
+        call: dict[str, Value] = {"type": "tool-call", **own, "input": store.load(sent)}
+        if not is_nullish(self.tool(known, own["toolName"])):
+            return store.object(call)
+        if own["providerExecuted"] and get(store, part, "dynamic"):
+            return store.object({**call, "providerExecuted": True, "dynamic": True})
+        error = {"name": "AI_NoSuchToolError", "message": self._no_such_tool(known, own["toolName"])}
+        return store.object(
+            {**call, "dynamic": True, "invalid": True, "error": store.object(error, ErrorCell)}
+        )
+
+    def _no_such_tool(self, known: Value, name: Value) -> str:
+        names = in_object_order(fields(self.store, known))
+        tools = "No tools are available." if is_nullish(known) else f"Available tools: {', '.join(names)}."
+        return f"Model tried to call unavailable tool '{name}'. {tools}"
+
+    def invalid_result(self, call: Ref) -> Ref:
+        """The tool error that an invalid call is answered with."""
+        read = picked(self.store, call, _CALLED)
+        message = self.conversion.error_text(get(self.store, call, "error"))
+        return self.store.object({"type": "tool-error", **read, "error": message, "dynamic": True})
+
+    def input_available(self, call: Ref, step: StepCalls) -> None:
+        """Tells the tool that its input is complete."""
+        function = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "onInputAvailable")
+        if isinstance(function, Function) and function.call is not None:
+            options = {"input": get(self.store, call, "input"), **self._options(call, step)}
+            self.desk.hook = "onInputAvailable"
+            shown = self.desk.hand(self.store.object(options), ("onInputAvailable",))
+            self.desk.settled(called(function.call, shown))
+
+    def approval_request(self, call: Ref, step: StepCalls) -> Ref | None:
+        """The request for a human's approval, if the tool wants one; its drawn id is left out."""
+        needs = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
+        if isinstance(needs, Function) and needs.call is not None:
+            self.desk.hook = "needsApproval"
+            options = self.desk.hand(self.store.object(self._options(call, step)), ("needsApproval",))
+            given = self.desk.hand(get(self.store, call, "input"), ("needsApproval", "input"))
+            name = text(self.store, get(self.store, call, "toolName"))
+            with self.desk.acting(f"needsApproval of tool {name}"):
+                needs = self.desk.settled(called(needs.call, given, options))
+        if not needs:
+            return None
+        return self.store.object({"type": "tool-approval-request", "toolCall": call})
+
+    def _options(self, call: Ref, step: StepCalls) -> dict[str, Value]:
+        return {
+            "toolCallId": get(self.store, call, "toolCallId"),
+            "messages": step.messages,
+            self.profile.contexts.in_options: self._context(call, step),
+        }
+
+    def _context(self, call: Ref, step: StepCalls) -> Value:
+        contexts = self.profile.contexts
+        context = step.contexts.get(contexts.for_tools, UNDEFINED)
+        return self.tool(context, get(self.store, call, "toolName")) if contexts.by_tool else context
+
+    # ---------------------------------------------------------------- running
+
+    def takes(self, call: Ref) -> int:
+        """How many moments a call waits before it ends, its tool having been named when the run began."""
+        return self._takes.get(text(self.store, get(self.store, call, "toolName")), 0)
+
+    def as_ended(self, results: Iterable[Ref]) -> list[Ref]:
+        """The results of calls that were started at once, in the order in which the calls end.
+
+        A tool that throws at once is ready before one that returns at once.
+        """
+
+        def when(result: Ref) -> tuple[int, bool]:
+            takes = self.takes(result)
+            return takes, takes == 0 and get(self.store, result, "type") != "tool-error"
+
+        return sorted(results, key=when)
+
+    def run(self, call: Ref, step: StepCalls) -> Ref | None:
+        """Runs a call: its result or error as recorded; None for a tool without execute.
+
+        Rules ai-sdk.input-live and ai-sdk.metadata-shared.
+        """
+        store = self.store
+        tool = self.tool(step.tools, get(store, call, "toolName"))
+        execute = self._field(tool, "execute")
+        if is_nullish(execute) or (self.profile.runs_only_functions and not isinstance(execute, Function)):
+            return None
+        read: dict[str, Value] = picked(store, call, _CALLED)
+        metadata = get(store, call, "providerMetadata")
+        rest: dict[str, Value] = {
+            "dynamic": self._field(tool, "type") == "dynamic",
+            "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
+        }
+        event = self._event(call, step)
+        notify(self.desk, "onToolCallStart", self.hooks.on_tool_call_start, lambda: self._told(event))
+        try:
+            output = self._execute(execute, get(store, call, "input"), step, call)
+        except HookError as error:
+            thrown = error_cell(self.desk, error.original)
+            result = store.object({"type": "tool-error", **read, "error": thrown, **rest})
+            ended = {**event, "success": False, "error": thrown, "toolOutput": result}
+        else:
+            result = store.object({"type": "tool-result", **read, "output": output, **rest})
+            ended = {**event, "success": True, "output": output, "toolOutput": result}
+        notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: self._told(ended))
+        return result
+
+    def _event(self, call: Ref, step: StepCalls) -> dict[str, Value]:
+        return {
+            "stepNumber": step.step_number,
+            "model": step.model,
+            "toolCall": call,
+            "messages": step.messages,
+            "toolContext": self._context(call, step),
+            **step.contexts,
+        }
+
+    def _told(self, values: Mapping[str, Value]) -> Ref:
+        return self.store.object({name: values.get(name, UNDEFINED) for name in self.profile.tool_events})
+
+    def _execute(self, execute: Value, input: Value, step: StepCalls, call: Ref) -> Value:  # noqa: A002
+        if not isinstance(execute, Function) or execute.call is None:
+            raise HookError(TypeError("tool2.execute.bind is not a function"))
+        self.desk.hook = "execute"
+        options = self.desk.hand(self.store.object(self._options(call, step)), ("execute",))
+        with self.desk.acting(f"tool {text(self.store, get(self.store, call, 'toolName'))}"):
+            returned = called(execute.call, self.desk.hand(input, ("execute", "input")), options)
+            try:
+                return self.desk.slot(returned, accepts=Accepts.BYTES)
+            except DepthError as error:
+                raise HookError(error) from error

@@ -1,0 +1,196 @@
+"""What is checked of the messages of a call, and what its history says of approvals; on cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from agentcore.heap.heap import Ref, Store, Value
+from agentcore.heap.js import (
+    PackageError,
+    elements,
+    get,
+    is_array,
+    is_nullish,
+    iterated,
+    text,
+)
+from agentcore.messages.schema import accepts, message_schema
+from agentcore.messages.values import sealed
+
+# ---------------------------------------------------------------- the messages of a call
+
+
+def check_messages(store: Store, messages: Ref) -> None:
+    """What `standardizePrompt` checks: a list that is not empty, of messages of the schema.
+
+    Raises:
+        PackageError: AI_InvalidPromptError.
+    """
+    plain = store.plain(messages)
+    if not plain:
+        raise PackageError("AI_InvalidPromptError", "Invalid prompt: messages must not be empty")
+    if not accepts(message_schema(), plain):
+        raise PackageError(
+            "AI_InvalidPromptError", "Invalid prompt: The messages do not match the ModelMessage[] schema."
+        )
+
+
+def check_roles(store: Store, messages: Value, allowed: Value) -> None:
+    """What `standardizePrompt` checks of ai@7.0.173: some messages, and none of the system unless allowed.
+
+    Raises:
+        PackageError: AI_InvalidPromptError.
+    """
+    if get(store, messages, "length") == 0:
+        raise PackageError("AI_InvalidPromptError", "Invalid prompt: messages must not be empty")
+    if not allowed and any(
+        get(store, message, "role") == "system" for message in elements(store, messages, "some")
+    ):
+        raise PackageError(
+            "AI_InvalidPromptError", "Invalid prompt: system messages belong in the instructions"
+        )
+
+
+def check_system(store: Store, system: Value) -> None:
+    """A system prompt is a string, a system message or a list of them.
+
+    Raises:
+        PackageError: AI_InvalidPromptError.
+    """
+    if is_nullish(system) or isinstance(system, str):
+        return
+    for message in as_list(store, system):
+        if type(message) is not Ref or get(store, message, "role") != "system":
+            raise PackageError(
+                "AI_InvalidPromptError", "Invalid prompt: system must be a string or system messages"
+            )
+
+
+def as_list(store: Store, value: Value) -> tuple[Value, ...]:
+    """The elements of an array, or what is no array as the only one."""
+    return elements(store, value) if is_array(store, value) else (value,)
+
+
+# ---------------------------------------------------------------- approvals in the history
+
+
+@sealed
+@attrs.frozen
+class Approval:
+    """An answered request: the response part, and the call that it is about."""
+
+    response: Ref
+    call: Ref
+
+
+def collect_approvals(
+    store: Store, messages: Value, *, once: bool = False
+) -> tuple[list[Approval], list[Approval]]:
+    """The approved and the denied calls that a tool message at the end answers (claims C5, X14).
+
+    `once`: each call is answered once, the approved ones in the order of the calls.
+
+    Raises:
+        PackageError: for a response to no request, or a request of no call.
+    """
+    history = elements(store, messages)
+    if not history or is_nullish(history[-1]) or get(store, history[-1], "role") != "tool":
+        return [], []
+    calls, requests = _asked(store, history)
+    last = elements(store, get(store, history[-1], "content"))
+    done = {
+        get(store, part, "toolCallId"): part for part in last if get(store, part, "type") == "tool-result"
+    }
+    approved: list[Approval] = []
+    denied: list[Approval] = []
+    settled: set[Value] = set()
+    for response in last:
+        if get(store, response, "type") != "tool-approval-response":
+            continue
+        call_id = _asked_about(store, response, requests)
+        is_approved = bool(get(store, response, "approved"))
+        again = call_id in done and once and not is_approved and _is_denial(store, done[call_id])
+        if call_id in done and not again:
+            continue
+        if call_id not in calls:
+            raise PackageError("AI_ToolCallNotFoundForApprovalError", f"no tool call {text(store, call_id)}")
+        if again or (once and call_id in settled):
+            continue
+        settled.add(call_id)
+        approval = Approval(response=response, call=calls[call_id])  # type: ignore[arg-type]
+        (approved if is_approved else denied).append(approval)
+    if once:
+        order = {call_id: index for index, call_id in enumerate(calls)}
+        approved.sort(key=lambda approval: order[get(store, approval.call, "toolCallId")])
+    return approved, denied
+
+
+def _asked(store: Store, history: Iterable[Value]) -> tuple[dict[Value, Ref], dict[Value, Ref]]:
+    """The calls of a history by their id, in their order, and the requests by theirs; later ones win."""
+    calls: dict[Value, Ref] = {}
+    requests: dict[Value, Ref] = {}
+    for message in history:
+        content = get(store, message, "content")
+        if get(store, message, "role") != "assistant" or isinstance(content, str):
+            continue
+        for part in iterated(store, content):
+            kind = get(store, part, "type")
+            if kind == "tool-call":
+                call_id = get(store, part, "toolCallId")
+                calls.pop(call_id, None)
+                calls[call_id] = part  # type: ignore[assignment]
+            elif kind == "tool-approval-request":
+                requests[get(store, part, "approvalId")] = part  # type: ignore[assignment]
+    return calls, requests
+
+
+def _asked_about(store: Store, response: Value, requests: Mapping[Value, Ref]) -> Value:
+    """The id of the call that a response is about."""
+    approval_id = get(store, response, "approvalId")
+    request = requests.get(approval_id)
+    if request is None:
+        reason = f"no request with approval id {text(store, approval_id)}"
+        raise PackageError("AI_InvalidToolApprovalError", reason)
+    return get(store, request, "toolCallId")
+
+
+def _is_denial(store: Store, result: Value) -> bool:
+    return get(store, get(store, result, "output"), "type") == "execution-denied"
+
+
+def denied_result(store: Store, approval: Approval, *, with_approval_id: bool) -> Ref:
+    """The tool result of a denied call; that of a provider's call may tell which approval it was."""
+    output: dict[str, Value] = {
+        "type": "execution-denied",
+        "reason": get(store, approval.response, "reason"),
+    }
+    if with_approval_id and get(store, approval.call, "providerExecuted"):
+        approval_id = get(store, approval.response, "approvalId")
+        output["providerOptions"] = store.object({"openai": store.object({"approvalId": approval_id})})
+    return store.object(
+        {
+            "type": "tool-result",
+            "toolCallId": get(store, approval.call, "toolCallId"),
+            "toolName": get(store, approval.call, "toolName"),
+            "output": store.object(output),
+        }
+    )
+
+
+def provider_responses(store: Store, approvals: Iterable[Approval]) -> Ref:
+    """The tool message that hands the answers about its own calls to the provider."""
+    parts = [
+        store.object(
+            {
+                "type": "tool-approval-response",
+                "approvalId": get(store, approval.response, "approvalId"),
+                "approved": get(store, approval.response, "approved"),
+                "reason": get(store, approval.response, "reason"),
+                "providerExecuted": True,
+            }
+        )
+        for approval in approvals
+    ]
+    return store.object({"role": "tool", "content": store.array(parts)})

@@ -1,0 +1,565 @@
+"""The AI SDK's step loop on an explicit heap, as a profile has it: cells alias as the real objects do.
+
+The order of things is that of ai@6.0.134 (claims C1 to C83, X1 to X19); where the two paths differ, a field
+of the profile decides. What holds for all profiles has names (`rules`), which stand where it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from agentcore.frameworks.ai_sdk.emulation.approving import Approving
+from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
+from agentcore.frameworks.ai_sdk.emulation.history import check_messages, check_roles, check_system
+from agentcore.frameworks.ai_sdk.emulation.models import Models
+from agentcore.frameworks.ai_sdk.emulation.offered import active_tools, merged, offered_choice, offered_tools
+from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
+from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, prompt, prompted
+from agentcore.frameworks.ai_sdk.emulation.record import Recorded, Sent, record
+from agentcore.frameworks.ai_sdk.emulation.results import finish_event, result_messages, step_result
+from agentcore.frameworks.ai_sdk.emulation.settings import Settings, load
+from agentcore.frameworks.ai_sdk.emulation.tagged import TAGGED
+from agentcore.frameworks.ai_sdk.profiles import (
+    AiSdkProfile,
+    Base,
+    Failure,
+    FileShape,
+    Lifetime,
+    ModelInfo,
+    Moment,
+    PromptCheck,
+    Report,
+)
+from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import deep_copy
+from agentcore.heap.heap import (
+    UNDEFINED,
+    DataCloneError,
+    Function,
+    HeapTypeError,
+    Ref,
+    Slot,
+    Store,
+    Value,
+)
+from agentcore.heap.js import PackageError, elements, get, is_nullish, or_else, stringified
+from agentcore.heap.snapshots import Snapshot
+from agentcore.heap.views import Desk
+
+_RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
+_CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
+
+
+@attrs.frozen(kw_only=True)
+class _Offer:
+    """What a step offers its model: the tools, which of them may run, and the choice among them."""
+
+    active_tools: Value
+    offered: Value
+    tools: Value
+    runnable: Value
+    chosen: Value
+    tool_choice: Value
+
+
+@attrs.define
+class _Step:
+    """One step on its way: what the hooks returned and what was derived from it."""
+
+    number: int
+    input: Ref
+    model: Ref
+    model_info: Ref
+    system: Value
+    messages: Value
+    prompt: Ref
+    offer: _Offer
+    provider_options: Value
+    response_model: Value = UNDEFINED
+
+    def seen_by_tools(self, profile: AiSdkProfile) -> Value:
+        """The messages that the step's tools are given."""
+        return self.messages if profile.tools_see_override else self.input
+
+
+class AiSdkLoop:
+    """One run of `generateText` or `streamText`, as the profile says.
+
+    `holders` are what outlives a step, by the names that they have in snapshots, and for people.
+    """
+
+    holders: Final = {
+        "caller": "caller",
+        "initial": "initial chain",
+        "response": "response chain",
+        "steps": "report",
+    }
+
+    def __init__(self, profile: AiSdkProfile, settings: Settings, desk: Desk | None = None) -> None:
+        self.profile = profile
+        self.settings = settings
+        self.hooks = settings.hooks
+        self.desk = desk if desk is not None else Desk(Store())
+        self.store = self.desk.store
+        self.calls = Calls(profile, self.desk, settings.tools, settings.hooks)
+        given = load(settings, self.desk)
+        self.caller, self.options, self.system = given.messages, given.options, given.system
+        if settings.frozen:  # by the caller, never by the loop: ai-sdk.nothing-frozen
+            self.store.seal(self.caller)
+        self.rules = attrs.evolve(
+            _RULES[profile.files],
+            merged_options_kept=profile.merged_options_kept,
+            approvals_excuse_results=profile.approvals_excuse_results,
+        )
+        self.prompted = prompted(self.store, self.rules)
+        self.models = Models(self.desk, profile.model_version)
+        self.model = self.models.new(settings.model)
+        self.model_info = self.models.info(self.model)
+        self.stop_conditions = self._stop_conditions()
+        if "instructions" in profile.shown_to_prepare_step:
+            self.system = self.options.get("instructions", self.system)
+        self.initial_system = self.system
+        self.contexts = {name: self._context(name) for name in profile.contexts.names}
+        self.step_contexts: Mapping[str, Value] = dict(self.contexts)
+        self.initial = self.caller
+        self.response = self.store.array(())
+        self.carried = self.response
+        self.answered: tuple[Slot, ...] = ()
+        self.steps = self.store.array(())  # ai-sdk.steps-live
+        self.reported: tuple[Slot, ...] = ()
+        self.in_stream = False
+        self.last_reason = "other"
+        self.outcome = Outcome()
+        self.snapshots: list[Snapshot] = []
+
+    def _stop_conditions(self) -> Ref:
+        # Rule ai-sdk.stop-conditions-live.
+        hook = self.hooks.stop_when
+        own = Function(name="stopWhen", call=(lambda _: False) if hook is None else hook)
+        count = Function(
+            name="stepCountIs", call=lambda argument: len(argument["steps"]) == self.settings.max_steps
+        )
+        return self.store.array([own, count])
+
+    def _context(self, name: str) -> Value:
+        # ai-sdk.context-shared: loaded once.
+        missing = name not in self.options and self.profile.contexts.always
+        return self.store.object({}) if missing else self._option(name)
+
+    # ---------------------------------------------------------------- the run
+
+    def run(self) -> Outcome:
+        """Runs to the end. Never raises what the real package would report: see the outcome."""
+        try:
+            self._start()
+            self._approvals()
+            while self._step():
+                pass
+            self._finish(ended=True)
+        except _CAUGHT as error:
+            self._failed(error)
+        self._snapshot("end")
+        return self.outcome
+
+    def _failed(self, error: BaseException) -> None:
+        if self.outcome.error is None:
+            self.outcome.error = error.original if isinstance(error, HookError) else error
+        if self.profile.failure is Failure.REJECTED or self.outcome.steps is not None:
+            return
+        self.outcome.hung = self.in_stream and not self.profile.breaks_settle
+        if not self.in_stream:
+            try:
+                self._finish(ended=False)
+            except _CAUGHT:
+                return
+
+    def _start(self) -> None:
+        if self.profile.prompt_check is PromptCheck.SCHEMA:
+            check_system(self.store, self.system)
+            check_messages(self.store, self.caller)
+        else:
+            check_roles(self.store, self.caller, self._option("allowSystemInMessages"))
+        self.initial = self._crossed(self.caller, self.profile.caller_to_initial)
+        event = {"messages": self.caller, "tools": self.calls.tools, **self.options, **self.contexts}
+        event |= {
+            name: self.system
+            for name in ("system", "instructions")
+            if name in self.profile.shown_at_step_start
+        }
+        notify(self.desk, "onStart", self.hooks.on_start, lambda: self.store.object(event))
+
+    def _crossed(self, messages: Ref, depth: CopyDepth) -> Ref:
+        """The list on the other side of a boundary."""
+        if depth is CopyDepth.SHARE:
+            return messages
+        if depth is CopyDepth.LIST:
+            return self.store.derive(self.store.array(elements(self.store, messages)), messages)
+        return self.store.clone(messages)  # type: ignore[return-value]
+
+    def _approvals(self) -> None:
+        step = StepCalls(
+            step_number=0,
+            model=self.model_info,
+            messages=self.initial,  # ai-sdk.approved-call-live
+            contexts=self.contexts,
+            known=self.calls.tools,
+            tools=self.calls.tools,
+        )
+        messages = Approving(self.profile, self.calls).messages(step)
+        self.store.push(self.response, messages)
+        self.answered = self.reported = tuple(messages)
+        self.carried = self._listed()
+
+    # ---------------------------------------------------------------- one step
+
+    def _step(self) -> bool:
+        """Runs a step; whether another follows."""
+        self.in_stream = False
+        step = self._prepared()
+        self._step_started(step)
+        sent = self._model_called(step)
+        step.response_model = self._response_model(step)
+        self.in_stream = True
+        context = StepCalls(
+            step_number=self._number(step),
+            model=step.model_info,
+            messages=step.seen_by_tools(self.profile),
+            contexts=self.step_contexts,
+            known=step.offer.offered,
+            tools=step.offer.runnable,
+            choice=step.offer.tool_choice,
+        )
+        recorded = record(self.profile, self.calls, sent, context)
+        if self.profile.calls_written:
+            for call in recorded.calls:
+                stringified(self.store, call)
+        self._record_step(step, recorded, sent)
+        return self._goes_on(recorded)
+
+    def _number(self, step: _Step) -> int:
+        """The step's number, which a hook changes that takes steps out of the list."""
+        return len(elements(self.store, self.steps)) if self.profile.step_number_late else step.number
+
+    def _listed(self) -> Ref:
+        # ai-sdk.elements-live: a new list of the very messages.
+        both = (*elements(self.store, self.initial), *elements(self.store, self.response))
+        return self.store.derive(self.store.array(both), self.initial, self.response)
+
+    def _prepared(self) -> _Step:
+        store, profile = self.store, self.profile
+        self.desk.step += 1
+        number = len(elements(store, self.steps))
+        listed = self.carried if profile.base is Base.CARRIED else self._listed()
+        step_input = store.clone(listed) if profile.chains_to_hooks is CopyDepth.DEEP else listed
+        result = self._prepare_step(number, step_input)  # type: ignore[arg-type]
+        model = self.models.resolved(or_else(self._override(result, "model"), self.model))
+        system = or_else(self._system_override(result), self.system)
+        # Rule ai-sdk.returned-elements-kept.
+        messages = or_else(self._override(result, "messages"), step_input)
+        self._persist(result, system, messages)
+        offer = self._offer(result) if profile.tools_before_prompt else None
+        options = self._merged_options(result) if profile.options_before_prompt else None
+        if profile.steps_checked:
+            check_roles(store, messages, self._option("allowSystemInMessages"))
+        # Rules ai-sdk.override-unchecked, ai-sdk.prompt-before-step-start.
+        model_prompt = prompt(store, system, messages, self.rules, self.prompted)
+        self._snapshot("prompt", stepInput=step_input, override=messages, prompt=model_prompt)
+        return _Step(
+            number=number,
+            input=step_input,  # type: ignore[arg-type]
+            model=model,
+            model_info=self.models.info(model),
+            system=system,
+            messages=messages,
+            prompt=model_prompt,
+            offer=self._offer(result) if offer is None else offer,
+            provider_options=self._merged_options(result) if options is None else options,
+        )
+
+    def _offer(self, result: Value) -> _Offer:
+        store, profile = self.store, self.profile
+        active = or_else(self._override(result, "activeTools"), self._option("activeTools"))
+        choice = or_else(self._override(result, "toolChoice"), self._option("toolChoice"))
+        offered = (
+            active_tools(store, self.calls.tools, active)
+            if profile.active_tools_enforced
+            else self.calls.tools
+        )
+        tools = self._tools(offered, active)
+        given = tools is not UNDEFINED or profile.tool_choice_enforced
+        tool_choice = offered_choice(store, choice) if given else UNDEFINED
+        forbidden = profile.tool_choice_enforced and get(store, tool_choice, "type") == "none"
+        return _Offer(
+            active_tools=active,
+            offered=offered,
+            tools=tools,
+            runnable=UNDEFINED if forbidden else offered,
+            chosen=choice,
+            tool_choice=tool_choice,
+        )
+
+    def _merged_options(self, result: Value) -> Value:
+        return merged(self.store, self._option("providerOptions"), self._override(result, "providerOptions"))
+
+    def _persist(self, result: Value, system: Value, messages: Value) -> None:
+        """What of a hook's result is in force from now on."""
+        self.step_contexts = {
+            name: or_else(self._override(result, name), context) for name, context in self.contexts.items()
+        }
+        if self.profile.context_lives is Lifetime.RUN:
+            self.contexts = dict(self.step_contexts)
+        if self.profile.system_lives is Lifetime.RUN:
+            self.system = system
+        if self.profile.base is Base.CARRIED:
+            self.carried = messages  # type: ignore[assignment]
+
+    def _tools(self, offered: Value, active: Value) -> Value:
+        return offered_tools(self.store, offered, UNDEFINED if self.profile.active_tools_enforced else active)
+
+    def _system_override(self, result: Value) -> Value:
+        named = "instructions" in self.profile.shown_to_prepare_step
+        instructions = self._override(result, "instructions") if named else UNDEFINED
+        return or_else(instructions, self._override(result, "system"))
+
+    def _option(self, name: str) -> Value:
+        return self.options.get(name, UNDEFINED)
+
+    def _override(self, result: Value, name: str) -> Value:
+        # Rule ai-sdk.override-fields-read.
+        return UNDEFINED if is_nullish(result) else get(self.store, result, name)
+
+    def _prepare_step(self, number: int, step_input: Ref) -> Value:
+        # The package reads the earlier reports whether or not there is a hook.
+        so_far = self.profile.report is Report.OWN
+        response_messages = self.result_messages() if so_far else UNDEFINED
+        if self.hooks.prepare_step is None:
+            return UNDEFINED
+        argument = self._shown(
+            self.profile.shown_to_prepare_step,
+            {
+                "model": self.model,
+                "steps": self.steps,
+                "stepNumber": number,
+                "messages": step_input,
+                "instructions": self.system,
+                "initialInstructions": self.initial_system,
+                "initialMessages": self.initial,
+                "responseMessages": response_messages,
+                **self.contexts,
+            },
+        )
+        self.desk.hook = "prepareStep"
+        returned = called(self.hooks.prepare_step, self.desk.hand(argument, ("prepareStep",)))
+        return UNDEFINED if returned is None else self.desk.slot(returned)
+
+    def _step_started(self, step: _Step) -> None:
+        if self.hooks.on_step_start is None:
+            return
+        offer = step.offer
+        tools, choice = offer.tools, offer.tool_choice
+        if self.profile.offered_twice:
+            tools = self._tools(offer.offered, offer.active_tools)
+            choice = offered_choice(self.store, offer.chosen)
+        event = {
+            "stepNumber": self._number(step),
+            "model": step.model_info,
+            "provider": get(self.store, step.model, "provider"),
+            "modelId": get(self.store, step.model, "modelId"),
+            "system": step.system,
+            "instructions": step.system,
+            "messages": step.messages,
+            "tools": self.calls.tools,
+            "toolChoice": choice,
+            "chosen": offer.chosen,
+            "stepToolChoice": choice,
+            "activeTools": offer.active_tools,
+            "steps": self.store.array(elements(self.store, self.steps)),
+            "providerOptions": step.provider_options,
+            "stopWhen": self.stop_conditions,
+            "promptMessages": step.prompt,
+            "stepTools": tools,
+            **self.step_contexts,
+        }
+        shown = self._shown(self.profile.shown_at_step_start, event)
+        observe(self.desk, "onStepStart", self.hooks.on_step_start, shown)
+
+    def _shown(self, names: Iterable[str], values: Mapping[str, Value]) -> Ref:
+        """The argument of a hook: `name` or `name=value's name`; a name of nothing is undefined."""
+        pairs = (name.partition("=") for name in names)
+        return self.store.object({name: values.get(source or name, UNDEFINED) for name, _, source in pairs})
+
+    def _model_called(self, step: _Step) -> Sent:
+        options = self.store.object(
+            {
+                "tools": step.offer.tools,
+                "toolChoice": step.offer.tool_choice,
+                "prompt": step.prompt,
+                "providerOptions": step.provider_options,
+            }
+        )
+        return self.models.answered(step.model, options)
+
+    # ---------------------------------------------------------------- recording it
+
+    def _record_step(self, step: _Step, recorded: Recorded, sent: Sent) -> None:
+        profile, store = self.profile, self.store
+        content = store.array(recorded.content)
+        made: list[Ref] = []
+        if profile.response_made is Moment.BEFORE_STEP_FINISH:
+            made = self.calls.conversion.messages(content)
+            if profile.base is Base.CHAINS:
+                store.push(self.response, made)
+        report, own = self._report(content, made)
+        self.last_reason = sent.finish_reason
+        if recorded.broken is not None:
+            self.last_reason = "error"
+            self.outcome.error = self.outcome.error or recorded.broken
+        own_fields = {
+            "stepNumber": self._number(step),
+            "model": self._recorded_model(step),
+            **self.step_contexts,
+            "content": content,
+        }
+        response = {"modelId": step.response_model, "messages": report}
+        result = step_result(profile, store, {**own_fields, "finishReason": self.last_reason}, response)
+        if profile.step_recorded is Moment.BEFORE_STEP_FINISH:
+            store.push(self.steps, [result])
+        if profile.base_made is Moment.BEFORE_STEP_FINISH:
+            self._carry(step, made)
+        self._snapshot("finish", report=report, content=content)
+        observe(self.desk, "onStepFinish", self.hooks.on_step_finish, result)
+        if profile.step_recorded is not Moment.BEFORE_STEP_FINISH:
+            store.push(self.steps, [result])
+        if profile.base_made is Moment.AFTER_STEP_FINISH:
+            self._carry(step, made)
+        self.reported = (*self.reported, *own)
+
+    def _recorded_model(self, step: _Step) -> Ref:
+        """What names the step's model in its result."""
+        own = self.profile.records_step_model
+        if self.profile.model_info_made is ModelInfo.RESULT:
+            return self.models.info(step.model if own else self.model)
+        if self.profile.model_info_made is ModelInfo.CALL:
+            return self.model_info
+        return step.model_info if own else self.models.info(self.model)
+
+    def _response_model(self, step: _Step) -> Value:
+        """The model's id as a step's response has it, read when the model has answered."""
+        named = self._recorded_model(step) if self.profile.response_model_of_info else step.model
+        return get(self.store, named, "modelId")
+
+    def _carry(self, step: _Step, made: list[Ref]) -> None:
+        if self.profile.base is Base.CARRIED:
+            both = (*elements(self.store, step.messages), *made)
+            self.carried = self.store.derive(self.store.array(both), step.messages)
+
+    def _report(self, content: Ref, made: list[Ref]) -> tuple[Ref, list[Ref]]:
+        """`response.messages` of the step, and the messages in it that later reports share."""
+        if self.profile.report is Report.OWN:
+            return deep_copy(self.store, self.store.array(made)), []  # type: ignore[return-value]
+        if self.profile.report is Report.CHAIN:
+            return self.store.clone(self.response), []  # type: ignore[return-value]
+        own = self.calls.conversion.messages(content)
+        return self.store.array((*self.reported, *own)), own
+
+    def _goes_on(self, recorded: Recorded) -> bool:
+        store = self.store
+        if self.profile.last_step_read:
+            reason = get(store, _last(elements(store, self.steps)), "finishReason")
+            if reason == "interrupted":
+                return False
+        calls, outputs = recorded.counted or (
+            self._of_clients(recorded.calls),
+            self._of_clients(recorded.outputs),
+        )
+        if not calls or calls != outputs or self._stops():
+            return False
+        if self.profile.response_made is Moment.AFTER_STOP_WHEN:
+            steps = elements(store, self.steps)
+            content = get(store, _last(steps), "content")
+            later = self.carried if self.profile.base is Base.CARRIED else self.response
+            store.push(later, self.calls.conversion.messages(content))
+        return True
+
+    def _of_clients(self, parts: Iterable[Ref]) -> int:
+        return sum(get(self.store, part, "providerExecuted") is not True for part in parts)
+
+    def _stops(self) -> bool:
+        # As `map` does, which counts the elements before it calls the first.
+        stopped = []
+        for index in range(len(elements(self.store, self.stop_conditions))):
+            conditions = elements(self.store, self.stop_conditions)
+            if index < len(conditions):
+                stopped.append(self._stops_by(conditions[index]))
+        return any(stopped)
+
+    def _stops_by(self, condition: Slot) -> bool:
+        if not isinstance(condition, Function) or condition.call is None:
+            raise HeapTypeError("condition is not a function")
+        self.desk.hook = "stopWhen"
+        argument = self.store.object({"steps": self.steps})
+        if condition.name != "stopWhen":
+            return bool(condition.call(self.desk.view(argument)))
+        return bool(self.desk.settled(called(condition.call, self.desk.hand(argument, ("stopWhen",)))))
+
+    # ---------------------------------------------------------------- the end
+
+    def _finish(self, *, ended: bool) -> None:
+        store = self.store
+        steps = elements(store, self.steps)
+        if self.profile.failure is Failure.REPORTED:
+            self._reported_finish(steps, ended=ended)
+            return
+        for step in steps:
+            get(store, get(store, step, "usage"), "inputTokens")
+        last = _last(steps)
+        self._finished(last)
+        reason = get(store, last, "finishReason")
+        if reason == "stop":
+            get(store, last, "text")
+        elif self.profile.last_step_read and reason != "tool-calls":
+            get(store, get(store, last, "text"), "length")
+        self.outcome.finish_reason = get(store, _last(elements(store, self.steps)), "finishReason")
+        self.outcome.steps = self.steps
+
+    def _reported_finish(self, steps: tuple[Slot, ...], *, ended: bool) -> None:
+        if not steps:
+            if ended:
+                self.outcome.error = PackageError("AI_NoOutputGeneratedError", "No output generated.")
+            return
+        self.outcome.steps = self.steps
+        self.outcome.finish_reason = self.last_reason if ended else "other"
+        self._finished(steps[-1])
+
+    def _finished(self, last: Value) -> None:
+        event = finish_event(self.profile, self.store, self.steps, last, self.answered)
+        observe(self.desk, "onFinish", self.hooks.on_finish, event)
+
+    def result_messages(self) -> Value:
+        """The messages that the run's result has, of the steps until now.
+
+        Raises:
+            HeapTypeError: if a hook left no report that they could be read from.
+        """
+        return result_messages(self.profile, self.store, self.steps, self.answered)
+
+    # ---------------------------------------------------------------- for the pollution report
+
+    def held(self) -> Mapping[str, Value]:
+        """What each of the holders holds now."""
+        chain = self.carried if self.profile.base is Base.CARRIED else self.response
+        return {"caller": self.caller, "initial": self.initial, "response": chain, "steps": self.steps}
+
+    def _snapshot(self, moment: str, **holders: Value) -> None:
+        if self.store.watching:
+            held = {**self.held(), **holders}
+            self.snapshots.append(
+                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=self.store.heap())
+            )
+
+
+def _last(steps: tuple[Slot, ...]) -> Value:
+    return steps[-1] if steps else UNDEFINED

@@ -1,0 +1,367 @@
+"""How a prompt is made of messages; on cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import attrs
+
+from agentcore.errors import InvalidDataContentError
+from agentcore.frameworks.ai_sdk.emulation.convert import or_null
+from agentcore.frameworks.ai_sdk.emulation.history import as_list
+from agentcore.frameworks.ai_sdk.emulation.offered import merged as merged_options
+from agentcore.frameworks.ai_sdk.emulation.prompted import FIELDS, Prompted, PromptMessage
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.heap.js import (
+    PackageError,
+    elements,
+    get,
+    is_array,
+    is_nullish,
+    iterated,
+    or_else,
+    picked,
+    text,
+)
+from agentcore.messages.media import detect_image_media_type, parse_url, read_data
+from agentcore.messages.values import sealed
+
+_TEXT: Final = frozenset({"type", "text", "providerOptions"})
+_MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
+_CALL: Final = frozenset({"type", "toolCallId", "toolName", "input", "providerExecuted", "providerOptions"})
+_RESULT: Final = frozenset({"type", "toolCallId", "toolName", "output", "providerOptions"})
+_RESPONSE: Final = frozenset({"type", "approvalId", "approved", "reason"})
+# Hooks see fields in this order, whatever the hash seed.
+_SORTED: Final = {names: tuple(sorted(names)) for names in (_TEXT, _CALL, _RESPONSE)}
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class PromptRules:
+    """How prompts are made where it is not always alike: how files are held, and what merging keeps."""
+
+    plan_downloads: Callable[[Store, Iterable[Value]], None]
+    user_part: Callable[[Store, Value], Ref]
+    assistant_part: Callable[[Store, Value], Value]
+    content_item: Callable[[Store, Slot], Slot]
+    merged_options_kept: bool
+    approvals_excuse_results: bool
+
+
+def prompted(store: Store, rules: PromptRules) -> Prompted:
+    """What remembers the messages of a run's prompts, made by these rules."""
+    return Prompted(store, lambda message: _message(store, message, rules))
+
+
+def prompt(
+    store: Store,
+    system: Value,
+    messages: Value,
+    rules: PromptRules | None = None,
+    before: Prompted | None = None,
+) -> Ref:
+    """The model's prompt: messages, contents and parts are new, payloads are not (claims X3, X16, X17, C29).
+
+    Rule ai-sdk.prompt-shares-payloads. `before` remembers the messages of the run's other prompts.
+
+    Raises:
+        PackageError: AI_MissingToolResultsError, AI_InvalidMessageRoleError and the like.
+        HeapTypeError: for messages that are not what the conversion reads.
+    """
+    rules = PLAIN if rules is None else rules
+    before = prompted(store, rules) if before is None else before
+    listed = [(message, before.known(message)) for message in elements(store, messages, "map")]
+    rules.plan_downloads(store, [message for message, known in listed if known is None])
+    asking = [message for message, known in listed if known is None or known.has_approvals]
+    approved = _approved_calls(store, asking) if rules.approvals_excuse_results else ()
+    converted = [*_system_messages(store, system), *(before.message(*each) for each in listed)]
+    merged: list[PromptMessage] = []
+    for message in converted:
+        if message.role == "tool" and merged and merged[-1].role == "tool":
+            if rules.merged_options_kept:
+                _merge_options(store, merged[-1], message)
+            merged[-1].join(message)
+        else:
+            merged.append(message)
+    _require_results(store, merged, approved)
+    kept = [message for message in merged if message.role != "tool" or message.content]
+    refs = [_message_cell(store, message) for message in kept]
+    return store.derive(store.array(refs), messages)
+
+
+def _merge_options(store: Store, earlier: PromptMessage, later: PromptMessage) -> None:
+    """The earlier message's options go to its last part, if it has one; the message keeps the later's."""
+    last = earlier.content[-1] if earlier.content else UNDEFINED
+    if is_nullish(last):
+        earlier.options = merged_options(store, earlier.options, later.options)
+        return
+    if not is_nullish(earlier.options):
+        kept = merged_options(store, earlier.options, get(store, last, "providerOptions"))
+        store.put(last, "providerOptions", kept)  # type: ignore[arg-type]
+    earlier.options = later.options
+
+
+def _message_cell(store: Store, message: PromptMessage) -> Ref:
+    inside = message.content
+    if isinstance(inside, list):
+        inside = store.array([or_null(part) for part in inside])
+    made = store.object({"role": message.role, "content": inside, "providerOptions": message.options})
+    if message.origins is not None:
+        if inside is not message.content:
+            store.origins[inside.address] = message.origins[0]
+        store.origins[made.address] = message.origins[1]
+        return made
+    if inside is not message.content:
+        for source in message.sources:
+            store.derive(inside, source, fields=FIELDS)
+            store.derive(inside, get(store, source, "content"))
+    return store.derive(made, *message.sources, fields=FIELDS)
+
+
+def _system_messages(store: Store, system: Value) -> list[PromptMessage]:
+    if is_nullish(system):
+        return []
+    if isinstance(system, str):
+        return [PromptMessage("system", system, UNDEFINED, [])]
+    return [
+        PromptMessage("system", get(store, one, "content"), get(store, one, "providerOptions"), [one])
+        for one in as_list(store, system)
+    ]
+
+
+def _message(store: Store, message: Value, rules: PromptRules) -> PromptMessage:
+    role = get(store, message, "role")
+    content = get(store, message, "content")
+    options = get(store, message, "providerOptions")
+    if role == "system":
+        return PromptMessage("system", content, options, [message])
+    if role in ("user", "assistant") and isinstance(content, str):
+        only = store.derive(store.object({"type": "text", "text": content}), message, fields=FIELDS)
+        return PromptMessage(str(role), [only], options, [message])
+    if role == "user":
+        shown = [rules.user_part(store, part) for part in elements(store, content, "map")]
+        shown = [part for part in shown if not _is_empty_text(store, part)]
+        return PromptMessage("user", shown, options, [message])
+    if role == "assistant":
+        parts = _assistant_parts(store, elements(store, content), rules)
+        return PromptMessage("assistant", parts, options, [message])
+    if role == "tool":
+        parts = _tool_parts(store, elements(store, content), rules)
+        return PromptMessage("tool", parts, options, [message])
+    raise PackageError("AI_InvalidMessageRoleError", f"Invalid message role: '{text(store, role)}'.")
+
+
+def _is_empty_text(store: Store, part: Value) -> bool:
+    return get(store, part, "type") == "text" and get(store, part, "text") == ""
+
+
+def _assistant_parts(store: Store, parts: Iterable[Value], rules: PromptRules) -> list[Value]:
+    kept = []
+    for part in parts:
+        if _is_empty_text(store, part) and is_nullish(get(store, part, "providerOptions")):
+            continue
+        if get(store, part, "type") != "tool-approval-request":
+            kept.append(_assistant_part(store, part, rules))
+    return kept
+
+
+def _assistant_part(store: Store, part: Value, rules: PromptRules) -> Value:
+    kind = get(store, part, "type")
+    if kind in ("text", "reasoning"):
+        return _copy(store, part, _TEXT)
+    if kind == "tool-call":
+        return _copy(store, part, _CALL)
+    return _result(store, part, rules) if kind == "tool-result" else rules.assistant_part(store, part)
+
+
+def _other_assistant_part(store: Store, part: Value) -> Value:
+    if get(store, part, "type") == "file":
+        data, media_type, _ = _data(get(store, part, "data"))
+        fields = {
+            "type": "file",
+            "data": data,
+            "filename": get(store, part, "filename"),
+            "mediaType": or_else(media_type, get(store, part, "mediaType")),
+            "providerOptions": get(store, part, "providerOptions"),
+        }
+        return store.derive(store.object(fields), part, fields=_MEDIA)
+    return UNDEFINED
+
+
+def _tool_parts(store: Store, parts: Iterable[Value], rules: PromptRules) -> list[Value]:
+    kept: list[Value] = []
+    for part in parts:
+        kind = get(store, part, "type")
+        if kind == "tool-approval-response":
+            if get(store, part, "providerExecuted"):
+                kept.append(_copy(store, part, _RESPONSE))
+        else:
+            kept.append(_result(store, part, rules) if kind == "tool-result" else UNDEFINED)
+    return kept
+
+
+def _copy(store: Store, part: Value, names: frozenset[str]) -> Ref:
+    return store.derive(store.object(picked(store, part, _SORTED[names])), part, fields=names)
+
+
+def _result(store: Store, part: Value, rules: PromptRules) -> Ref:
+    fields = {
+        "type": "tool-result",
+        "toolCallId": get(store, part, "toolCallId"),
+        "toolName": get(store, part, "toolName"),
+        "output": _result_output(store, get(store, part, "output"), rules),
+        "providerOptions": get(store, part, "providerOptions"),
+    }
+    return store.derive(store.object(fields), part, fields=_RESULT)
+
+
+def _result_output(store: Store, output: Value, rules: PromptRules) -> Value:
+    """The wrapper itself, except for output of type content, which is made anew (claim X3)."""
+    if get(store, output, "type") != "content":
+        return output
+    value = get(store, output, "value")
+    items = store.array([rules.content_item(store, item) for item in elements(store, value, "map")])
+    return store.derive(store.object({"type": "content", "value": store.derive(items, value)}), output)
+
+
+def _content_item(store: Store, item: Slot) -> Slot:
+    if get(store, item, "type") != "media":
+        return item
+    media_type = get(store, item, "mediaType")
+    if not isinstance(media_type, str):
+        raise HeapTypeError("Cannot read properties of undefined (reading 'startsWith')")
+    kind = "image-data" if media_type.startswith("image/") else "file-data"
+    fields = {"type": kind, "data": get(store, item, "data"), "mediaType": media_type}
+    return store.derive(store.object(fields), item)
+
+
+def _user_part(store: Store, part: Value) -> Ref:
+    kind = get(store, part, "type")
+    if kind == "text":
+        return _copy(store, part, _TEXT)
+    if kind not in ("image", "file"):
+        raise PackageError("Error", f"Unsupported part type: {text(store, kind)}")
+    data, named, is_address = _data(get(store, part, "image" if kind == "image" else "data"))
+    media_type = or_else(named, get(store, part, "mediaType"))
+    if kind == "image":
+        if isinstance(data, str) and not is_address:
+            media_type = or_else(_image_type(data), media_type)
+        media_type = or_else(media_type, "image/*")
+    elif is_nullish(media_type):
+        raise PackageError("Error", "Media type is missing for file part")
+    fields = {
+        "type": "file",
+        "mediaType": media_type,
+        "filename": get(store, part, "filename") if kind == "file" else UNDEFINED,
+        "data": data,
+        "providerOptions": get(store, part, "providerOptions"),
+    }
+    return store.derive(store.object(fields), part, fields=_MEDIA)
+
+
+# ---------------------------------------------------------------- data
+
+
+def _data(data: Value) -> tuple[Value, Value, bool]:
+    """Data, the media type that it names, and whether it is an address; a `data:` one is taken apart."""
+    if not isinstance(data, str):
+        return data, UNDEFINED, False
+    try:
+        content, media_type, url = read_data(data)
+    except InvalidDataContentError as error:
+        raise PackageError(error.wire_name, str(error)) from error
+    if url is not None:
+        return url.href, UNDEFINED, True
+    return str(content), UNDEFINED if media_type is None else media_type, False
+
+
+def _image_type(data: str) -> Value:
+    try:
+        detected = detect_image_media_type(data)
+    except InvalidDataContentError as error:
+        raise PackageError("InvalidCharacterError", str(error)) from error
+    return UNDEFINED if detected is None else detected
+
+
+def _plan_downloads(store: Store, messages: Iterable[Value]) -> None:
+    """The package looks for addresses to download first; scripted models read every address themselves."""
+    for message in messages:
+        if get(store, message, "role") != "user":
+            continue
+        content = get(store, message, "content")
+        if not is_array(store, content):
+            continue
+        for part in _flat(store, content):
+            if get(store, part, "type") not in ("image", "file"):
+                continue
+            is_image = get(store, part, "type") == "image"
+            data = get(store, part, "image" if is_image else "data")
+            url = parse_url(data) if isinstance(data, str) else None
+            if url is not None and not is_image and is_nullish(get(store, part, "mediaType")):
+                raise PackageError("AI_DownloadError", f"Failed to download {url.href}")
+
+
+def _flat(store: Store, content: Value) -> Iterable[Value]:
+    for part in elements(store, content):
+        if is_array(store, part):
+            yield from elements(store, part)
+        else:
+            yield part
+
+
+# ---------------------------------------------------------------- missing results
+
+
+def _approved_calls(store: Store, messages: Iterable[Value]) -> list[Value]:
+    calls: dict[Value, Value] = {}
+    answers: list[Value] = []
+    for message in messages:
+        role = get(store, message, "role")
+        if role == "tool":
+            answers.append(get(store, message, "content"))
+        elif role == "assistant" and is_array(store, content := get(store, message, "content")):
+            for part in elements(store, content):
+                if get(store, part, "type") == "tool-approval-request":
+                    approval_id, call_id = get(store, part, "approvalId"), get(store, part, "toolCallId")
+                    if approval_id is not UNDEFINED and call_id is not UNDEFINED:
+                        calls[approval_id] = call_id
+    answered = [
+        calls.get(get(store, part, "approvalId"), UNDEFINED)
+        for content in answers
+        for part in iterated(store, content)
+        if get(store, part, "type") == "tool-approval-response"
+    ]
+    return [call_id for call_id in answered if call_id]
+
+
+def _require_results(store: Store, messages: Iterable[PromptMessage], approved: Iterable[Value]) -> None:
+    open_calls: dict[Value, None] = {}
+    for message in messages:
+        if message.role == "assistant":
+            open_calls.update(dict.fromkeys(message.call_ids(store)))
+        elif message.role == "tool":
+            for call_id in message.call_ids(store):
+                open_calls.pop(call_id, None)
+        else:
+            _require_none(store, open_calls, approved)
+    _require_none(store, open_calls, approved)
+
+
+def _require_none(store: Store, open_calls: dict[Value, None], approved: Iterable[Value]) -> None:
+    for call_id in approved:
+        open_calls.pop(call_id, None)
+    if open_calls:
+        named = ", ".join(text(store, call_id) for call_id in open_calls)
+        raise PackageError("AI_MissingToolResultsError", f"Tool result is missing for tool call {named}.")
+
+
+PLAIN: Final = PromptRules(
+    plan_downloads=_plan_downloads,
+    user_part=_user_part,
+    assistant_part=_other_assistant_part,
+    content_item=_content_item,
+    merged_options_kept=False,
+    approvals_excuse_results=True,
+)
+"""The rules of ai@6.0.134."""

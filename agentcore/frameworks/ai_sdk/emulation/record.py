@@ -1,0 +1,346 @@
+"""From the model's parts to a step's content: calls are parsed and run, results recorded in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from agentcore.frameworks.ai_sdk.emulation.calls import Calls, StepCalls, called, observe
+from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, Schedule
+from agentcore.heap.heap import UNDEFINED, Ref, Value
+from agentcore.heap.js import PackageError, elements, get, in_object_order, is_nullish, text
+
+_MOMENT: Final = 1_000_000
+"""Of a tool that waits, in units of a schedule: longer than all that a model sends takes to pass."""
+_KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
+
+
+@attrs.define
+class Recorded:
+    """What a step recorded: its content, the calls in it, and the results and errors that calls got here.
+
+    `counted` are the numbers of client calls and of results when the tools had run, if they are counted then.
+    `broken` is how the model's answer broke the tool choice, if the run reports that and goes on.
+    """
+
+    content: list[Ref] = attrs.field(factory=list)
+    calls: list[Ref] = attrs.field(factory=list)
+    outputs: list[Ref] = attrs.field(factory=list)
+    counted: tuple[int, int] | None = None
+    broken: PackageError | None = None
+
+
+@attrs.frozen
+class Sent:
+    """What the model sent: its own array of parts, and the inputs of its calls as plain JSON by address."""
+
+    parts: Ref
+    inputs: Mapping[int, Any]
+    finish_reason: str
+
+
+def record(profile: AiSdkProfile, calls: Calls, sent: Sent, step: StepCalls) -> Recorded:
+    """The content of a step.
+
+    Raises:
+        HookError: if `needs_approval`, `on_input_available` or `on_chunk` threw (claim X19).
+        PackageError: for a provider's result of a call that is not there, or an answer that breaks the tool
+            choice (where results come in the order of the calls).
+    """
+    if profile.schedule is not None:
+        return _AsReady(profile, calls, step).record(sent, profile.schedule)
+    recorder = _AtTheEnd if profile.results_as_ready else _InCallOrder
+    return recorder(profile, calls, step).record(sent)
+
+
+class _Recorder:
+    def __init__(self, profile: AiSdkProfile, calls: Calls, step: StepCalls) -> None:
+        self.profile = profile
+        self.calls = calls
+        self.store = calls.store
+        self.step = step
+
+    def parts(self, sent: Sent) -> list[Ref]:
+        """The model's parts, as its array holds them now; what is no part is left out."""
+        listed = elements(self.store, sent.parts)
+        return [part for part in listed if self.kind(part) in _KINDS]  # type: ignore[misc]
+
+    def kind(self, part: Value) -> Value:
+        """The part's type."""
+        return get(self.store, part, "type")
+
+    def parse(self, part: Ref, sent: Sent) -> Ref:
+        """The call that is recorded for a part."""
+        return self.calls.parse(part, sent.inputs.get(part.address), self.step.known)
+
+    def chosen(self, calls: Iterable[Ref]) -> PackageError | None:
+        """What is wrong with these calls by the tool choice that is in force."""
+        store, choice = self.store, self.step.choice
+        if not self.profile.tool_choice_enforced:
+            return None
+        kind, calls = get(store, choice, "type"), list(calls)
+        if kind == "auto":
+            return None
+        if kind == "none":
+            wrong = bool(calls)
+        else:
+            wanted = get(store, choice, "toolName")
+            wrong = not any(kind == "required" or get(store, call, "toolName") == wanted for call in calls)
+        name = "AI_ToolChoiceViolationError"
+        return PackageError(name, "The answer is not what the tool choice asks for.") if wrong else None
+
+    def tool(self, call: Ref) -> Value:
+        """The tool that a call may run."""
+        return self.calls.tool(self.step.tools, get(self.store, call, "toolName"))
+
+    def answered_here(self, call: Ref) -> bool:
+        """Whether a call of an unknown tool gets its error here."""
+        return self.profile.answers_invalid_provider_calls or not get(self.store, call, "providerExecuted")
+
+    def told(self, ref: Ref) -> None:
+        """Shows a recorded part to whoever listens to the stream."""
+        on_chunk = self.calls.hooks.on_chunk
+        if on_chunk is None:
+            return
+        desk = self.calls.desk
+        event = self.store.object({"chunk": ref})
+        if self.profile.chunk_errors_swallowed:
+            observe(desk, "onChunk", on_chunk, event)
+        elif get(self.store, ref, "type") in ("source", "tool-call", "tool-result"):
+            desk.hook = "onChunk"
+            desk.settled(called(on_chunk, desk.hand(event, ("onChunk",))))
+
+    def plain_part(self, part: Ref) -> Ref:
+        """A text, reasoning or source part as it is recorded."""
+        if not self.profile.content_copied or self.kind(part) == "source":
+            return part
+        read = {key: get(self.store, part, key) for key in ("type", "text", "providerMetadata")}
+        return self.store.object(read)
+
+    def provider_result(self, part: Ref, call_input: Value, dynamic: Value) -> Ref:
+        """A result that the provider sent of a call it ran itself."""
+        store = self.store
+        failed = bool(get(store, part, "isError"))
+        metadata = get(store, part, "providerMetadata")
+        return store.object(
+            {
+                "type": "tool-error" if failed else "tool-result",
+                "toolCallId": get(store, part, "toolCallId"),
+                "toolName": get(store, part, "toolName"),
+                "input": call_input,
+                "error" if failed else "output": get(store, part, "result"),
+                "providerExecuted": True,
+                "dynamic": dynamic,
+                "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
+            }
+        )
+
+
+class _InCallOrder(_Recorder):
+    """The model's parts, then the errors of invalid calls, the other results, and the approval requests.
+
+    The model's own array is read for the calls, and again for the content once the tools have run.
+    """
+
+    def record(self, sent: Sent) -> Recorded:
+        store = self.store
+        parsed = [self.parse(part, sent) for part in self.parts(sent) if self.kind(part) == "tool-call"]
+        by_id: dict[Value, Ref] = {}
+        for call in parsed:
+            by_id.setdefault(get(store, call, "toolCallId"), call)
+        if self.profile.content_made_early:
+            for part in self.parts(sent):
+                self._recorded(part, by_id)
+        broken = self.chosen(parsed)
+        if broken is not None:
+            raise broken
+        requests = self._requests(parsed)
+        clients = len(self._client_calls(parsed))
+        outputs = self._outputs(parsed, requests)
+        content = [self._recorded(part, by_id) for part in self.parts(sent)]
+        asked = [requests[key] for key in in_object_order(requests)]
+        return Recorded(
+            content=[*content, *outputs, *asked],
+            calls=parsed,
+            outputs=outputs,
+            counted=(clients, len(outputs)) if self.profile.continuation_counted_early else None,
+        )
+
+    def _requests(self, parsed: Iterable[Ref]) -> dict[str, Ref]:
+        """Tells the tools that their inputs are there; the requests for approval, by call."""
+        requests: dict[str, Ref] = {}
+        for call in parsed:
+            if get(self.store, call, "invalid") or is_nullish(self.tool(call)):
+                continue
+            self.calls.input_available(call, self.step)
+            request = self.calls.approval_request(call, self.step)
+            if request is not None:
+                requests[self._id(call)] = request
+        return requests
+
+    def _outputs(self, parsed: Iterable[Ref], requests: Mapping[str, Ref]) -> list[Ref]:
+        """The errors of invalid calls, then the results of the others, which run here."""
+        invalid = (c for c in parsed if get(self.store, c, "invalid") and self.answered_here(c))
+        outputs = [self.calls.invalid_result(call) for call in invalid]
+        if is_nullish(self.step.tools):
+            return outputs
+        for call in self._client_calls(parsed):
+            if not get(self.store, call, "invalid") and self._id(call) not in requests:
+                result = self.calls.run(call, self.step)
+                outputs.extend([] if result is None else [result])
+        return outputs
+
+    def _id(self, call: Ref) -> str:
+        return text(self.store, get(self.store, call, "toolCallId"))
+
+    def _client_calls(self, parsed: Iterable[Ref]) -> list[Ref]:
+        return [call for call in parsed if not get(self.store, call, "providerExecuted")]
+
+    def _recorded(self, part: Ref, by_id: Mapping[Value, Ref]) -> Ref:
+        kind = self.kind(part)
+        if kind not in ("tool-call", "tool-result"):
+            return self.plain_part(part)
+        call_id = get(self.store, part, "toolCallId")
+        call = by_id.get(call_id)
+        if kind == "tool-call":
+            # None, and with it a TypeError later, for a call put there after the calls were parsed.
+            return call  # type: ignore[return-value]
+        if call is None:
+            raise PackageError("Error", f"Tool call {text(self.store, call_id)} not found.")
+        return self.provider_result(part, get(self.store, call, "input"), get(self.store, call, "dynamic"))
+
+
+class _AsReady(_Recorder):
+    """Chunk by chunk: tools run as calls come, and what is ready first is recorded first (claim X18)."""
+
+    def record(self, sent: Sent, schedule: Schedule) -> Recorded:
+        recorded = Recorded()
+        inputs: dict[Value, Value] = {}
+        flowing: list[tuple[int, int, Ref]] = []
+        ready: list[tuple[int, int, Ref]] = []
+        now = 0
+        for index, part in enumerate(self.parts(sent)):
+            kind = self.kind(part)
+            if kind == "tool-call":
+                call = self.parse(part, sent)
+                recorded.calls.append(call)
+                took, result, delay, waits = self._answered(call, schedule, inputs)
+                now += took
+                flowing.append((now, index, call))
+                if result is not None:
+                    ready.append((_MOMENT * waits if waits else now + delay, index, result))
+            elif kind == "tool-result":
+                call_id = get(self.store, part, "toolCallId")
+                dynamic = get(self.store, part, "dynamic")
+                result = self.provider_result(part, inputs.get(call_id, UNDEFINED), dynamic)
+                if get(self.store, part, "isError"):
+                    now += schedule.provider_error
+                    ready.append((now + schedule.provider_error_ready, index, result))
+                else:
+                    now += schedule.provider_result
+                    flowing.append((now, index, result))
+            else:
+                now += schedule.source if kind == "source" else schedule.text_start
+                flowing.append((now, index, self.plain_part(part)))
+                now += 0 if kind == "source" else schedule.text_rest
+        self._merge(recorded, flowing, ready, schedule.passing)
+        return recorded
+
+    def _answered(
+        self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
+    ) -> tuple[int, Ref | None, int, int]:
+        """How long the call takes in the stream; what answers it, how much later; its tool's own time."""
+        store, calls = self.store, self.calls
+        if get(store, call, "invalid"):
+            return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready, 0
+        if is_nullish(self.tool(call)):
+            return schedule.call, None, 0, 0
+        calls.input_available(call, self.step)
+        request = calls.approval_request(call, self.step)
+        if request is not None:
+            return schedule.asking_call, request, schedule.asking_ready, 0
+        inputs[get(store, call, "toolCallId")] = get(store, call, "input")
+        if get(store, call, "providerExecuted") is True:
+            return schedule.call, None, 0, 0
+        result = calls.run(call, self.step)
+        failed = result is not None and get(store, result, "type") == "tool-error"
+        delay = schedule.error_ready if failed else schedule.result_ready
+        return schedule.call, result, delay, calls.takes(call)
+
+    def _merge(
+        self,
+        recorded: Recorded,
+        flowing: list[tuple[int, int, Ref]],
+        ready: list[tuple[int, int, Ref]],
+        passing: int,
+    ) -> None:
+        passed = 0
+        events = [(time, 0, index, ref) for time, index, ref in flowing]
+        for time, index, ref in sorted(ready, key=lambda entry: entry[:2]):
+            passed = max(time, passed) + passing
+            events.append((passed, 1, index, ref))
+        for _, _, _, ref in sorted(events, key=lambda event: event[:3]):
+            self.told(ref)
+            recorded.content.append(ref)
+            if get(self.store, ref, "type") in ("tool-result", "tool-error"):
+                recorded.outputs.append(ref)
+
+
+class _AtTheEnd(_Recorder):
+    """Chunk by chunk; tools run once the model has sent all, and the ones that throw are ready first."""
+
+    def record(self, sent: Sent) -> Recorded:
+        store = self.store
+        self.recorded = Recorded()
+        self.by_id: dict[Value, Ref] = {}
+        waiting: list[Ref] = []
+        withheld = self.profile.tool_choice_enforced and get(store, self.step.choice, "type") == "none"
+        for part in self.parts(sent):
+            kind = self.kind(part)
+            if kind == "tool-call":
+                call = self.parse(part, sent)
+                self.by_id[get(store, call, "toolCallId")] = call
+                if not withheld and self._runs(call):
+                    waiting.append(call)
+            elif kind != "tool-result":
+                self._record(self.plain_part(part))
+            elif not withheld:
+                self._record(self._of_provider(part))
+        self.recorded.broken = self.chosen(self.by_id.values())
+        if self.recorded.broken is None:
+            results = [self.calls.run(call, self.step) for call in waiting]
+            got = [result for result in results if result is not None]
+            for result in self.calls.as_ended(got):
+                self._record(result)
+        return self.recorded
+
+    def _of_provider(self, part: Ref) -> Ref:
+        call = self.by_id.get(get(self.store, part, "toolCallId"))
+        call_input = UNDEFINED if call is None else get(self.store, call, "input")
+        return self.provider_result(part, call_input, get(self.store, part, "dynamic"))
+
+    def _runs(self, call: Ref) -> bool:
+        """Records a call and what answers it at once; whether it is to run later."""
+        store, calls = self.store, self.calls
+        self._record(call)
+        self.recorded.calls.append(call)
+        if get(store, call, "invalid"):
+            if self.answered_here(call):
+                self._record(calls.invalid_result(call))
+            return False
+        if is_nullish(self.tool(call)):
+            return False
+        calls.input_available(call, self.step)
+        request = calls.approval_request(call, self.step)
+        if request is not None:
+            self._record(request)
+        executable = not is_nullish(get(store, self.tool(call), "execute"))
+        return request is None and executable and get(store, call, "providerExecuted") is not True
+
+    def _record(self, ref: Ref) -> None:
+        self.told(ref)
+        self.recorded.content.append(ref)
+        if self.kind(ref) in ("tool-result", "tool-error"):
+            self.recorded.outputs.append(ref)

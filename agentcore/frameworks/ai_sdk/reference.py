@@ -1,0 +1,265 @@
+"""Programs under a profile: what the reference says an implementation does.
+
+Rules oracle.by-value, oracle.cycles-named and oracle.hung-told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agentcore.frameworks.ai_sdk import immutable
+from agentcore.frameworks.ai_sdk.emulation.calls import HookError
+from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
+from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
+from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
+from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Value
+from agentcore.heap.js import described, elements, get
+from agentcore.heap.views import Desk, View
+from agentcore.kit.families import Refusal
+from agentcore.kit.ops import Ops, ThrownError
+
+_PATHS: Final = {"stream": "ai-sdk-6/stream", "generate": "ai-sdk-6/generate"}
+
+PROFILE_NAMES: Final = ("immutable", *PROFILES)
+"""The profiles that programs can be traced under."""
+
+
+class Recording:
+    """One program on the compat loop: its hooks as callables, and what they are shown, written down."""
+
+    def __init__(self, profile: AiSdkProfile, program: Mapping[str, Any]) -> None:
+        self.profile = profile
+        self.program = program
+        self.script: list[Any] = program["script"]
+        self.hooks: Mapping[str, Any] = program.get("hooks") or {}
+        self.steps: list[dict[str, Any]] = []
+        self.approvals: list[dict[str, Any]] = []
+        self.model_calls = 0
+        self.ops = Ops(self)
+        self.loop = AiSdkLoop(profile, self._settings())
+        self.desk: Desk = self.loop.desk
+        self.store = self.desk.store
+        self.shared = {
+            name: self.store.load(spec.get("output", UNDEFINED))
+            for name, spec in (program.get("tools") or {}).items()
+            if spec.get("returns") == "shared"
+        }
+        self.ops.kept["caller"] = self.desk.view(self.loop.caller, ("caller",))
+
+    def _settings(self) -> Settings:
+        program = self.program
+        tools = program.get("tools")
+        return Settings(
+            messages=program["messages"],
+            model=self._model(program.get("model", "model")),
+            tools=None if tools is None else {name: self._tool(name, spec) for name, spec in tools.items()},
+            system=program.get("system"),
+            options=program.get("options") or {},
+            hooks=Hooks(
+                prepare_step=self._prepare_step,
+                on_step_start=self._observer("onStepStart"),
+                on_step_finish=self._on_step_finish,
+                stop_when=self._observer("stopWhen"),
+                on_finish=self._observer("onFinish"),
+            ),
+            max_steps=program.get("maxSteps", 20),
+            frozen=bool(program.get("frozen")),
+        )
+
+    # ---------------------------------------------------------------- what ops make
+
+    def new(self, value: Any) -> Any:
+        """A live object: a view of a cell."""
+        return self.desk.view(self.desk.slot(value), ("returned",))
+
+    def clone(self, live: Any) -> Any:
+        """A structured clone."""
+        return live.clone() if isinstance(live, View) else self.desk.view(self.store.clone(live))
+
+    def model(self, model_id: str) -> Any:
+        """A second model that answers from the same script."""
+        return self.desk.view(self.loop.models.new(self._model(model_id)))
+
+    def freeze(self, live: Any) -> None:
+        """Freezes an object deeply."""
+        if isinstance(live, View):
+            self.store.seal(live.ref)
+
+    # ---------------------------------------------------------------- hooks
+
+    def _hook(self, name: str, argument: Any) -> Any:
+        per_step = self.hooks.get(name)
+        index = len(self.steps) - 1
+        if not per_step or not 0 <= index < len(per_step):
+            return None
+        return self.ops.run(per_step[index], argument, f"step {index}, {name}")
+
+    def _observer(self, name: str) -> Any:
+        if name not in self.hooks:
+            return None
+
+        def observe(argument: Any) -> None:
+            self._hook(name, argument)
+
+        return observe
+
+    def _prepare_step(self, argument: Any) -> Any:
+        shown = {
+            "stepNumber": argument["stepNumber"],
+            "steps": len(argument["steps"]),
+            "messages": self._plain(argument["messages"]),
+        }
+        self.steps.append({"step": len(self.steps), "prepareStep": shown, "tools": []})
+        return self._hook("prepareStep", argument)
+
+    def _on_step_finish(self, result: Any) -> None:
+        shown = {"messages": result["response"]["messages"], "content": result["content"]}
+        self.steps[-1]["onStepFinish"] = {key: self._plain(value) for key, value in shown.items()}
+        self._hook("onStepFinish", result)
+
+    def _plain(self, value: Any) -> Any:
+        return self.store.plain(value.ref) if isinstance(value, View) else value
+
+    def _model(self, model_id: str) -> Model:
+        def answer(options: Any) -> Any:
+            self.steps[-1]["model"] = model_id
+            self.steps[-1]["prompt"] = self._plain(options["prompt"])
+            self._hook("model", options)
+            self.model_calls += 1
+            return self.script[self.model_calls - 1] if self.model_calls <= len(self.script) else []
+
+        return Model(id=model_id, answer=answer)
+
+    def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
+        def execute(given: Any, options: Any) -> Any:
+            calls = self.steps[-1]["tools"] if self.steps else self.approvals
+            shown = {
+                "toolName": name,
+                "toolCallId": options["toolCallId"],
+                "input": self._plain(given),
+                "messages": self._plain(options["messages"]),
+            }
+            # An approved call of the history may have no input.
+            calls.append({key: value for key, value in shown.items() if value is not UNDEFINED})
+            argument = self._tool_argument(name, spec, given, options)
+            self.ops.run(spec.get("mutate"), argument, f"tool {name}, mutate")
+            self._hook("execute", argument)
+            if "error" in spec:
+                raise ThrownError(spec["error"])
+            return argument.get("output", UNDEFINED)
+
+        return Tool(
+            execute=None if spec.get("noExecute") else execute,
+            needs_approval=spec.get("needsApproval"),
+            takes=spec.get("takes", 0),
+        )
+
+    def _tool_argument(self, name: str, spec: Mapping[str, Any], given: Any, options: Any) -> Any:
+        returns = spec.get("returns", "fresh")
+        output: Value = self.desk.slot(given)
+        if returns == "shared":
+            output = self.shared[name]
+        elif returns == "fresh":
+            output = self.store.load(spec["output"]) if "output" in spec else UNDEFINED
+        fields: dict[str, Value] = {"input": self.desk.slot(given), "output": output}
+        for key in ("messages", "experimental_context", "context"):
+            fields[key] = self.desk.slot(options[key]) if key in options else UNDEFINED
+        return self.desk.view(self.store.object(fields), ("execute",))
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """The ops that objects refused."""
+        return self.ops.refusals
+
+    def close(self) -> None:
+        """Lets go of the run: hooks and cells refer to each other, and are freed here and not by a search."""
+        self.store.cells.clear()
+        vars(self).clear()
+
+    # ---------------------------------------------------------------- the trace
+
+    def trace(self) -> dict[str, Any]:
+        """Runs the program and writes its trace."""
+        outcome = self.loop.run()
+        error = outcome.error
+        final = None
+        if outcome.steps is not None and not outcome.hung:
+            try:
+                final = self._final(outcome)
+            except HeapTypeError as unreadable:
+                error = error or unreadable
+        trace: dict[str, Any] = {
+            "id": self.program.get("id"),
+            "path": self.program["path"],
+            "package": self.profile.package,
+        }
+        if self.approvals:
+            trace["approvals"] = self.approvals
+        trace |= {
+            "steps": self.steps,
+            "final": final,
+            "caller": self.store.plain(self.loop.caller),
+            "error": None if error is None else described(error),
+        }
+        if outcome.hung:
+            trace["hung"] = True
+        if self.ops.errors:
+            trace["opErrors"] = self.ops.errors
+        return trace
+
+    def _final(self, outcome: Outcome) -> dict[str, Any]:
+        store = self.store
+        steps = elements(store, outcome.steps)
+        last: Value = steps[-1] if steps else UNDEFINED
+        shown = {
+            "messages": self.loop.result_messages(),
+            "steps": [self._final_step(step) for step in steps],
+            "text": self._text(last),
+            "finishReason": outcome.finish_reason,
+        }
+        return {
+            key: self.store.plain(value) if isinstance(value, Ref) else value
+            for key, value in shown.items()
+            if value is not UNDEFINED
+        }
+
+    def _final_step(self, step: Slot) -> dict[str, Any]:
+        shown = {"content": get(self.store, step, "content"), "messages": self._messages_of(step)}
+        return {key: self.store.plain(value) for key, value in shown.items() if value is not UNDEFINED}
+
+    def _messages_of(self, step: Value) -> Value:
+        return get(self.store, get(self.store, step, "response"), "messages")
+
+    def _text(self, last: Value) -> Value:
+        try:
+            return get(self.store, last, "text")
+        except HeapTypeError:
+            return UNDEFINED
+
+
+def trace(program: Mapping[str, Any], profile: str | None = None) -> dict[str, Any]:
+    """The trace of a program under a profile (without one: the AI SDK 6 path that the program names)."""
+    if profile == "immutable":
+        return immutable.trace(program)
+    return trace_under(PROFILES[profile or _PATHS[program["path"]]], program)
+
+
+def recording(program: Mapping[str, Any], profile: str) -> Recording | immutable.Recording:
+    """A program about to run under a profile."""
+    if profile == "immutable":
+        return immutable.Recording(program)
+    return Recording(PROFILES[profile], program)
+
+
+def trace_under(profile: AiSdkProfile, program: Mapping[str, Any]) -> dict[str, Any]:
+    """The trace of a program under a profile of one's own."""
+    recording = Recording(profile, program)
+    try:
+        return recording.trace()
+    finally:
+        recording.close()
+
+
+__all__ = ["HookError", "Recording", "recording", "trace", "trace_under"]

@@ -1,0 +1,321 @@
+"""Random values and random in-place writes, aimed at what a hook is expected to be shown.
+
+A generator that knows roughly what a message list will look like can write paths that lead somewhere:
+`Maker.write` walks into such a value to a random depth and makes an op that fits what it finds there, so most
+writes leave a run alive. Every new text is a marker of its own (`#1`, `#2`, ...), which is how a trace shows
+how far a write spread.
+"""
+
+# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from agentcore.kit.choices import Choices
+
+__all__ = ["ADDRESSES", "BASE64", "Maker"]
+
+Op: TypeAlias = dict[str, Any]
+Path: TypeAlias = list[str | int]
+
+BASE64: Final = ("aGk=", "iVBORw0KGgo=", "aXQgaXM=")
+ADDRESSES: Final = ("https://example.com/a.png", "HTTPS://Example.com/a b.png", "data:image/gif,R0lGODlh")
+_BYTES_KEYS: Final = frozenset({"image", "data"})
+_MESSAGE_LISTS: Final = frozenset({"messages", "prompt", "$caller"})
+# Fields by which the loop tells things apart: a write there mostly ends the run, so only wrong() aims at
+# them.
+_FIXED: Final = frozenset(
+    {"type", "role", "toolCallId", "toolName", "approvalId", "approved", "mediaType", "providerExecuted"}
+    | {
+        "sourceType",
+        "id",
+        "url",
+        "fileId",
+        "dynamic",
+        "isError",
+        "invalid",
+        "toolCalls",
+        "toolResults",
+        "steps",
+    },
+)
+_DELETABLE: Final = frozenset({"user", "system", "text", "reasoning"})
+
+
+class Maker:
+    """Makes the values and ops of one program. `kept` holds what is expected behind each kept name.
+
+    `texts` are some that marks may begin with.
+    """
+
+    def __init__(self, choices: Choices, texts: Sequence[str] = ()) -> None:
+        self.choices = choices
+        self.texts = ("", *(f"{text} " for text in texts))
+        self.kept: dict[str, Any] = {}
+        self._marks = 0
+        self._names = 0
+
+    # --- values ---
+
+    def mark(self) -> str:
+        """A text that stands nowhere else in the program."""
+        self._marks += 1
+        begin = self.choices.sample(self.texts) if len(self.texts) > 1 else ""
+        return f"{begin}#{self._marks}"
+
+    def leaf(self) -> Any:
+        """A JSON value without anything inside."""
+        return (
+            self.mark()
+            if self.choices.chance(70)
+            else self.choices.sample((0, 1, True, None, 2.5, "", -3, False))
+        )
+
+    def payload(self) -> dict[str, Any]:
+        """A JSON object, at times nested: a tool's input, an output, provider options."""
+        choices = self.choices
+        made: dict[str, Any] = {"a": self.leaf()}
+        if choices.chance(30):
+            made["in"] = (
+                {"b": self.leaf(), "deep": {"c": self.mark()}} if choices.chance(40) else {"b": self.mark()}
+            )
+        if choices.chance(25):
+            made["list"] = [self.mark(), {"d": self.mark()}] if choices.chance(50) else [self.mark()]
+        return made
+
+    def provider_options(self) -> dict[str, Any]:
+        """Options of one provider."""
+        return {"p": self.payload()}
+
+    def text_part(self) -> dict[str, Any]:
+        """A text part."""
+        return {"type": "text", "text": self.mark()}
+
+    def user_message(self) -> dict[str, Any]:
+        """A short user message."""
+        content: Any = self.mark() if self.choices.chance(60) else [self.text_part()]
+        return {"role": "user", "content": content}
+
+    def similar(self, value: Any, key: str | int = "") -> Any:
+        """A value of the same shape with something new in it."""
+        if isinstance(value, str):
+            return self.choices.sample(BASE64) if key in _BYTES_KEYS else self.mark()
+        if isinstance(value, list):
+            return self._similar_list(value, key)
+        if isinstance(value, dict):
+            keys = [name for name in value if name not in _FIXED]
+            if not keys:
+                return {**value, "providerOptions": self.provider_options()}
+            name = self.choices.sample(keys)
+            return {**value, name: self.similar(value[name], name)}
+        return self.leaf()
+
+    def _similar_list(self, value: list[Any], key: str | int) -> list[Any]:
+        if not value or self.choices.chance(40):
+            return [*value, self.element(value, key)]
+        index = self.choices.integer(0, len(value) - 1)
+        return [*value[:index], self.similar(value[index]), *value[index + 1 :]]
+
+    def element(self, siblings: list[Any], key: str | int) -> Any:
+        """One more element for a list found under the key."""
+        if key in _MESSAGE_LISTS or (siblings and isinstance(siblings[0], dict) and "role" in siblings[0]):
+            return self.user_message()
+        kind = siblings[0].get("type") if siblings and isinstance(siblings[0], dict) else None
+        if kind == "tool-result" and key == "content":
+            call = {
+                "toolCallId": "extra",
+                "toolName": "look",
+                "output": {"type": "text", "value": self.mark()},
+            }
+            return {"type": "tool-result", **call}
+        if key == "content" or kind is not None:
+            return self.text_part()
+        return self.leaf() if self.choices.chance(60) else self.payload()
+
+    # --- places ---
+
+    def _walk(self, argument: dict[str, Any], first: str | None) -> tuple[Path, Any]:
+        """A path into the expected argument, or into a kept value, and what is expected there."""
+        choices = self.choices
+        root = first or self._root(argument)
+        value = self.kept[root[1:]] if root.startswith("$") else argument[root]
+        path: Path = [root]
+        # A reference itself cannot be assigned, so a path goes below it, unless it is an array to push to.
+        if root.startswith("$") and isinstance(value, list) and choices.chance(20):
+            return path, value
+        while isinstance(value, (dict, list)) and value and (len(path) == 1 or choices.chance(78)):
+            if isinstance(value, list):
+                if (
+                    len(path) == 1
+                    and not root.startswith("$")
+                    and choices.chance(1 if root == "steps" else 18)
+                ):
+                    break
+                index = choices.integer(0, len(value) - 1)
+                path.append(index - len(value) if choices.chance(50) else index)
+                value = value[index]
+            else:
+                keys = [key for key in value if key not in _FIXED]
+                if not keys:
+                    break
+                key = choices.sample(keys)
+                path.append(key)
+                value = value[key]
+        return path, value
+
+    def _root(self, argument: dict[str, Any]) -> str:
+        choices = self.choices
+        if len(self.kept) > 1 and choices.chance(25):
+            return "$" + choices.sample([*self.kept][1:])
+        if choices.chance(4):
+            return "$caller"
+        fields = [*argument]
+        return fields[0] if choices.chance(35) else choices.sample(fields)
+
+    # --- ops ---
+
+    def write(self, argument: dict[str, Any], first: str | None = None) -> Op:
+        """An op on the hook's argument: mostly one that fits, now and then a wrong one, a keep, a freeze."""
+        choices = self.choices
+        if choices.chance(12):
+            return self._unusual(argument)
+        path, value = self._walk(argument, first)
+        key = path[0] if len(path) == 1 else path[-1]
+        if isinstance(value, list):
+            return self._write_list(path, key, value)
+        if isinstance(value, dict):
+            return self._write_object(path, value)
+        if isinstance(value, str) and choices.chance(50):
+            return (
+                {"append": path, "with": self.mark()}
+                if key not in _BYTES_KEYS
+                else self._set(path, value, key)
+            )
+        if key == "content" and choices.chance(15):
+            return {"set": path, "to": [self.text_part()]}
+        return self._set(path, value, key)
+
+    def _set(self, path: Path, value: Any, key: str | int) -> Op:
+        return {"set": path, "to": self.similar(value, key)}
+
+    def _write_list(self, path: Path, key: str | int, value: list[Any]) -> Op:
+        choices = self.choices
+        if value and _is_record(value[0]):
+            return (
+                {"delete": [*path, -1]}
+                if choices.chance(40)
+                else {"set": [*path, -1, "new"], "to": self.leaf()}
+            )
+        action = choices.integer(0, 99)
+        if action < 45 or not value:
+            with_: Any = self.element(value, key)
+            if key in _MESSAGE_LISTS and value and choices.chance(10):
+                with_ = {
+                    "$ref" if choices.chance(60) else "$clone": [*path, choices.integer(0, len(value) - 1)]
+                }
+            return {"append": path, "with": with_}
+        index = choices.integer(0, len(value) - 1)
+        if action < 65:
+            return self._set([*path, index], value[index], index)
+        if action < 80:
+            return {"delete": [*path, self._deletable(value)]}
+        if action >= 96 or _is_reference(path):
+            return {"clear": path}
+        if key == "content" and action < 90:
+            return {"set": path, "to": self.mark()}
+        return self._set(path, value, key)
+
+    def _deletable(self, value: list[Any]) -> int:
+        choices = self.choices
+        harmless = [
+            index
+            for index, item in enumerate(value)
+            if not isinstance(item, dict) or item.get("role", item.get("type")) in _DELETABLE
+        ]
+        if harmless and choices.chance(90):
+            return choices.sample(harmless)
+        return -1 if choices.chance(50) else choices.integer(0, len(value) - 1)
+
+    def _write_object(self, path: Path, value: dict[str, Any]) -> Op:
+        choices = self.choices
+        tagged = "role" in value or "type" in value
+        action = choices.integer(0, 99)
+        if tagged and action < 45:
+            return {"set": [*path, "providerOptions"], "to": self.provider_options()}
+        if tagged and action < 50 and value.get("role") in ("user", "assistant"):
+            return {"set": [*path, "content"], "to": [self.text_part()]}
+        if action < 45 or len(path) == 1 or _is_record(value):
+            return {"set": [*path, "new"], "to": self._reference(path) or self.leaf()}
+        if action < 55 and not tagged and value:
+            return {"delete": [*path, choices.sample([*value])]}
+        return self._set(path, value, "")
+
+    def _reference(self, path: Path) -> Op | None:
+        """Something live or copied as a value: mostly what is kept, seldom the object around (a cycle)."""
+        choices = self.choices
+        if not self.kept or not choices.chance(12):
+            return None
+        if choices.chance(4):
+            return {"$ref": path[:-1] or path}
+        return {choices.sample(("$clone", "$ref")): ["$" + choices.sample([*self.kept])]}
+
+    def _unusual(self, argument: dict[str, Any]) -> Op:
+        choices = self.choices
+        kind = choices.integer(0, 99)
+        if kind < 45:
+            return self.keep(argument)
+        path, value = self._walk(argument, None)
+        if kind < 62:
+            return self._astray(path)
+        if kind < 72:
+            return {"freeze": path}
+        return self._wrong(path, value)
+
+    def keep(self, argument: dict[str, Any]) -> Op:
+        """Remembers something with parts of its own, for the hooks that come later."""
+        path, value = self._walk(argument, None)
+        if not isinstance(value, (dict, list)):
+            root = str(path[0])
+            path, value = [root], self.kept[root[1:]] if root.startswith("$") else argument[root]
+        return {"keep": path, "as": self.name(value)}
+
+    def name(self, value: Any) -> str:
+        """A new name under which the value is kept."""
+        self._names += 1
+        name = f"k{self._names}"
+        self.kept[name] = value
+        return name
+
+    def _astray(self, path: Path) -> Op:
+        ends: tuple[Path, ...] = (
+            ["nothing"],
+            ["messages", 99, "content"],
+            ["$nobody", 0],
+            [*path, "no", "where"],
+        )
+        path = self.choices.sample(ends)
+        return self.choices.sample(({"delete": path}, {"append": path, "with": self.mark()}))
+
+    def _wrong(self, path: Path, value: Any) -> Op:
+        """A write of the wrong type, or of a field that tells things apart."""
+        choices = self.choices
+        if _is_record(value) or (isinstance(value, list) and value and _is_record(value[0])):
+            return {"keep": path, "as": self.name(value)}
+        if isinstance(value, dict) and value:
+            path = [*path, choices.sample([*value])]
+        if choices.chance(25) and len(path) > 1:
+            return {"delete": path}
+        to: Any = choices.sample((7, None, {}, [], "system", "odd", True, [None], {"type": "odd"}))
+        return {"set": path, "to": to}
+
+
+def _is_reference(path: Path) -> bool:
+    """Whether the path names a kept value as a whole, which can be neither assigned nor deleted."""
+    return len(path) == 1 and str(path[0]).startswith("$")
+
+
+def _is_record(value: Any) -> bool:
+    """Whether it is a step's result or a part of its frame, without which no run can go on or be reported."""
+    return isinstance(value, dict) and ("response" in value or "messages" in value)

@@ -1,0 +1,498 @@
+"""Stored messages as model messages, by way of the AI SDK's UI messages, as the package goes.
+
+A UI message is a passing thing that nobody is given: here it is a plain object, its parts cells. A part of a
+model message is a new cell; what it holds (arguments, outputs, provider options) is the stored object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+import attrs
+
+from agentcore.frameworks.mastra.emulation.content import FORMAT, tool_name
+from agentcore.frameworks.mastra.emulation.errors import MastraError
+from agentcore.frameworks.mastra.emulation.forms import has
+from agentcore.frameworks.mastra.emulation.intake import of_core
+from agentcore.frameworks.mastra.emulation.keys import starts_with
+from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.heap.js import (
+    PackageError,
+    elements,
+    fields,
+    get,
+    is_array,
+    is_nullish,
+    or_else,
+    spread,
+    text,
+)
+
+_DENIED: Final = "Tool call was not approved by the user"
+
+
+Sources: TypeAlias = tuple[tuple[Value, frozenset[str] | None], ...]
+"""What a message is made of: cells, and which of their fields (all, if none are named)."""
+
+
+@attrs.define
+class UiMessage:
+    """A message as a user interface is shown it: its parts are in one list, calls and answers in one part."""
+
+    role: Value
+    parts: list[Slot]
+    options: Value = UNDEFINED
+    sources: Sources = ()
+
+
+@attrs.define
+class ModelMessage:
+    """A message as a model is shown it."""
+
+    role: Value
+    content: list[Slot] | str
+    options: Value = UNDEFINED
+    sources: Sources = ()
+
+    def cell(self, store: Store) -> Ref:
+        """The message as an object of the heap."""
+        content = self.content if isinstance(self.content, str) else store.array(self.content)
+        made = store.object({"role": self.role, "content": content, "providerOptions": self.options})
+        for source, names in self.sources:
+            store.derive(made, source, fields=names)
+        return store.derive(made, content)
+
+
+# ---------------------------------------------------------------- stored -> UI
+
+
+def ui_message(store: Store, message: Slot) -> UiMessage:
+    """A stored message as a UI message: the text beside its parts goes unread (rule mastra.mirror-unread)."""
+    content = get(store, message, "content")
+    given = get(store, content, "parts")
+    parts = [
+        part for part in (elements(store, given) if is_array(store, given) else ()) if isinstance(part, Ref)
+    ]
+    kinds = [get(store, part, "type") for part in parts]
+    shown: list[Slot] = []
+    calls, reasoning = get(store, content, "toolInvocations"), get(store, content, "reasoning")
+    if calls and "tool-invocation" not in kinds:
+        shown += [_listed_call(store, call) for call in elements(store, calls, "Symbol(Symbol.iterator)")]
+    if reasoning and "reasoning" not in kinds:
+        shown.append(store.object({"type": "reasoning", "text": reasoning}))
+    told = False
+    for part, kind in zip(parts, kinds, strict=True):
+        made = _ui_part(store, part, kind)
+        shown += [] if made is None else [made]
+        told = told or not (
+            kind in ("reasoning", "source", "source-document", "file") or _is_call(store, kind)
+        )
+    read = _READ
+    if get(store, content, "content") and not told:
+        read |= {"content"}
+        shown.append(store.object({"type": "text", "text": get(store, content, "content")}))
+    options = get(store, content, "providerMetadata") or UNDEFINED
+    role = get(store, message, "role")
+    sources = ((message, _ROLE_AND_CONTENT), (content, read), (given, None))
+    return UiMessage(role=role, parts=shown, options=options, sources=sources)
+
+
+_ROLE_AND_CONTENT: Final = frozenset({"role", "content"})
+_READ: Final = frozenset({"parts", "toolInvocations", "reasoning", "providerMetadata"})
+
+
+def _is_call(store: Store, kind: Value) -> bool:
+    return kind == "tool-invocation" or starts_with(store, kind, "tool-")
+
+
+def _listed_call(store: Store, call: Slot) -> Ref:
+    state = get(store, call, "state")
+    named: dict[str, Value] = {
+        "type": f"tool-{text(store, get(store, call, 'toolName'))}",
+        "toolCallId": get(store, call, "toolCallId"),
+        "input": get(store, call, "args"),
+        "state": {"result": "output-available", "call": "input-available"}.get(str(state), "input-streaming"),
+        "output": get(store, call, "result") if state == "result" else UNDEFINED,
+    }
+    return store.derive(store.object(named), call)
+
+
+def _dated(store: Store, part: Slot) -> Value:
+    """A part's provider options, with the part's date if it has one."""
+    options, at = get(store, part, "providerMetadata"), get(store, part, "createdAt")
+    if is_nullish(at):
+        return options
+    own = get(store, options, "mastra") if options else UNDEFINED
+    return spread(store, options, mastra=spread(store, own, createdAt=at))
+
+
+def _ui_part(store: Store, part: Ref, kind: Value) -> Slot:
+    if kind == "tool-invocation" and get(store, part, "toolInvocation"):
+        return _ui_call(store, part)
+    if kind == "reasoning":
+        return _ui_reasoning(store, part)
+    if _is_call(store, kind) or kind in ("source", "source-document", "file"):
+        return None
+    if kind == "text":
+        made = {"type": "text", "text": get(store, part, "text"), "providerMetadata": _dated(store, part)}
+        return store.derive(store.object(made), part)
+    return part
+
+
+def _ui_reasoning(store: Store, part: Ref) -> Slot:
+    details = get(store, part, "details")
+    told = get(store, part, "reasoning")
+    listed = () if is_nullish(details) else elements(store, details, "reduce")
+    if not told:
+        texts = [get(store, one, "text") for one in listed if get(store, one, "type") == "text"]
+        told = "".join(str(one) for one in texts if one)
+    if not told and not listed:
+        return None
+    made = {"type": "reasoning", "text": told or "", "state": "done", "providerMetadata": _dated(store, part)}
+    return store.derive(store.object(made), part)
+
+
+def _ui_call(store: Store, part: Ref) -> Ref:
+    call = get(store, part, "toolInvocation")
+    state = get(store, call, "state")
+    made: dict[str, Value] = {
+        "type": f"tool-{text(store, get(store, call, 'toolName'))}",
+        "toolCallId": get(store, call, "toolCallId"),
+        "input": get(store, call, "args"),
+        "state": "output-available" if state in ("result", "output-denied") else "input-available",
+        "callProviderMetadata": _dated(store, part),
+        "providerExecuted": get(store, part, "providerExecuted"),
+    }
+    if state == "result":
+        made["output"] = get(store, call, "result")
+    elif state == "output-error":
+        made |= {"state": state, "errorText": get(store, call, "errorText") or ""}
+    elif state == "output-denied":
+        approval = get(store, call, "approval")
+        reason = UNDEFINED if is_nullish(approval) else get(store, approval, "reason")
+        made["output"] = or_else(reason, _DENIED)
+    return store.derive(store.object(made), part, call)
+
+
+# ---------------------------------------------------------------- UI -> model
+
+
+def is_ui_call(store: Store, part: Slot) -> bool:
+    """Whether a part of a UI message is a call of a tool."""
+    return starts_with(store, get(store, part, "type"), "tool-")
+
+
+def _is_blank(store: Store, part: Slot) -> bool:
+    if get(store, part, "type") != "text":
+        return False
+    told = get(store, part, "text")
+    if not is_nullish(told) and not isinstance(told, str):
+        raise HeapTypeError("p.text?.trim is not a function")
+    return isinstance(told, str) and not told.strip()
+
+
+def _fit(target: MessageList, message: UiMessage, *, for_prompt: bool) -> list[Slot]:
+    """The parts that a model can be shown."""
+    store, sanitizes = target.store, target.profile.sanitizes_prompts
+    shown = []
+    for part in message.parts:
+        kind = get(store, part, "type")
+        if sanitizes and (kind == "error" or (isinstance(kind, str) and kind.startswith("data-"))):
+            continue
+        if (
+            sanitizes
+            and _is_blank(store, part)
+            and (message.role == "user" or not all(_is_blank(store, other) for other in message.parts))
+        ):
+            continue
+        if is_ui_call(store, part):
+            state = get(store, part, "state")
+            if for_prompt and state not in ("output-available", "output-error"):
+                continue
+            if state == "input-streaming":
+                continue
+            part = _unwrapped(target, part) if state == "output-available" else part  # noqa: PLW2901
+        shown.append(part)
+    return shown
+
+
+def _unwrapped(target: MessageList, part: Slot) -> Ref:
+    store = target.store
+    output = get(store, part, "output")
+    if isinstance(output, Ref) and not is_array(store, output):
+        in_parts = get(store, output, "type") == "content" and is_array(store, get(store, output, "value"))
+        if has(store, output, "value") and not (in_parts and target.profile.sanitizes_prompts):
+            output = get(store, output, "value")
+    return store.derive(store.object({**fields(store, part), "output": output}), part)
+
+
+def _in_steps(store: Store, parts: Iterable[Slot], *, calls_end: bool) -> list[list[Slot]]:
+    """The parts between the marks of steps; `calls_end`: a call ends its step, but for other calls.
+
+    A part of any other type is left out (rule mastra.own-parts-lost).
+    """
+    blocks: list[list[Slot]] = [[]]
+    before: Slot = None
+    for part in parts:
+        if get(store, part, "type") == "step-start":
+            blocks.append([])
+            before = None
+            continue
+        if calls_end and before is not None and is_ui_call(store, before) and not is_ui_call(store, part):
+            blocks.append([])
+        if is_ui_call(store, part) or get(store, part, "type") in ("text", "reasoning"):
+            blocks[-1].append(part)
+        before = part
+    return [block for block in blocks if block]
+
+
+def model_messages(
+    target: MessageList,
+    messages: Iterable[UiMessage],
+    *,
+    for_prompt: bool = False,
+    calls_end: bool = True,
+) -> list[ModelMessage]:
+    """UI messages as model messages; in a prompt a call without an answer is left out.
+
+    `calls_end`: what comes after a call and is no call is in a message of its own, after the answers.
+
+    Raises:
+        PackageError: for a role that no model knows.
+    """
+    made: list[ModelMessage] = []
+    options: list[Value] = []
+    for message in messages:
+        parts = _fit(target, message, for_prompt=for_prompt) if message.parts else []
+        if not parts:
+            continue
+        produced = _produced(target.store, message.role, parts, calls_end=calls_end)
+        if not target.profile.options_by_place:
+            _give_options(reversed(produced), message)
+        options.append(message.options)
+        made += [attrs.evolve(one, sources=message.sources) for one in produced]
+    if target.profile.options_by_place:
+        for one, given in zip(made, options, strict=False):
+            one.options = one.options if given is UNDEFINED else given
+    return made
+
+
+def _give_options(produced: Iterable[ModelMessage], message: UiMessage) -> None:
+    if message.options is not UNDEFINED:
+        for one in produced:
+            if one.role == message.role:
+                one.options = message.options
+                break
+
+
+def _produced(store: Store, role: Value, parts: list[Slot], *, calls_end: bool) -> list[ModelMessage]:
+    if role == "system":
+        texts = [part for part in parts if get(store, part, "type") == "text"]
+        options = spread(store, *(get(store, part, "providerMetadata") for part in texts))
+        told = "".join(text(store, get(store, part, "text")) for part in texts)
+        return [ModelMessage("system", told, options if fields(store, options) else UNDEFINED)]
+    if role == "user":
+        return [
+            ModelMessage(
+                "user", [_text_part(store, part) for part in parts if get(store, part, "type") == "text"]
+            )
+        ]
+    if role == "assistant":
+        produced = []
+        for block in _in_steps(store, parts, calls_end=calls_end):
+            produced.append(ModelMessage("assistant", _assistant_parts(store, block)))
+            calls = [
+                part
+                for part in block
+                if is_ui_call(store, part) and get(store, part, "providerExecuted") is not True
+            ]
+            if calls:
+                answers = [_answer(store, part) for part in calls]
+                produced.append(ModelMessage("tool", [one for one in answers if one is not None]))
+        return produced
+    raise PackageError("AI_MessageConversionError", f"Unsupported role: {text(store, role)}")
+
+
+def _text_part(store: Store, part: Slot) -> Ref:
+    options = get(store, part, "providerMetadata")
+    made = {"type": "text", "text": get(store, part, "text"), "providerOptions": or_else(options, UNDEFINED)}
+    return store.derive(store.object(made), part)
+
+
+def _assistant_parts(store: Store, block: Iterable[Slot]) -> list[Slot]:
+    content: list[Slot] = []
+    for part in block:
+        kind = get(store, part, "type")
+        if kind == "text":
+            content.append(_text_part(store, part))
+        elif kind == "reasoning":
+            options = get(store, part, "providerMetadata")
+            made = {"type": "reasoning", "text": get(store, part, "text"), "providerOptions": options}
+            content.append(store.derive(store.object(made), part))
+        elif is_ui_call(store, part) and get(store, part, "state") != "input-streaming":
+            content.append(_call(store, part))
+    return content
+
+
+def _name(store: Store, part: Slot) -> str:
+    return text(store, get(store, part, "type")).partition("-")[2]
+
+
+def _call(store: Store, part: Slot) -> Ref:
+    made: dict[str, Value] = {
+        "type": "tool-call",
+        "toolCallId": get(store, part, "toolCallId"),
+        "toolName": _name(store, part),
+        "input": get(store, part, "input"),
+        "providerExecuted": get(store, part, "providerExecuted"),
+        "providerOptions": or_else(get(store, part, "callProviderMetadata"), UNDEFINED),
+    }
+    return store.derive(store.object(made), part)
+
+
+def _answer(store: Store, part: Slot) -> Ref | None:
+    state = get(store, part, "state")
+    if state == "output-error":
+        output = {"type": "error-text", "value": get(store, part, "errorText")}
+    elif state == "output-available":
+        given = get(store, part, "output")
+        output = {"type": "text" if isinstance(given, str) else "json", "value": or_else(given, None)}
+    else:
+        return None
+    made: dict[str, Value] = {
+        "type": "tool-result",
+        "toolCallId": get(store, part, "toolCallId"),
+        "toolName": _name(store, part),
+        "output": store.object(output),
+        "providerOptions": or_else(get(store, part, "callProviderMetadata"), UNDEFINED),
+    }
+    return store.derive(store.object(made), part)
+
+
+# ---------------------------------------------------------------- the list's messages
+
+
+def of_messages(
+    target: MessageList, messages: Iterable[Slot], *, for_prompt: bool = False
+) -> list[ModelMessage]:
+    """Stored messages of a list as model messages, with the input of each call beside its answer."""
+    store = target.store
+    made = model_messages(target, [ui_message(store, one) for one in messages], for_prompt=for_prompt)
+    _look_at_parts(target)
+    for message in made:
+        if message.role == "tool" and not isinstance(message.content, str):
+            message.content = [_with_input(target, part) for part in message.content]
+    return _paired(store, made) if for_prompt and target.profile.sanitizes_prompts else made
+
+
+def _look_at_parts(target: MessageList) -> None:
+    """The package goes over the parts of all messages here, for results in a form that no program has.
+
+    Raises:
+        HeapTypeError: if there is a part that is null.
+    """
+    store = target.store
+    for message in target.all():
+        content = get(store, message, "content")
+        parts = UNDEFINED if is_nullish(content) else get(store, content, "parts")
+        if parts and get(store, content, "format") == FORMAT:
+            for part in elements(store, parts, "Symbol(Symbol.iterator)"):
+                get(store, part, "type")
+
+
+def _with_input(target: MessageList, part: Slot) -> Slot:
+    store = target.store
+    given = target.known_args(get(store, part, "toolCallId"))
+    return store.derive(store.object({**fields(store, part), "input": given}), part)
+
+
+def _ids(store: Store, message: ModelMessage | None, kind: str) -> set[Value]:
+    if message is None or isinstance(message.content, str):
+        return set()
+    return {get(store, part, "toolCallId") for part in message.content if get(store, part, "type") == kind}
+
+
+def _paired(store: Store, messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Without calls that no answer follows and answers that no call precedes."""
+    kept: list[ModelMessage] = []
+    for index, message in enumerate(messages):
+        before = messages[index - 1] if index else None
+        after = messages[index + 1] if index + 1 < len(messages) else None
+        content = message.content
+        if message.role == "assistant":
+            answered = _ids(store, after, "tool-result") if after and after.role == "tool" else set()
+            content = [part for part in content if not _is_unanswered(store, part, answered)]
+        elif message.role == "tool":
+            asked = _ids(store, before, "tool-call") if before and before.role == "assistant" else set()
+            content = [part for part in content if get(store, part, "toolCallId") in asked]
+        if content:
+            kept.append(
+                message if len(content) == len(message.content) else attrs.evolve(message, content=content)
+            )
+    return kept
+
+
+def _is_unanswered(store: Store, part: Slot, answered: set[Value]) -> bool:
+    is_call = get(store, part, "type") == "tool-call" and get(store, part, "providerExecuted") is not True
+    return is_call and get(store, part, "toolCallId") not in answered
+
+
+def system_prompt(target: MessageList) -> list[ModelMessage]:
+    """The system messages as a model is shown them. Each is dated on the way, which the list remembers."""
+    store = target.store
+    stored_forms = [of_core(target, message, "system") for message in target.all_system()]
+    return model_messages(target, [ui_message(store, message) for message in stored_forms])
+
+
+def model_prompt(target: MessageList) -> list[ModelMessage]:
+    """System messages, and the conversation (rule mastra.user-first), as model messages.
+
+    Raises:
+        MastraError: if there is no conversation, and the package wants one.
+    """
+    conversation = of_messages(target, target.all(), for_prompt=True)
+    shown = [*system_prompt(target), *conversation]
+    first = next((index for index, message in enumerate(shown) if message.role != "system"), None)
+    if first is None and target.profile.refuses_empty_prompts:
+        told = (
+            "This request does not contain any user or assistant messages. At least one user or assistant "
+            "message is required to generate a response."
+        )
+        raise MastraError("NO_USER_OR_ASSISTANT_MESSAGES", told)
+    if first is not None and shown[first].role == "assistant":
+        shown.insert(first, ModelMessage("user", "."))
+    return shown
+
+
+def prompt(target: MessageList) -> Ref:
+    """What a model is shown, in the form that its provider is given.
+
+    Raises:
+        MastraError: if there is no conversation, and the package wants one.
+    """
+    store = target.store
+    cells = [_prompt_message(target, message) for message in model_prompt(target)]
+    listed = store.array([cell for cell in cells if cell is not None])
+    return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
+
+
+def _prompt_message(target: MessageList, message: ModelMessage) -> Ref | None:
+    store = target.store
+    if message.role == "system":
+        return message.cell(store)
+    if isinstance(message.content, str):
+        part = store.object({"type": "text", "text": message.content})
+        return attrs.evolve(message, content=[part]).cell(store)
+    content = [_prompt_part(target, part) for part in message.content]
+    kept = content or not target.profile.sanitizes_prompts
+    return attrs.evolve(message, content=content).cell(store) if kept else None
+
+
+def _prompt_part(target: MessageList, part: Slot) -> Slot:
+    store = target.store
+    if get(store, part, "type") not in ("tool-call", "tool-result"):
+        return part
+    named = {**fields(store, part), "toolName": tool_name(target, get(store, part, "toolName"))}
+    return store.derive(store.object(named), part)

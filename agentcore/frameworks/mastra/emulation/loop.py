@@ -1,0 +1,498 @@
+"""Mastra's agent loop on an explicit heap: cells alias as the real objects do.
+
+The order of things is that of @mastra/core 1.71.0; where versions differ, a field of the profile decides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import attrs
+
+from agentcore.frameworks.mastra.emulation import tools as tooling
+from agentcore.frameworks.mastra.emulation.answers import Answered, answered
+from agentcore.frameworks.mastra.emulation.clock import Clock, date
+from agentcore.frameworks.mastra.emulation.content import FORMAT
+from agentcore.frameworks.mastra.emulation.conversion import prompt
+from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, TripWire
+from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.models import Fallback, Models
+from agentcore.frameworks.mastra.emulation.outcome import Outcome, Tripwire
+from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
+from agentcore.frameworks.mastra.emulation.recording import RECORDERS
+from agentcore.frameworks.mastra.emulation.settings import Settings, load
+from agentcore.frameworks.mastra.profiles import MastraProfile
+from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.heap.js import PackageError, elements, fields, get, is_nullish, or_else, spread
+from agentcore.heap.snapshots import Snapshot
+from agentcore.heap.views import Desk
+
+AGENT_ID = "agent"
+_OPTIONS = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
+_NOT_SENT = ("maxRetries", "headers", "timeout")
+
+
+class ModelCallError(Exception):
+    """The last model failed; `original` is what it raised."""
+
+    def __init__(self, original: Exception) -> None:
+        super().__init__(str(original))
+        self.original = original
+
+
+@attrs.define
+class _Step:
+    """A step on its way: what the model was asked with, and what it answered."""
+
+    fields: Fields
+    answered: Answered
+    early: Mapping[Slot, tooling.Answer]
+
+
+HOLDERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "caller": "caller",
+        "conversation": "conversation",
+        "system": "system messages",
+        "steps": "report",
+        "options": "options of the call",
+        "requestContext": "request context",
+    }
+)
+"""What outlives a step, by the names of the snapshots and those of the pollution report."""
+
+
+class MastraLoop:
+    """One call of `generate` or `stream`. If the store is watched, `snapshots` are taken."""
+
+    holders = HOLDERS
+
+    def __init__(self, profile: MastraProfile, settings: Settings, desk: Desk | None = None) -> None:
+        self.profile = profile
+        self.settings = settings
+        self.desk = desk if desk is not None else Desk(Store())
+        self.store = self.desk.store
+        self.clock = Clock()
+        self.list = MessageList(self.store, self.clock, profile)
+        self.recorder = RECORDERS[profile.recording](self.list, self.clock)
+        self.models = Models(self.desk, profile)
+        self.outcome = Outcome()
+        self.snapshots: list[Snapshot] = []
+        self.given = load(settings, self.desk)
+        self.caller = self.given.caller
+        self.options = {name: get(self.store, self.caller, name) for name in _OPTIONS}
+        self.fallbacks = self._fallbacks()
+        self.first_fallback = 0
+        self.tools = tooling.built(self.store, settings.tools)
+        self.message_id: Value = self.clock.draw_id()
+        self.texts: list[str] = []
+        self.shown_calls: set[Value] = set()
+        self.processors = Processors(self.list, self.models, settings, AGENT_ID, self.given.request_context)
+
+    def _fallbacks(self) -> list[Fallback]:
+        settings = self.settings
+        retries, configured = settings.max_retries or 0, settings.max_retries is not None
+        return [
+            Fallback(self.models.wrap(model), retries, configured)
+            for model in (settings.model, *settings.fallback_models)
+        ]
+
+    def _chunk(self, *kinds: str) -> None:
+        for kind in kinds:
+            if self.outcome.chunks[-1:] != [kind]:
+                self.outcome.chunks.append(kind)
+
+    # ---------------------------------------------------------------- the call
+
+    def run(self) -> Outcome:
+        """Runs to the end. Never raises what the real package would report: see the outcome."""
+        self._run()
+        self._snapshot("end")
+        return self.outcome
+
+    def _run(self) -> None:
+        try:
+            self._prepare()
+        except TripWire as wire:
+            self._tripped(wire)
+            return
+        except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
+            self._prepare_failed(error)
+            return
+        self._chunk("start")
+        try:
+            self._loop()
+        except TripWire as wire:
+            self._tripped(wire)
+        except ModelCallError as failed:
+            self._chunk("step-finish", "finish")
+            self.outcome.error = CallerError.of(failed.original)
+        except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
+            self._chunk("error")
+            self.outcome.error = CallerError.through_json(error)
+
+    def held(self) -> Mapping[str, Value]:
+        """What each of the holders holds now."""
+        return {
+            "caller": self.caller,
+            "conversation": self.list.messages,
+            "system": self.store.array(self.list.all_system()),
+            "steps": self.recorder.steps,
+            "options": self.store.object({**self.options, "tools": self.tools}),
+            "requestContext": self.given.request_context,
+        }
+
+    def _snapshot(self, moment: str, **holders: Value) -> None:
+        if self.store.watching:
+            held = {**self.held(), **holders}
+            self.snapshots.append(
+                Snapshot(moment=moment, step=self.desk.step, holders=held, heap=self.store.heap())
+            )
+
+    def _prepare(self) -> None:
+        given, store = self.given, self.store
+        if given.instructions:
+            self._add_system(given.instructions, UNDEFINED)
+        self.list.add(get(store, self.caller, "context"), "context")
+        if given.system:
+            self._add_system(given.system, "user-provided")
+        self.list.add(get(store, self.caller, "messages"), "input")
+        try:
+            self.processors.run_input()
+        except TripWire:
+            raise
+        except Exception as error:
+            told = f"[Agent:{AGENT_ID}] - Input processor error"
+            raise MastraError("AGENT_INPUT_PROCESSOR_ERROR", told, cause=CallerError.of(error)) from error
+
+    def _add_system(self, content: Slot, tag: Value) -> None:
+        listed = elements(self.store, content) if _is_array(self.store, content) else (content,)
+        for message in listed:
+            self.list.add_system(message, tag)
+
+    def _prepare_failed(self, error: Exception) -> None:
+        inner = CallerError.through_json(error)
+        name = "AGENT_STREAM_FAILED" if self.settings.streams else "AGENT_GENERATE_FAILED"
+        self.outcome.error = CallerError.of(MastraError(name, str(error), cause=inner))
+
+    def _tripped(self, wire: TripWire) -> None:
+        """Ends the run by an abort (rule mastra.abort-trips)."""
+        self._chunk("tripwire")
+        options = wire.options
+        self.outcome.tripwire = Tripwire(
+            reason=wire.reason,
+            retry=_read(options, "retry"),
+            metadata=_read(options, "metadata"),
+            processor_id=wire.processor_id,
+        )
+        self.outcome.finish_reason = "other"
+        self.outcome.last_text = "".join(self.texts)
+
+    # ---------------------------------------------------------------- the loop
+
+    def _loop(self) -> None:
+        live = self.profile.live_system_messages
+        self.original_system = self.list.system_messages if live else self.store.array(self.list.all_system())
+        if not self.profile.settings_anew:
+            own = self.options["modelSettings"]
+            made = {**self.profile.settings, **fields(self.store, own)}
+            self.options["modelSettings"] = self.store.derive(self.store.object(made), own)
+        count = 0
+        goes_on = True
+        while goes_on:
+            count += 1
+            goes_on = self._run_step(first=count == 1)
+            goes_on = goes_on and count != self.settings.max_steps
+            self._chunk("step-finish")
+        self._finish()
+
+    def _run_step(self, *, first: bool) -> bool:
+        """Runs a step; whether another follows. Options are the call's again (rule mastra.fields-reset)."""
+        self.desk.step += 1
+        if not first:
+            self.recorder.open_step()
+        self.texts.append("")
+        attempt_id = self.message_id
+        step = self._call_a_model()
+        self.message_id = self._message_id(step.fields)
+        self._record(step, attempt_id)
+        self.recorder.add_calls(step.answered, self.message_id)
+        self.recorder.report(step.answered)
+        self.outcome.step_texts.append(self.texts[-1])
+        self.recorder.add_again()
+        if step.answered.error is not None:
+            raise ModelCallError(step.answered.error)
+        return self._run_tools(step)
+
+    def _call_a_model(self) -> _Step:
+        """Calls the first model that does not fail and has no processor fail.
+
+        Raises:
+            TripWire: if a processor aborts.
+            Exception: what failed with the last of them.
+        """
+        attempts = [
+            (index, fallback)
+            for index, fallback in enumerate(self.fallbacks)
+            for _ in range(1 + fallback.max_retries * self.profile.retries_run_processors)
+            if index >= self.first_fallback
+        ]
+        for number, (index, fallback) in enumerate(attempts, 1):
+            is_last = number == len(attempts)
+            if self.profile.goes_on_with_fallback:
+                self.first_fallback = index
+            try:
+                return self._attempt(fallback, is_last=is_last)
+            except TripWire:
+                raise
+            except Exception:
+                if is_last and not self.profile.retries_run_processors:
+                    raise
+        told = "Exhausted all fallback models and reached the maximum number of retries."
+        raise PackageError("Error", told)
+
+    def _attempt(self, fallback: Fallback, *, is_last: bool) -> _Step:
+        """Runs the processors on the original system messages (rule mastra.systems-reset), and asks a model.
+
+        The options are the caller's own objects (rule mastra.options-live), and the tools one object for the
+        call (rule mastra.tools-live).
+        """
+        store, profile = self.store, self.profile
+        self.list.replace_system(self.original_system)
+        settings = fields(store, self.options["modelSettings"])
+        own = settings.get("maxRetries")
+        retries = fallback.max_retries if fallback.configured else or_else(own, fallback.max_retries)
+        anew = profile.settings_anew
+        step: dict[str, Value] = {
+            "messageId": self.message_id if profile.sets_message_id else UNDEFINED,
+            "model": fallback.model,
+            "tools": self.tools,
+            "toolChoice": self.options["toolChoice"]
+            if self.options["toolChoice"] is not UNDEFINED
+            else "auto",
+            "activeTools": self.options["activeTools"] if profile.call_active_tools else UNDEFINED,
+            "providerOptions": self.options["providerOptions"],
+            "modelSettings": store.derive(
+                store.object({**settings, "maxRetries": retries}), self.options["modelSettings"]
+            )
+            if anew
+            else self.options["modelSettings"],
+            "structuredOutput": UNDEFINED,
+        }
+        self.recorder.refresh_last_step()
+        current: Fields = dict(step)
+        if self.processors.any_for_steps:
+            current = self._processed(step, retries)
+        if profile.hides_inactive_tools:
+            tooling.check_active(store, current["tools"], current["activeTools"])
+        return self._asked(current, is_last=is_last)
+
+    def _processed(self, step: Mapping[str, Value], retries: Value) -> Fields:
+        store = self.store
+        result = self.processors.run_step(step, self.recorder.count, self.recorder.steps)
+        current = {**step, **result}
+        if not self.profile.settings_anew:
+            return current
+        for name in ("messageId", "model"):
+            current[name] = or_else(result[name], step[name])
+        settings = current["modelSettings"]
+        own = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
+        current["modelSettings"] = store.derive(
+            store.object({**fields(store, settings), "maxRetries": or_else(own, retries)}), settings
+        )
+        if current["tools"]:
+            current["tools"] = spread(store, current["tools"])
+        current["executedModel"] = self.models.named(current["model"])
+        return current
+
+    # ---------------------------------------------------------------- asking the model
+
+    def _asked(self, current: Fields, *, is_last: bool) -> _Step:
+        store = self.store
+        shown = prompt(self.list)
+        offer = tooling.offered(
+            store,
+            current["tools"],
+            current["toolChoice"],
+            current["activeTools"],
+            none_hides=self.profile.no_choice_hides_tools,
+        )
+        settings = current["modelSettings"]
+        sent = {name: slot for name, slot in fields(store, settings).items() if name not in _NOT_SENT}
+        headers = UNDEFINED if is_nullish(settings) else get(store, settings, "headers")
+        options = store.object(
+            {
+                "tools": offer.tools,
+                "toolChoice": offer.choice,
+                "prompt": shown,
+                "providerOptions": current["providerOptions"],
+                **sent,
+                "headers": self._headers(headers),
+            }
+        )
+        store.derive(options, settings, fields=frozenset(sent))
+        retries = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
+        answered = self._answered(current["model"], options, retries, is_last=is_last)
+        own_id = self._message_id(current)
+        failed = self.recorder.add_pieces(answered, own_id)
+        self._pass_on(answered)
+        early = self._run_early(current, answered)
+        failed = failed or self.recorder.add_message(answered, own_id, current["model"])
+        if failed is not None and not is_last:
+            self._carry_over(early)
+            raise failed
+        answered.error = answered.error or failed
+        return _Step(current, answered, early)
+
+    def _message_id(self, current: Fields) -> Value:
+        return current["messageId"] if self.profile.sets_message_id else self.message_id
+
+    def _headers(self, headers: Value) -> Value:
+        if not self.profile.lowers_headers:
+            return spread(self.store, headers) if headers else UNDEFINED
+        named = {name.lower(): value for name, value in fields(self.store, headers).items()}
+        return self.store.object(named) if named else UNDEFINED
+
+    def _answered(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
+        given = or_else(retries, self.profile.model_retries)
+        attempts = 1 + (int(given) if isinstance(given, int | float) else 0)
+        for attempt in range(attempts):
+            self.desk.hook = "model"
+            self.clock.think()
+            self._snapshot("prompt", prompt=options)
+            try:
+                parts = self.models.answered(model, options)
+            except Exception as error:
+                if attempt + 1 < attempts:
+                    continue
+                if not is_last:
+                    raise
+                return Answered(error=error)
+            once = self.settings.streams and self.profile.streams_call_once
+            return answered(self.store, parts, once=once)
+        raise PackageError("Error", "Expected `retries` to be a number")
+
+    # ---------------------------------------------------------------- recording the answer
+
+    def _record(self, step: _Step, attempt_id: Value) -> None:
+        """Enters what is told of the answer, or the error that stands for it."""
+        answered = step.answered
+        model = step.fields.get("executedModel")
+        if model is not None and self.profile.names_models:
+            self.list.name_model(model)
+        if answered.error is not None:
+            if self.profile.records_errors:
+                self._record_error(answered.error, attempt_id)
+            self._chunk("error")
+
+    def _pass_on(self, answered: Answered) -> None:
+        """Hands an answer to the caller's stream, where it stays even if the attempt fails after all."""
+        self.texts[-1] += answered.text
+        self._chunk("step-start", *self._passed(answered))
+
+    def _passed(self, answered: Answered) -> Iterator[str]:
+        """The chunks of an answer in a stream."""
+        calls = iter(answered.calls)
+        for kind in answered.kinds:
+            if kind == "tool-call":
+                call_id = get(self.store, next(calls), "toolCallId")
+                if call_id in self.shown_calls and self.profile.streams_call_once:
+                    continue
+                self.shown_calls.add(call_id)
+            yield kind
+
+    def _record_error(self, error: Exception, attempt_id: Value) -> None:
+        store = self.store
+        name = getattr(error, "name", type(error).__name__)
+        told = store.object({"name": name, "message": str(error)})
+        part = store.object({"type": "error", "error": told})
+        target = self.list.by_id(attempt_id)
+        parts = None if target is None else self.list.parts_of_assistant(target)
+        if target is not None and parts is not None:
+            if not any(get(store, one, "type") == "error" for one in elements(store, parts)):
+                store.push(parts, [part])
+                self.list.add(target, "response", merge=False)
+            return
+        content = store.object({"format": FORMAT, "parts": store.array([part])})
+        own_id = attempt_id if target is None else self.clock.draw_id()
+        at = date(store, self.clock.now)
+        message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
+        self.list.add(store.object(message), "response", merge=False)
+
+    # ---------------------------------------------------------------- tools
+
+    def _run_early(self, current: Fields, answered: Answered) -> dict[Slot, tooling.Answer]:
+        """The answers of calls that a stream runs as they come in, before the list has the message."""
+        if not (self.settings.streams and self.profile.streams_run_tools_early):
+            return {}
+        tools, active = current["tools"], current["activeTools"]
+        calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
+        return {call: tooling.run(self.desk, call, tools, active) for call in calls}
+
+    def _carry_over(self, early: Mapping[Slot, tooling.Answer]) -> None:
+        """What tools answered in an attempt that failed is known to the next one."""
+        store = self.store
+        parts = [self._carried(answer) for answer in early.values()]
+        if parts:
+            content = store.object({"format": FORMAT, "parts": store.array(parts)})
+            message = store.object({"id": self.message_id, "role": "assistant", "content": content})
+            self.list.add(message, "response")
+
+    def _carried(self, answer: tooling.Answer) -> Ref:
+        store = self.store
+        told: dict[str, Value] = {"state": "result", "result": answer.result}
+        if answer.error is not None:
+            told = {"state": "output-error", "errorText": answer.error}
+        elif is_nullish(answer.result):
+            told = {"state": "call"}
+        call = spread(store, answer.call, **told)
+        return store.object({"type": "tool-invocation", "toolInvocation": call})
+
+    def _run_tools(self, step: _Step) -> bool:
+        """Runs the calls of an answer, one step whatever their number (rule mastra.step-number).
+
+        The tools are those that processors returned, if any did (rule mastra.tools-returned). Tells whether
+        another step follows.
+        """
+        current = step.fields
+        # Where a processor took the tools away the model is told of none, but those of the call are run.
+        tools, active = current["tools"] or self.tools, current["activeTools"]
+        if not self.profile.hides_inactive_tools:
+            active = UNDEFINED
+        answers = [
+            step.early.get(call) or tooling.run(self.desk, call, tools, active)
+            for call in step.answered.calls
+        ]
+        self.outcome.finish_reason = "tool-calls" if answers else "stop"
+        if not self.profile.missing_tool_answers:
+            tooling.check_known(self.store, step.answered.calls, tools)
+        for kind in self.recorder.add_results(answers):
+            self._chunk(kind)
+        pending = any(answer.result is UNDEFINED and answer.error is None for answer in answers)
+        return bool(answers) and not pending
+
+    # ---------------------------------------------------------------- the end
+
+    def _finish(self) -> None:
+        outcome = self.outcome
+        outcome.response_messages = self.recorder.response_messages()
+        last_only = self.shown_calls and self.profile.stream_text_is_last
+        outcome.last_text = self.texts[-1] if last_only else "".join(self.texts)
+        self._chunk("finish")
+        self._add_again()
+
+    def _add_again(self) -> None:
+        """Adds the agent's messages to their own list again; the package only logs what fails there."""
+        with contextlib.suppress(Exception):
+            self.list.add(self.recorder.final_messages(), "response")
+
+
+def _is_array(store: Store, value: Slot) -> bool:
+    return isinstance(value, Ref) and isinstance(store.cells[value.address], tuple)
+
+
+def _read(options: Any, name: str) -> Any:
+    return options.get(name, UNDEFINED) if isinstance(options, Mapping) else UNDEFINED

@@ -1,0 +1,211 @@
+"""How an answer goes into the assistant's message that is there already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from agentcore.frameworks.mastra.emulation.content import stamp
+from agentcore.frameworks.mastra.emulation.forms import assign
+from agentcore.frameworks.mastra.emulation.keys import part_key, starts_with
+from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.heap.js import elements, get, is_array, is_nullish, spread
+
+if TYPE_CHECKING:
+    from agentcore.frameworks.mastra.emulation.message_list import MessageList
+
+_FROM_CLIENT = ("approval-requested", "approval-responded", "output-denied", "output-error")
+
+
+def merges(store: Store, latest: Slot, incoming: Ref) -> bool:
+    """Whether a message goes into the one that is the latest: both are the assistant's, of one thread."""
+    content = get(store, latest, "content")
+    parts = UNDEFINED if is_nullish(content) else get(store, content, "parts")
+    listed = () if is_nullish(parts) else elements(store, parts, "every")
+    only_data = bool(listed) and all(starts_with(store, get(store, part, "type"), "data-") for part in listed)
+    if only_data and get(store, latest, "id") != get(store, incoming, "id"):
+        return False
+    roles = {get(store, message, "role") for message in (latest, incoming)}
+    return roles == {"assistant"} and get(store, latest, "threadId") == get(store, incoming, "threadId")
+
+
+def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:
+    """Puts the parts of a message into another: answers in the places of their calls, the others beside."""
+    store, profile = target.store, target.profile
+    if profile.merging_moves_date:
+        assign(store, latest, "createdAt", get(store, incoming, "createdAt"))
+    content, added = get(store, latest, "content"), get(store, incoming, "content")
+    metadata = get(store, added, "metadata")
+    if metadata and profile.merging_takes_all:
+        assign(store, content, "metadata", spread(store, get(store, content, "metadata"), metadata))
+    _Merge(target, latest, incoming).run()
+    told = get(store, added, "content")
+    if told and get(store, content, "content") != told:
+        assign(store, content, "content", told)
+
+
+@attrs.define
+class _Merge:
+    """One merge: `anchors` says for calls of the incoming message where the latest one has them."""
+
+    target: MessageList
+    latest: Ref
+    incoming: Ref
+    anchors: dict[int, int] = attrs.Factory(dict)
+
+    @property
+    def store(self) -> Store:
+        return self.target.store
+
+    def _parts(self, message: Ref) -> Ref:
+        return get(self.store, get(self.store, message, "content"), "parts")  # type: ignore[return-value]
+
+    def run(self) -> None:
+        store = self.store
+        new = []
+        incoming = elements(store, self._parts(self.incoming), "entries")
+        for index, part in enumerate(incoming):
+            if get(store, part, "type") == "tool-invocation":
+                call = get(store, part, "toolInvocation")
+                if not call:
+                    continue
+                known = self._known(get(store, call, "toolCallId"))
+                if known is not None:
+                    self._answer(known, part)
+                    self.anchors[index] = elements(store, self._parts(self.latest)).index(known)
+                    continue
+            new.append(index)
+        self._insert(incoming, new)
+
+    def _known(self, call_id: Value) -> Ref | None:
+        store = self.store
+        for part in reversed(elements(store, self._parts(self.latest))):
+            call = (
+                get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else None
+            )
+            if isinstance(call, Ref) and get(store, call, "toolCallId") == call_id:
+                return part  # type: ignore[return-value]
+        return None
+
+    def _answer(self, known: Ref, part: Slot) -> None:
+        store = self.store
+        call, answer = get(store, known, "toolInvocation"), get(store, part, "toolInvocation")
+        state = get(store, answer, "state")
+        takes_all = self.target.profile.merging_takes_all
+        if state != "result" and not (takes_all and state in _FROM_CLIENT):
+            return
+        names = ("step", "result") if state == "result" else ("approval", "errorText", "rawInput")
+        changed = {name: get(store, answer, name) for name in names}
+        args = spread(store, get(store, call, "args"), get(store, answer, "args"))
+        made = spread(store, call, **{"state": state, **changed, "args": args})
+        invocation = store.derive(made, answer)
+        assign(store, known, "toolInvocation", invocation)
+        options = get(store, part, "providerMetadata")
+        if options and takes_all:
+            both = spread(store, get(store, known, "providerMetadata"), options)
+            assign(store, known, "providerMetadata", both)
+        if state == "result":
+            self._list_call(invocation)
+
+    def _list_call(self, invocation: Ref) -> None:
+        store = self.store
+        content = get(store, self.latest, "content")
+        if not get(store, content, "toolInvocations"):
+            assign(store, content, "toolInvocations", store.array(()))
+        calls = get(store, content, "toolInvocations")
+        listed = list(elements(store, calls, "findIndex"))
+        own_id = get(store, invocation, "toolCallId")
+        at = next((i for i, one in enumerate(listed) if get(store, one, "toolCallId") == own_id), len(listed))
+        store.replace(calls, (*listed[:at], invocation, *listed[at + 1 :]))  # type: ignore[arg-type]
+
+    # ---------------------------------------------------------------- the other parts
+
+    def _insert(self, incoming: tuple[Slot, ...], new: list[int]) -> None:
+        store = self.store
+        anchor_before, drift = -1, 0
+        for index in new:
+            part = incoming[index]
+            if not part:
+                continue
+            key = part_key(store, part)
+            if not self.anchors:
+                self._put(part, key, None)
+                continue
+            left = max((at for at in self.anchors if at < index), default=-1)
+            right = min((at for at in self.anchors if at > index), default=-1)
+            if left != anchor_before:
+                anchor_before, drift = left, 0
+            own = elements(store, self._parts(self.latest))
+            at = (index if left == -1 else self.anchors[left] + index - left) + drift
+            until = len(own) if right == -1 else self.anchors[right]
+            if not 0 <= at <= until or any(part_key(store, one) == key for one in own[at:until]):
+                continue
+            count = self._put(part, key, at)
+            if not self.target.profile.merging_takes_all:
+                count = 1
+            if count:
+                drift += count - 1
+                self.anchors = {
+                    one: there + count if there >= at else there for one, there in self.anchors.items()
+                }
+
+    def _put(self, part: Slot, key: str, at: int | None) -> int:
+        """Puts a part in, unless the latest message has as many of its kind; how many parts that made."""
+        store = self.store
+        own, incoming = (elements(store, self._parts(message)) for message in (self.latest, self.incoming))
+        counts = [sum(part_key(store, one) == key for one in parts) for parts in (own, incoming)]
+        if counts[0] >= counts[1]:
+            return 0
+        place = incoming.index(part)
+        marked = place > 0 and get(store, incoming[place - 1], "type") == "step-start"
+        after_call = bool(own) and get(store, own[-1], "type") == "tool-invocation"
+        is_text = get(store, part, "type") == "text" and get(store, self.latest, "role") == "assistant"
+        added = [part]
+        if is_text and not marked and after_call:
+            added = [self._mark(own), part]
+        at = len(own) if at is None else at
+        store.replace(self._parts(self.latest), (*own[:at], *added, *own[at:]))
+        return len(added)
+
+    def _mark(self, own: tuple[Slot, ...]) -> Ref:
+        store = self.store
+        if not self.target.profile.merging_takes_all:
+            return store.object({"type": "step-start"})
+        marks = (part for part in reversed(own) if get(store, part, "type") == "step-start")
+        model = get(store, mark, "model") if (mark := next(marks, None)) else UNDEFINED
+        made = store.object({"type": "step-start", "model": model or UNDEFINED})
+        return stamp(self.target, made) if model else made  # type: ignore[return-value]
+
+
+def answer(target: MessageList, message: Ref, index: int, call: Ref) -> None:
+    """Puts what a tool answered in place of a part with its call; the arguments stay those of the call."""
+    store = target.store
+    content = get(store, message, "content")
+    parts = get(store, content, "parts")
+    part = elements(store, parts)[index]
+    known = get(store, part, "toolInvocation")
+    args = get(store, known, "args")
+    invocation = spread(store, call, args=args)
+    kept = {name: get(store, part, name) for name in ("providerExecuted", "title")}
+    options = get(store, part, "providerMetadata")
+    if options is not UNDEFINED:
+        kept["providerMetadata"] = spread(store, options)
+    made = store.derive(store.object({"type": "tool-invocation", "toolInvocation": invocation, **kept}), part)
+    slots = list(elements(store, parts))
+    slots[index] = made
+    store.replace(parts, tuple(slots))  # type: ignore[arg-type]
+    assign(store, content, "metadata", spread(store, get(store, content, "metadata")))
+    calls = get(store, content, "toolInvocations")
+    if is_array(store, calls) and get(store, call, "state") == "result":
+        listed = [_answered(store, one, call, args) for one in elements(store, calls)]
+        assign(store, content, "toolInvocations", store.array(listed))
+    target.see_now(message)
+    target.take_as_response(message)
+
+
+def _answered(store: Store, listed: Slot, call: Ref, args: Value) -> Slot:
+    if get(store, listed, "toolCallId") != get(store, call, "toolCallId"):
+        return listed
+    changed = {"state": "result", "args": args, "result": get(store, call, "result")}
+    return spread(store, listed, **changed)

@@ -1,0 +1,452 @@
+"""The message list: the conversation of a call, the sources of its messages, and its system messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cmp_to_key
+from typing import Final
+
+from agentcore.frameworks.mastra.emulation import merging
+from agentcore.frameworks.mastra.emulation.clock import Clock, date, is_date, parsed, time_of
+from agentcore.frameworks.mastra.emulation.content import core_content, stamp
+from agentcore.frameworks.mastra.emulation.errors import MastraError
+from agentcore.frameworks.mastra.emulation.forms import Form, assign, form_of, has
+from agentcore.frameworks.mastra.emulation.intake import stored
+from agentcore.frameworks.mastra.emulation.keys import messages_equal, system_key
+from agentcore.frameworks.mastra.emulation.remembering import remember
+from agentcore.frameworks.mastra.profiles import MastraProfile
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.heap.js import PackageError, elements, fields, get, is_array, iterated, text
+
+SOURCES: Final = ("memory", "input", "response", "context")
+_BEYOND_MEMORY: Final = SOURCES[1:]
+
+
+class MessageList:
+    """A list of stored messages, kept in the order of their dates (rule mastra.ordered-by-date).
+
+    The array of messages and that of the system messages are cells of the heap: processors are given them as
+    they are. Removing makes a new array, adding does not. What a method does is stored at once (rule
+    mastra.methods-stored).
+    """
+
+    def __init__(self, store: Store, clock: Clock, profile: MastraProfile) -> None:
+        self.store = store
+        self.clock = clock
+        self.profile = profile
+        self.messages = store.array(())
+        self.system_messages = store.array(())
+        self.tagged: dict[str, Ref] = {}
+        self.sources: dict[str, dict[int, None]] = {name: {} for name in SOURCES}
+        self.latest: float = 0
+
+    # ---------------------------------------------------------------- looking
+
+    def all(self) -> tuple[Slot, ...]:
+        """The messages."""
+        return elements(self.store, self.messages)
+
+    def of(self, source: str) -> tuple[Slot, ...]:
+        """The messages of a source, in the list's order."""
+        held = self.sources[source]
+        return tuple(
+            message for message in self.all() if isinstance(message, Ref) and message.address in held
+        )
+
+    def by_id(self, own_id: Value) -> Ref | None:
+        """The first message of an id."""
+        for message in self.all():
+            if get(self.store, message, "id") == own_id:
+                return message  # type: ignore[return-value]
+        return None
+
+    def all_system(self) -> list[Slot]:
+        """The system messages, those with a tag last (rule mastra.systems-order)."""
+        arrays = (self.system_messages, *self.tagged.values())
+        return [message for array in arrays for message in elements(self.store, array)]
+
+    def source_by_id(self) -> dict[object, str]:
+        """Which source an id has at the moment."""
+        found: dict[object, str] = {}
+        for source in reversed(SOURCES):
+            for address in self.sources[source]:
+                found[get(self.store, Ref(address), "id")] = source
+        return found
+
+    def source_of(self, message: Slot) -> str | None:
+        """The source of a message; None for one that was put into the array past the list."""
+        held = (
+            name for name in SOURCES if isinstance(message, Ref) and message.address in self.sources[name]
+        )
+        return next(held, None)
+
+    # ---------------------------------------------------------------- what converting needs
+
+    def now(self) -> int:
+        """The time."""
+        return self.clock.now
+
+    def pass_time(self) -> None:
+        """Lets a little time pass before a processor."""
+        store = self.store
+        dates = (get(store, one, "createdAt") for one in self.all() if isinstance(one, Ref))
+        self.clock.pass_by(time_of(store, at) for at in dates if is_date(store, at))
+
+    def new_id(self) -> str:
+        """An id that no message has."""
+        return self.clock.draw_id()
+
+    def new_date(self, source: str, start: Value = UNDEFINED) -> Ref:
+        """A date after all that the list gave or saw, or the one that a message came with if it is later."""
+        given = start if is_date(self.store, start) else self._read_date(start)
+        time = time_of(self.store, given) if isinstance(given, Ref) else None
+        if isinstance(given, Ref) and time is not None and (not self.latest or source == "memory"):
+            self.latest = self.latest or time
+            return given
+        time = time or self.now()
+        latest = self.latest if self.profile.follows_dates else max(self.latest, *self._dates(), 0)
+        if time <= latest:
+            self.latest = latest + 1
+            return date(self.store, int(self.latest))
+        self.latest = time
+        if isinstance(given, Ref) and self.profile.keeps_late_dates:
+            return given
+        return date(self.store, self.now())
+
+    def _dates(self) -> Iterator[float]:
+        """The times of the messages."""
+        for message in self.all():
+            yield time_of(self.store, get(self.store, message, "createdAt"))
+
+    def _read_date(self, start: Value) -> Ref | None:
+        if isinstance(start, str):
+            return date(self.store, parsed(start))
+        is_number = isinstance(start, int | float) and not isinstance(start, bool)
+        return date(self.store, int(start)) if is_number else None  # type: ignore[arg-type]
+
+    def known_args(self, call_id: Value) -> Value:
+        """The arguments of a call, from the last message that has some of it; an empty object if none has."""
+        store = self.store
+        for message in reversed(self.all()):
+            if not message or get(store, message, "role") != "assistant":
+                continue
+            content = get(store, message, "content")
+            for args in self._args_in(content, call_id):
+                if isinstance(args, Ref) and (fields(store, args) or not self.profile.recovers_args):
+                    return args
+        return store.object({})
+
+    def _args_in(self, content: Value, call_id: Value) -> Iterator[Value]:
+        store = self.store
+        parts, calls = get(store, content, "parts"), get(store, content, "toolInvocations")
+        for part in elements(store, parts, "find") if parts else ():
+            call = (
+                get(store, part, "toolInvocation")
+                if get(store, part, "type") == "tool-invocation"
+                else UNDEFINED
+            )
+            if call is not UNDEFINED and get(store, call, "toolCallId") == call_id:
+                yield get(store, call, "args")
+                break
+        for call in elements(store, calls, "find") if calls else ():
+            if get(store, call, "toolCallId") == call_id:
+                yield get(store, call, "args")
+                break
+
+    # ---------------------------------------------------------------- adding
+
+    def add(self, messages: Value, source: Value, *, merge: bool = True) -> None:
+        """Adds messages of any form, or texts of the user's.
+
+        Raises:
+            MastraError: for what is no message.
+            PackageError: for a source that there is not, when the message is in already.
+            HeapTypeError: for what no message can be made of.
+        """
+        store = self.store
+        if not messages:
+            return
+        name = "input" if source == "user" else source
+        for message in elements(store, messages) if is_array(store, messages) else (messages,):
+            for one in elements(store, message) if is_array(store, message) else (message,):
+                given = store.object({"role": "user", "content": one}) if isinstance(one, str) else one
+                self._add_one(given, name, merge=merge)
+
+    def _add_one(self, message: Slot, source: Value, *, merge: bool) -> None:
+        self._check(message)
+        store = self.store
+        if get(store, message, "role") == "system":
+            if source != "memory":
+                self.add_system(message)
+            return
+        made = stored(self, message, source if isinstance(source, str) else text(store, source))
+        known = self.by_id(get(store, made, "id")) if get(store, made, "id") else None
+        changed = known is not None and not messages_equal(store, known, made)
+        if source != "memory" or not self._is_remembered(made, known):
+            self._place(made, known if changed else None, source, merge=merge, is_new=known is None)
+
+    def _is_remembered(self, made: Ref, known: Ref | None) -> bool:
+        """Whether nothing is left to do with a remembered message: it is there, or is now."""
+        if known is not None and self.profile.remembering_merges and self._remember(made, known):
+            return True
+        return any(messages_equal(self.store, one, made) for one in self.all())
+
+    def _place(self, made: Ref, changed: Ref | None, source: Value, *, merge: bool, is_new: bool) -> None:
+        """Merges a message, or puts it in the place of the one of its id that it is a change of."""
+        everything = self.all()
+        latest = everything[-1] if everything else None
+        if merge and self._merges(latest, made, source):
+            merging.merge(self, latest, made)  # type: ignore[arg-type]
+            self._see(latest)
+            self._put_into(latest, source)
+        elif changed and merge and self.profile.merges_by_id and self._merges(changed, made, source):
+            merging.merge(self, changed, made)
+            self._see(changed)
+            self._put_into(changed, source)
+            self._sort()
+            return
+        else:
+            if changed:
+                if self.profile.forgets_replaced:
+                    self._forget(changed)
+                self._replace(changed, made)
+            elif is_new:
+                self.store.push(self.messages, [made])
+            self._put_into(made, source)
+        for one in self.all():
+            self._see(one)
+        self._sort()
+
+    def _replace(self, known: Ref, made: Ref) -> None:
+        everything = self.all()
+        at = everything.index(known)
+        self.store.replace(self.messages, (*everything[:at], made, *everything[at + 1 :]))
+
+    def _check(self, message: Slot) -> None:
+        store = self.store
+        content = get(store, message, "content") if has(store, message, "content") else UNDEFINED
+        parts = get(store, message, "parts") if has(store, message, "parts") else UNDEFINED
+        if not content and not isinstance(content, str) and not parts:
+            role = text(store, get(store, message, "role"))
+            raise MastraError(
+                "INVALID_MESSAGE_CONTENT", f'Message with role "{role}" must have content or parts'
+            )
+
+    def _merges(self, latest: Slot, made: Ref, source: Value) -> bool:
+        return bool(latest) and merging.merges(self.store, latest, made) and source != "memory"
+
+    def _remember(self, made: Ref, known: Ref) -> bool:
+        """Puts a remembered message in the place of one that is more than remembered; whether it is."""
+        held = (name for name in _BEYOND_MEMORY if known.address in self.sources[name])
+        source = next(held, None)
+        if source is None:
+            return False
+        remember(self, made, known, source)
+        self._forget(known)
+        self._replace(known, made)
+        for name in ("memory", source):
+            self._put_into(made, name)
+        self._see(made)
+        self._sort()
+        return True
+
+    def _put_into(self, message: Slot, source: Value) -> None:
+        address = message.address  # type: ignore[union-attr]
+        if source not in SOURCES:
+            raise PackageError("Error", f"Missing message source for message {text(self.store, message)}")
+        if source == "response":
+            self.sources["input"].pop(address, None)
+            if self.profile.answers_leave_memory:
+                self.sources["memory"].pop(address, None)
+        self.sources[str(source)][address] = None
+
+    def take_as_response(self, message: Slot) -> None:
+        """Counts a message as the agent's own, which it is once the agent changed it."""
+        address = message.address  # type: ignore[union-attr]
+        if address not in self.sources["response"]:
+            self._forget(message)
+            self.sources["response"][address] = None
+
+    def _forget(self, message: Slot) -> None:
+        for held in self.sources.values():
+            held.pop(message.address, None)  # type: ignore[union-attr]
+
+    def _see(self, message: Slot) -> None:
+        if self.profile.follows_dates:
+            self.latest = max(self.latest, time_of(self.store, get(self.store, message, "createdAt")))
+
+    def see_now(self, message: Slot) -> None:
+        """Notes that a message was changed now."""
+        self.latest = max(self.latest, self.now())
+        self._see(message)
+
+    def _sort(self) -> None:
+        messages = self.all()
+        if len(messages) > 1:
+            dated = [(time_of(self.store, get(self.store, one, "createdAt")), one) for one in messages]
+            ordered = sorted(dated, key=cmp_to_key(_by_time))
+            self.store.replace(self.messages, tuple(one for _, one in ordered))
+
+    # ---------------------------------------------------------------- removing
+
+    def remove(self, ids: Iterable[object]) -> None:
+        """Takes the messages of some ids out; the array is a new one, whether or not there are any."""
+        gone = list(ids)
+        kept = []
+        for message in self.all():
+            if get(self.store, message, "id") in gone:
+                self._forget(message)
+            else:
+                kept.append(message)
+        self._become(kept)
+
+    def clear(self) -> None:
+        """Takes all messages out."""
+        self._become(())
+        for source in SOURCES[1:]:
+            self.sources[source].clear()
+
+    def clear_source(self, source: str) -> None:
+        """Takes the messages of a source out."""
+        held = self.sources[source]
+        self._become([one for one in self.all() if not (isinstance(one, Ref) and one.address in held)])
+        held.clear()
+
+    def _become(self, messages: Iterable[Slot]) -> None:
+        self.messages = self.store.derive(self.store.array(messages), self.messages)
+
+    # ---------------------------------------------------------------- system messages
+
+    def add_system(self, messages: Value, tag: Value = UNDEFINED) -> None:
+        """Adds system messages of any form, but for one that says what another of the same tag does.
+
+        Raises:
+            MastraError: for one without text.
+            PackageError: for a message of another role.
+        """
+        if not messages:
+            return
+        store = self.store
+        for message in elements(store, messages) if is_array(store, messages) else (messages,):
+            self._add_one_system(message, tag)
+
+    def _add_one_system(self, message: Slot, tag: Value) -> None:
+        store = self.store
+        core = self._as_system(message)
+        role = get(store, core, "role")
+        if role != "system":
+            raise PackageError("Error", f'Expected role "system" but saw {text(store, role)} for message')
+        array = self.tagged.get(str(tag)) if tag else self.system_messages
+        key = system_key(store, get(store, core, "content"))
+        known = () if array is None else elements(store, array)
+        if any(system_key(store, get(store, one, "content")) == key for one in known):
+            return
+        if array is None:
+            array = self.tagged[str(tag)] = store.array(())
+        store.push(array, [core])
+
+    def _as_system(self, message: Slot) -> Slot:
+        store = self.store
+        if isinstance(message, str):
+            return store.object({"role": "system", "content": message})
+        form = form_of(store, message)
+        if form is Form.CORE_5:
+            content: Value = store.object(core_content(self, message))
+        elif form is Form.STORED:
+            content = get(store, message, "content")
+        else:
+            return message
+        told = get(store, content, "content")
+        if get(store, message, "role") != "system" or not told:
+            raise MastraError("INVALID_SYSTEM_MESSAGE_FORMAT", "Invalid system message format.")
+        options = get(store, content, "providerMetadata") or UNDEFINED
+        made = {"role": "system", "content": told, "experimental_providerMetadata": options}
+        return store.derive(store.object(made), message)
+
+    def replace_system(self, messages: Value) -> None:
+        """Puts these in place of the system messages without a tag (rule mastra.systems-returned).
+
+        What is no system message is left out.
+
+        Raises:
+            HeapTypeError: for what is no list of objects.
+        """
+        self.system_messages = self.store.array(())
+        if self.profile.replacing_clears_tags:
+            self.tagged.clear()
+        for message in iterated(self.store, messages):
+            if get(self.store, message, "role") == "system":
+                self.store.push(self.system_messages, [message])
+
+    def clear_system(self, tag: Value = UNDEFINED) -> None:
+        """Takes out the system messages of a tag, or those without.
+
+        Raises:
+            HeapTypeError: if this version of the list has no such method.
+        """
+        if not self.profile.clears_systems:
+            raise HeapTypeError("clearSystemMessages is not a function")
+        if tag:
+            self.tagged.pop(str(tag), None)
+        else:
+            self.system_messages = self.store.array(())
+
+    # ---------------------------------------------------------------- what the loop does to it
+
+    def open_step(self) -> None:
+        """Ends the last message, if it is the assistant's, with the mark that a step starts."""
+        store = self.store
+        messages = self.all()
+        last = messages[-1] if messages else None
+        parts = self.parts_of_assistant(last)
+        if parts is None:
+            return
+        found = elements(store, parts, "indexOf")
+        if found and get(store, found[-1], "type") == "step-start":
+            stamp(self, found[-1])
+        else:
+            store.push(parts, [stamp(self, store.object({"type": "step-start"}))])
+        self.take_as_response(last)
+
+    def parts_of_assistant(self, message: Slot) -> Ref | None:
+        """The array of parts of a message of the assistant's."""
+        store = self.store
+        if not message or get(store, message, "role") != "assistant":
+            return None
+        content = get(store, message, "content")
+        parts = UNDEFINED if content is None or content is UNDEFINED else get(store, content, "parts")
+        return parts if isinstance(parts, Ref) else None
+
+    def name_model(self, model: str) -> None:
+        """Writes which model answered into the last mark of a step, if it is in the last message."""
+        store = self.store
+        messages = self.all()
+        last = messages[-1] if messages else None
+        parts = self.parts_of_assistant(last)
+        for part in reversed(elements(store, parts) if parts is not None else ()):
+            if get(store, part, "type") == "step-start":
+                if not get(store, part, "model"):
+                    assign(store, part, "model", model)
+                    self.take_as_response(last)
+                return
+
+    def answer_call(self, call: Ref) -> None:
+        """Puts what a tool answered in place of its call, in the last message that has that."""
+        store = self.store
+        call_id = get(store, call, "toolCallId")
+        for message in reversed(self.all()):
+            parts = self.parts_of_assistant(message)
+            for index, part in enumerate(elements(store, parts) if parts is not None else ()):
+                held = (
+                    get(store, part, "toolInvocation")
+                    if part and get(store, part, "type") == "tool-invocation"
+                    else None
+                )
+                if isinstance(held, Ref) and get(store, held, "toolCallId") == call_id:
+                    merging.answer(self, message, index, call)  # type: ignore[arg-type]
+                    return
+
+
+def _by_time(one: tuple[float, Slot], two: tuple[float, Slot]) -> int:
+    """What is no time is neither before nor after anything."""
+    return (one[0] > two[0]) - (one[0] < two[0])

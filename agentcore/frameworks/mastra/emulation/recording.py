@@ -1,0 +1,196 @@
+"""What becomes of answers: how they get into the list, and into the steps that processors are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from agentcore.frameworks.mastra.emulation.answers import Answered
+from agentcore.frameworks.mastra.emulation.clock import Clock, date
+from agentcore.frameworks.mastra.emulation.content import FORMAT, tool_name
+from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.step_content import response_messages, step_content
+from agentcore.frameworks.mastra.emulation.tools import Answer, failure
+from agentcore.frameworks.mastra.profiles import Recording
+from agentcore.heap.heap import UNDEFINED, Ref, Slot, StepCell, Store, Value
+from agentcore.heap.js import elements, get
+
+
+class Recorder:
+    """Records an answer as one message, and what tools answered in the parts of it that have the calls."""
+
+    def __init__(self, target: MessageList, clock: Clock) -> None:
+        self.target = target
+        self.store: Store = target.store
+        self.clock = clock
+        self.steps = self.store.array(())
+
+    @property
+    def count(self) -> int:
+        """How many steps were reported."""
+        return len(elements(self.store, self.steps))
+
+    def open_step(self) -> None:
+        """Begins a step after the first."""
+        self.target.open_step()
+
+    def refresh_last_step(self) -> None:
+        """Reads the last step's content again, before processors see it."""
+        store = self.store
+        if not self.count:
+            return
+        content = step_content(self.target, self.count)
+        if elements(store, content):
+            reported = elements(store, self.steps)
+            last = reported[-1]
+            again = self._step(content, get(store, last, "response"), get(store, last, "finishReason"))
+            store.replace(self.steps, (*reported[:-1], again))
+
+    def add_pieces(self, answered: Answered, own_id: Value) -> Exception | None:
+        """Adds what is added while it comes; what the list fails with, and then the rest does not come."""
+
+    def add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
+        """Adds what is added at the end of an answer; what the list fails with."""
+        message = answered.message(self.store, own_id, model)
+        return None if message is None else self._tried(message)
+
+    def _tried(self, message: Ref) -> Exception | None:
+        try:
+            self.target.add(message, "response")
+        except Exception as error:  # noqa: BLE001 - whatever fails is taken for a failure of the model
+            return error
+        return None
+
+    def add_calls(self, answered: Answered, own_id: Value) -> None:
+        """Adds what comes after the answer."""
+
+    def report(self, answered: Answered) -> None:
+        """Enters the step into the array that processors are given."""
+        content = self._content()
+        reason = UNDEFINED if answered.error is None else "error"
+        response = self.store.object({"messages": self.response_messages()})
+        self.store.push(self.steps, [self._step(content, response, reason)])
+
+    def add_again(self) -> None:
+        """Adds the agent's messages once more before tools run, where the package does."""
+
+    def add_results(self, answers: Sequence[Answer]) -> Iterator[str]:
+        """Adds what tools answered, errors first; gives the kinds of their chunks."""
+        for answer in answers:
+            if answer.error is not None:
+                self._answer(answer, {"state": "output-error", "errorText": answer.error})
+                yield "tool-error"
+        for answer in answers:
+            if answer.result is not UNDEFINED:
+                self._answer(answer, {"state": "result", "result": answer.result})
+                yield "tool-result"
+
+    def final_messages(self) -> Ref | None:
+        """What is added when all is over: the agent's messages."""
+        own = self.target.of("response")
+        return self.store.array(own) if own else None
+
+    def response_messages(self) -> Ref:
+        """The agent's messages as model messages."""
+        return self.store.array([message.cell(self.store) for message in response_messages(self.target)])
+
+    def _content(self) -> Ref:
+        return step_content(self.target, self.count + 1)
+
+    def _step(self, content: Ref, response: Value, reason: Value) -> Ref:
+        return self.store.object({"content": content, "finishReason": reason, "response": response}, StepCell)
+
+    def _answer(self, answer: Answer, told: Mapping[str, Value]) -> None:
+        store, call = self.store, answer.call
+        named = {name: get(store, call, name) for name in ("toolCallId", "args")}
+        name = tool_name(self.target, get(store, call, "toolName"))
+        self.target.answer_call(store.object({**told, **named, "toolName": name}))
+
+
+class PieceRecorder(Recorder):
+    """Records each text, all calls, and all answers of tools as messages, which the list merges."""
+
+    def __init__(self, target: MessageList, clock: Clock) -> None:
+        super().__init__(target, clock)
+        self.seen = 0
+
+    def open_step(self) -> None:
+        """A step begins without a mark."""
+
+    def refresh_last_step(self) -> None:
+        """What was reported stays."""
+
+    def add_pieces(self, answered: Answered, own_id: Value) -> Exception | None:
+        """Adds each text and each reasoning as a message."""
+        for index, part in enumerate(answered.parts):
+            kind = get(self.store, part, "type")
+            if kind in ("text", "reasoning"):
+                told = part if kind == "text" else self._without_text(part)
+                failed = self._tried(self._message(own_id, [told]))
+                if failed is not None:
+                    answered.cut(self.store, index)
+                    return failed
+        return None
+
+    def add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
+        """Adds nothing: the pieces are in the list."""
+
+    def _without_text(self, part: Slot) -> Ref:
+        made = {"type": "reasoning", "reasoning": "", "details": get(self.store, part, "details")}
+        return self.store.object(made)
+
+    def add_calls(self, answered: Answered, own_id: Value) -> None:
+        """Adds the calls as one message."""
+        store = self.store
+        calls = [part for part in answered.parts if get(store, part, "type") == "tool-invocation"]
+        if calls:
+            self.target.add(self._message(own_id, calls), "response")
+
+    def _message(self, own_id: Value, parts: Iterable[Slot]) -> Ref:
+        store = self.store
+        content = store.object({"format": FORMAT, "parts": store.array(parts)})
+        at = date(store, self.clock.now)
+        return store.object({"id": own_id, "role": "assistant", "content": content, "createdAt": at})
+
+    def _content(self) -> Ref:
+        # The package counts from the step before, and leaves out as many parts as there were messages.
+        content = elements(self.store, step_content(self.target, self.count))
+        return self.store.array(content[self.seen :])
+
+    def add_again(self) -> None:
+        """Adds the agent's messages, as a model is shown them."""
+        messages = self.response_messages()
+        if elements(self.store, messages):
+            self.target.add(messages, "response")
+
+    def add_results(self, answers: Sequence[Answer]) -> Iterator[str]:
+        """Adds what tools answered as one message, unless one of them did not."""
+        store = self.store
+        results = [self._result(answer) for answer in answers]
+        if answers and UNDEFINED not in results:
+            yield "tool-result"
+            called = [
+                self._called(answer.call, result) for answer, result in zip(answers, results, strict=True)
+            ]
+            self.target.add(self._message(self.clock.draw_id(), called), "response")
+            self.seen = len(elements(store, self.response_messages()))
+
+    def _result(self, answer: Answer) -> Value:
+        return answer.result if answer.error is None else failure(self.store, answer.error)
+
+    def _called(self, call: Slot, result: Value) -> Ref:
+        store = self.store
+        named = {name: get(store, call, name) for name in ("toolCallId", "toolName", "args")}
+        invocation = store.derive(store.object({"state": "result", **named, "result": result}), call)
+        return store.object({"type": "tool-invocation", "toolInvocation": invocation})
+
+    def final_messages(self) -> Ref | None:
+        """What is added when all is over: the agent's messages, as a model is shown them."""
+        return self.response_messages()
+
+
+RECORDERS: Final[Mapping[Recording, type[Recorder]]] = MappingProxyType(
+    {Recording.WHOLE: Recorder, Recording.PIECES: PieceRecorder}
+)
+"""Who records in which way."""

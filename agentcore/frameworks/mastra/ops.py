@@ -1,0 +1,431 @@
+"""The ops of the processors' format, on the live objects that a processor is given: views of a heap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Final, NoReturn, Protocol, TypeAlias
+
+from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
+from agentcore.heap.heap import UNDEFINED
+from agentcore.kit.ops import NowhereError, ThrownError
+
+__all__ = ["Objects", "Ops"]
+
+Json: TypeAlias = Any
+Op: TypeAlias = Mapping[str, Any]
+
+
+class Objects(Protocol):
+    """What a run makes of what JSON cannot say."""
+
+    def new(self, value: Json) -> Any:
+        """A live object for a value that may hold live objects."""
+        ...
+
+    def clone(self, live: Any) -> Any:
+        """A deep copy."""
+        ...
+
+    def date(self, time: int | str) -> Any:
+        """A date, of milliseconds since 1970 or of ISO text."""
+        ...
+
+    def time_of(self, value: Any) -> int | None:
+        """The milliseconds since 1970 of a date or ISO text; None for what is neither."""
+        ...
+
+    def now(self) -> int:
+        """The time."""
+        ...
+
+    def draw_id(self) -> str:
+        """An id that nothing has."""
+        ...
+
+    def shown(self, live: Any) -> Json:
+        """A value as it is now, as a trace shows it."""
+        ...
+
+    def model(self, spec: Json) -> Any:
+        """A model that answers from the same script."""
+        ...
+
+    def tools(self, specs: Json) -> Any:
+        """Tools as specified."""
+        ...
+
+    def external_list(self) -> ListHandle:
+        """A message list of nobody's."""
+        ...
+
+
+class Ops:
+    """Runs the ops of one program; holds what they stash, and what could not be carried out."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self.stash: dict[str, Any] = {}
+        self.observations: list[dict[str, Any]] = []
+        self.errors: list[str] = []
+
+    def run(self, ops: Sequence[Op] | None, args: Arguments, where: str) -> Any:
+        """Runs a processor's ops on its arguments; gives what it returns, UNDEFINED for nothing.
+
+        Raises:
+            Exception: what the program throws, a method of the list, or aborting.
+        """
+        turn = _Turn(self, args, where)
+        for number, op in enumerate(ops or ()):
+            try:
+                turn.apply(op)
+            except NowhereError as error:
+                self.errors.append(f"{where}, op {number}: {error}")
+            except _Thrown as thrown:
+                raise thrown.error from None
+            except (TypeError, ValueError, LookupError, AttributeError):
+                self.errors.append(f"{where}, op {number}: the object refuses the op")
+        return turn.result
+
+
+class _Thrown(Exception):  # noqa: N818 - a way out, no error by itself
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _slot(container: Any, key: str | int, *, fresh: bool = False) -> Any:
+    """The key as the container has it; `fresh` allows a new field of an object."""
+    if isinstance(container, Mapping):
+        if not isinstance(key, str) or not (fresh or container.get(key, UNDEFINED) is not UNDEFINED):
+            raise NowhereError(f"no field {key!r}")
+        return key
+    if not _is_array(container):
+        raise NowhereError(f"{key!r} of something that is not an object")
+    index = key + len(container) if isinstance(key, int) and key < 0 else key
+    if not isinstance(index, int) or not 0 <= index < len(container):
+        raise NowhereError(f"no element {key!r}")
+    return index
+
+
+def _listed(value: Any, what: str) -> Any:
+    if not _is_array(value):
+        raise NowhereError(f"{what} is not an array")
+    return value
+
+
+_LIST_CALLS: Final[Mapping[str, Callable[..., None]]] = {
+    "add": ListHandle.add,
+    "addSystem": ListHandle.add_system,
+    "replaceAllSystemMessages": ListHandle.replace_all_system_messages,
+    "clearSystemMessages": ListHandle.clear_system_messages,
+    "removeByIds": ListHandle.remove_by_ids,
+    "clearAll": lambda target, *_: target.clear_all(),
+    "clearInput": lambda target, *_: target.clear_input(),
+    "clearResponse": lambda target, *_: target.clear_response(),
+}
+
+
+# Pipe items after which the very objects are there.
+_PICKED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "drop": lambda messages, count: messages[count:],
+    "take": lambda messages, count: messages[:count],
+    "last": lambda messages, count: messages[-count:] if count else [],
+    "roles": lambda messages, roles: [one for one in messages if one.get("role") in roles],
+    "notRoles": lambda messages, roles: [one for one in messages if one.get("role") not in roles],
+    "ids": lambda messages, ids: [one for one in messages if one.get("id") in ids],
+    "reverse": lambda messages, _: list(reversed(messages)),
+}
+
+
+class _Turn:
+    """The ops of one call of a processor."""
+
+    def __init__(self, ops: Ops, args: Arguments, where: str) -> None:
+        self.ops = ops
+        self.where = where
+        self.objects = ops.objects
+        self.args = args
+        self.result: Any = UNDEFINED
+        self.latest = 0
+
+    def apply(self, op: Op) -> None:
+        """Carries out one op."""
+        verb: Callable[[Op], None] = getattr(self, f"_{op['op']}")
+        verb(op)
+
+    # ---------------------------------------------------------------- in place
+
+    def _set(self, op: Op) -> None:
+        container, key = self._target(op, fresh=True)
+        container[key] = self._value(op)
+
+    def _append(self, op: Op) -> None:
+        container, key = self._target(op)
+        if not isinstance(container[key], str):
+            raise NowhereError("only a string can be appended to")
+        container[key] += op["value"]
+
+    def _delete(self, op: Op) -> None:
+        container, key = self._target(op)
+        if not isinstance(container, Mapping):
+            raise TypeError("a hole in an array")
+        del container[key]  # type: ignore[attr-defined]
+
+    def _push(self, op: Op) -> None:
+        _listed(self._at(op), "what is pushed to").append(self._value(op))
+
+    def _splice(self, op: Op) -> None:
+        target = _listed(self._at(op), "what is spliced")
+        start = op.get("start", 0)
+        start = max(len(target) + start, 0) if start < 0 else min(start, len(target))
+        count = max(op.get("count", len(target)), 0)
+        items = [self._item(item) for item in op.get("items", ())]
+        target[start : min(start + count, len(target))] = items
+
+    def _reverse(self, op: Op) -> None:
+        _listed(self._at(op), "what is reversed").reverse()
+
+    def _stash(self, op: Op) -> None:
+        self.ops.stash[op["name"]] = self._at(op)
+
+    def _observe(self, op: Op) -> None:
+        value = self.objects.shown(self._at(op))
+        self.ops.observations.append({"by": self.where, "what": op["as"], "value": value})
+
+    def _list(self, op: Op) -> None:
+        values = self._list_values(op)
+        try:
+            _LIST_CALLS[op["call"]](self.args.message_list, *values)
+        except Exception as error:
+            raise _Thrown(error) from error
+
+    def _list_values(self, op: Op) -> list[Any]:
+        messages = self.args.message_list.messages
+        if op.get("ids") == "all":
+            return [[message.get("id", UNDEFINED) for message in messages]]
+        if "ids" in op:
+            return [op["ids"]]
+        if "index" in op:
+            return [[messages[_slot(messages, op["index"])].get("id", UNDEFINED)]]
+        given = [self.objects.new(value) for value in op.get("args", ())]
+        return [self._messages(op["messages"]), *given] if "messages" in op else given
+
+    # ---------------------------------------------------------------- results
+
+    def _return(self, op: Op) -> None:
+        made = {
+            name: self._field(name, value) for name, value in op.items() if name not in ("op", "undefined")
+        }
+        base = self.result if isinstance(self.result, dict) else {}
+        self.result = {**base, **made, **dict.fromkeys(op.get("undefined", ()), UNDEFINED)}
+
+    def _field(self, name: str, value: Any) -> Any:
+        makers: Mapping[str, Callable[[Any], Any]] = {
+            "model": self.objects.model,
+            "messages": self._messages,
+            "systemMessages": self._systems,
+            "messageList": self._message_list,
+            "tools": self.objects.tools,
+        }
+        return makers.get(name, self.objects.new)(value)
+
+    def _returnMessages(self, op: Op) -> None:  # noqa: N802 - the op's name
+        self.result = self._messages(op["messages"])
+
+    def _returnList(self, op: Op) -> None:  # noqa: N802 - the op's name
+        self.result = self._message_list(op["which"])
+
+    def _returnValue(self, op: Op) -> None:  # noqa: N802 - the op's name
+        self.result = self.objects.new(op["value"]) if "value" in op else UNDEFINED
+
+    def _returnArgs(self, op: Op) -> None:  # noqa: N802 - the op's name
+        self.result = {name: self.args.get(name, UNDEFINED) for name in op["fields"]}
+
+    def _abort(self, op: Op) -> NoReturn:
+        try:
+            self.args.abort(op.get("reason"), op.get("options"))
+        except Exception as wire:
+            raise _Thrown(wire) from wire
+
+    def _throw(self, op: Op) -> NoReturn:
+        raise _Thrown(ThrownError(op["message"]))
+
+    def _message_list(self, which: str) -> ListHandle:
+        return self.args.message_list if which == "same" else self.objects.external_list()
+
+    # ---------------------------------------------------------------- paths and values
+
+    def _root(self, op: Op) -> Any:
+        on = op.get("on", "messages")
+        if on == "list":
+            return self.args.message_list.messages
+        if on.startswith("stash:"):
+            return self._stashed(on.removeprefix("stash:"))
+        if on.startswith("view:"):
+            return self._view(on.removeprefix("view:"))
+        if on == "requestContext":
+            return self.args.request_context.view
+        if on not in self.args:
+            raise NowhereError(f"there is no argument {on}")
+        return self.args[on]
+
+    def _stashed(self, name: str) -> Any:
+        if name not in self.ops.stash:
+            raise NowhereError(f"nothing is stashed as {name}")
+        return self.ops.stash[name]
+
+    def _view(self, name: str) -> Any:
+        try:
+            return attrgetter(name)(self.args.message_list.get)()
+        except Exception as error:
+            raise _Thrown(error) from error
+
+    def _at(self, op: Op) -> Any:
+        return self._below(self._root(op), op.get("at", ()))
+
+    def _below(self, value: Any, path: Iterable[str | int]) -> Any:
+        for key in path:
+            value = value[_slot(value, key)]
+        return value
+
+    def _target(self, op: Op, *, fresh: bool = False) -> tuple[Any, Any]:
+        path = op["at"]
+        container = self._below(self._root(op), path[:-1])
+        return container, _slot(container, path[-1], fresh=fresh)
+
+    def _value(self, op: Op) -> Any:
+        return self._message(op["message"]) if "message" in op else self.objects.new(op["value"])
+
+    def _item(self, item: Op) -> Any:
+        if "message" in item:
+            return self._message(item["message"])
+        value = item.get("value")
+        return self.objects.new(item if value is None else value)
+
+    # ---------------------------------------------------------------- messages
+
+    def _messages(self, expression: Any) -> Any:
+        if isinstance(expression, list):
+            return [self._message(spec) for spec in expression]
+        found = self._source(expression["from"], "messages")
+        for stage in expression.get("pipe", ()):
+            ((name, value),) = stage.items()
+            found = self._stage(found, name, value)
+        return found
+
+    def _source(self, source: str, argument: str) -> Any:
+        if source == "current":
+            return _listed(self.args.get(argument), "the current value")
+        if source == "list":
+            return self.args.message_list.messages
+        if source == "empty":
+            return []
+        if source.startswith("view:"):
+            return self._view(source.removeprefix("view:"))
+        return _listed(self._stashed(source.removeprefix("stash:")), source)
+
+    def _stage(self, messages: Any, name: str, value: Any) -> Any:
+        if name in ("concat", "prepend"):
+            added = [self._message(spec) for spec in value]
+            return [*messages, *added] if name == "concat" else [*added, *messages]
+        if name == "clone":
+            return self.objects.clone(messages)
+        if name in _PICKED:
+            return _PICKED[name](messages, value)
+        return [self._copied(message, index, name, value) for index, message in enumerate(messages)]
+
+    def _copied(self, message: Any, index: int, name: str, value: Any) -> Any:
+        match name:
+            case "mapText":
+                return self._with_text(message, value)
+            case "reid":
+                return self._with(message, id=f"{value}{index}")
+            case "role":
+                return self._with(message, role=value)
+            case "createdAt":
+                start = self.objects.time_of(value) or 0
+                return self._with(message, createdAt=self.objects.date(start + index))
+        return self._with(message)
+
+    def _with(self, message: Any, **changed: Any) -> Any:
+        return self.objects.new({**message, **changed})
+
+    def _with_text(self, message: Any, change: Mapping[str, Any]) -> Any:
+        content = message.get("content")
+        if "roles" in change and message.get("role") not in change["roles"]:
+            return message
+
+        def changed(text: str) -> str:
+            return f"{change.get('prefix', '')}{text}{change.get('suffix', '')}"
+
+        if isinstance(content, str):
+            return self._with(message, content=changed(content))
+        if not isinstance(content, Mapping) or not _is_array(content.get("parts")):
+            return self._with(message)
+        made: dict[str, Any] = dict(content)
+        made["parts"] = [
+            {**part, "text": changed(part.get("text", "undefined"))} if part.get("type") == "text" else part
+            for part in made["parts"]
+        ]
+        if isinstance(made.get("content"), str):
+            made["content"] = changed(made["content"])
+        return self._with(message, content=made)
+
+    def _message(self, spec: Mapping[str, Any]) -> Any:
+        if spec.get("core"):
+            return self.objects.new({"role": spec["role"], "content": spec.get("text", spec.get("content"))})
+        made: dict[str, Any] = {}
+        own_id = spec.get("id", UNDEFINED)
+        if own_id is not None:
+            made["id"] = self.objects.draw_id() if own_id is UNDEFINED else own_id
+        made["role"] = spec["role"]
+        when = spec.get("createdAt", "after")
+        if when != "omit":
+            made["createdAt"] = self._date(when)
+        made["content"] = spec["content"] if "content" in spec else _content(spec)
+        return self.objects.new(made)
+
+    def _date(self, when: str) -> Any:
+        """Dates are counted from the stored conversation, so that the order is the program's."""
+        objects = self.objects
+        known = (objects.time_of(message.get("createdAt")) for message in self.args.message_list.messages)
+        times = [time for time in known if time is not None]
+        now = objects.now()
+        if when == "before":
+            return objects.date(min(now, *times, now) - 1)
+        if when == "same":
+            return objects.date(max(times, default=now))
+        if when != "after":
+            return objects.date(when)
+        self.latest = max(now, self.latest + 1, *(time + 1 for time in times))
+        return objects.date(self.latest)
+
+    # ---------------------------------------------------------------- system messages
+
+    def _systems(self, expression: Any) -> Any:
+        if isinstance(expression, list):
+            return [self._system(value) for value in expression]
+        found = self._source(expression["from"], "systemMessages")
+        for stage in expression.get("pipe", ()):
+            ((name, value),) = stage.items()
+            added = [self._system(one) for one in value] if name in ("concat", "prepend") else []
+            if name in ("drop", "take", "spread"):
+                found = self._stage(found, name, value)
+            else:
+                found = [*found, *added] if name == "concat" else [*added, *found]
+        return found
+
+    def _system(self, value: Any) -> Any:
+        return self.objects.new({"role": "system", "content": value} if isinstance(value, str) else value)
+
+
+def _content(spec: Mapping[str, Any]) -> dict[str, Any]:
+    text, mirror = spec["text"], spec.get("mirror")
+    beside = text if mirror is True else mirror
+    content = {"format": 2, "parts": [{"type": "text", "text": text}]}
+    return {**content, "content": beside} if isinstance(beside, str) else content

@@ -1,0 +1,419 @@
+"""Programs of processors under a profile: what the reference says an implementation does."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
+from agentcore.frameworks.mastra.emulation.clock import date, is_date, parsed, time_of
+from agentcore.frameworks.mastra.emulation.errors import CallerError
+from agentcore.frameworks.mastra.emulation.loop import MastraLoop
+from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.outcome import Outcome
+from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Router, Settings, Tool
+from agentcore.frameworks.mastra.ops import Ops
+from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
+from agentcore.heap.heap import UNDEFINED, DateCell, ErrorCell, Function, Ref, Store, Value, iso_text
+from agentcore.heap.js import in_object_order
+from agentcore.heap.views import Desk, View
+from agentcore.kit.families import Refusal
+from agentcore.kit.ops import ThrownError
+
+__all__ = ["PROFILE_NAMES", "recording", "trace", "trace_under"]
+
+PROFILE_NAMES: Final = tuple(PROFILES)
+"""The profiles that programs can be traced under."""
+
+_DONE: Final = [[{"type": "text", "text": "ok"}]]
+_OPTIONS: Final = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
+_CALLER: Final = ("messages", *_OPTIONS, "context", "callSystem", "requestContext")
+_SOURCES: Final = {"memory": "remembered", None: "none"}
+_DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def trace(program: Mapping[str, Any], profile: str) -> dict[str, Any]:
+    """The trace of a program under a profile."""
+    return trace_under(PROFILES[profile], program)
+
+
+def trace_under(profile: MastraProfile, program: Mapping[str, Any]) -> dict[str, Any]:
+    """The trace of a program under a profile of one's own."""
+    return Recording(profile, program).trace()
+
+
+def recording(program: Mapping[str, Any], profile: str) -> Recording:
+    """A program about to run under a profile."""
+    return Recording(PROFILES[profile], program)
+
+
+class Recording:
+    """One program on the compat loop: its processors as callables, and what they are shown, written down."""
+
+    def __init__(self, profile: MastraProfile, program: Mapping[str, Any]) -> None:
+        self.program = program
+        self.desk = Desk(Store())
+        self.store = self.desk.store
+        self.events: list[str] = []
+        self.received: list[dict[str, Any]] = []
+        self.model_calls: list[dict[str, Any]] = []
+        self.tool_runs: list[dict[str, Any]] = []
+        self.listed = False
+        self.ops = Ops(self)
+        self.refusals: tuple[Refusal, ...] = ()
+        self.caller = {name: self._given(name) for name in _CALLER if name == "messages" or name in program}
+        self.passed = {
+            name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()
+        }
+        self.loop = MastraLoop(profile, self._settings(), self.desk)
+
+    # ---------------------------------------------------------------- what the program is given
+
+    def _given(self, name: str) -> Any:
+        """One of the caller's own values, as an object of the heap; a message's ISO text is a date."""
+        value = self.program.get(name, ["hi"])
+        if name in ("messages", "context"):
+            value = [self._dated(message) for message in value]
+        return self.new(value)
+
+    def _dated(self, message: Any) -> Any:
+        at = message.get("createdAt") if isinstance(message, dict) else None
+        return {**message, "createdAt": self.date(at)} if isinstance(at, str) else message
+
+    def _settings(self) -> Settings:
+        program = self.program
+        instructions = program.get("system")
+        on_call = self._processors("call")
+        tools = program.get("tools")
+        return Settings(
+            model=self._model("base"),
+            messages=self.caller["messages"],
+            fallback_models=[self._model(name) for name in program.get("fallbackModels", ())],
+            instructions=None if instructions is None else [_as_system(one) for one in instructions],
+            tools=None if tools is None else self.tools(tools),
+            processors=self._processors("ctor"),
+            default_prepare_step=self._prepare_step("defaultPrepareStep"),
+            max_retries=program.get("maxRetries"),
+            options={name: self.caller[name] for name in _OPTIONS if name in self.caller},
+            request_context=self.caller.get("requestContext"),
+            context=self.caller.get("context", ()),
+            system=self.caller.get("callSystem"),
+            call_processors=on_call if on_call or program.get("emptyCallProcessors") else None,
+            prepare_step=self._prepare_step("prepareStep"),
+            max_steps=program.get("maxSteps", 10),
+            streams=program.get("path") == "stream",
+        )
+
+    def _model(self, name: str, version: str = "v2") -> Model:
+        return Model(name, lambda options: self._answer(name, options), version)
+
+    def _answer(self, name: str, options: Any) -> Any:
+        own = ("prompt", "tools", "toolChoice", "providerOptions")
+        shown = self._shown(options)
+        self.events.append(f"model:{name}")
+        record: dict[str, Any] = {
+            "model": name,
+            "method": "doStream" if self.loop.settings.streams else "doGenerate",
+            **{key: shown[key] for key in own if key in shown},
+            "settings": {key: value for key, value in shown.items() if key not in own},
+        }
+        if "tools" in shown:
+            record["tools"] = [tool["name"] for tool in shown["tools"]]
+        self.model_calls.append(record)
+        script = self.program.get("script", _DONE)
+        index = len(self.model_calls) - 1
+        parts = script[index] if index < len(script) else []
+        for part in parts:
+            if part["type"] == "throw":
+                raise ThrownError(part["message"])
+        return parts
+
+    # ---------------------------------------------------------------- what ops make
+
+    def new(self, value: Any) -> Any:
+        """A live object: a view of a cell."""
+        return self.desk.view(self.desk.slot(value), ("returned",))
+
+    def clone(self, live: Any) -> Any:
+        """A structured clone."""
+        return self.desk.view(self.store.clone(self.desk.slot(live)), ("returned",))
+
+    def date(self, time: int | str) -> Any:
+        """A date."""
+        return self.desk.view(date(self.store, parsed(time) if isinstance(time, str) else time))
+
+    def time_of(self, value: Any) -> int | None:
+        """The time of a date or ISO text; None for what is no time."""
+        if isinstance(value, View) and is_date(self.store, value.ref):
+            time = time_of(self.store, value.ref)
+            return int(time) if math.isfinite(time) else None
+        try:
+            return parsed(value) if isinstance(value, str) else None
+        except ValueError:
+            return None
+
+    def now(self) -> int:
+        """The time."""
+        return self.loop.clock.now
+
+    def draw_id(self) -> str:
+        """An id that nothing has."""
+        return self.loop.clock.draw_id()
+
+    def shown(self, live: Any) -> Any:
+        """A value as it is now, as a trace shows it."""
+        return self._shown(live)
+
+    def model(self, spec: Any) -> Any:
+        """A model that answers from the same script."""
+        if isinstance(spec, str):
+            return self._model(spec)
+        return Router(spec["router"]) if "router" in spec else self._model(spec["id"], spec["version"])
+
+    def tools(self, specs: Mapping[str, Any]) -> dict[str, Tool]:
+        """Tools as specified."""
+        return {name: self._tool(name, spec) for name, spec in specs.items()}
+
+    def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
+        def execute(given: Any) -> Any:
+            self.events.append(f"tool:{name}")
+            self.tool_runs.append({"name": name, "input": self._shown(given)})
+            given.update(spec.get("mutateInput", {}))
+            if "error" in spec:
+                raise ThrownError(spec["error"])
+            return spec.get("output", UNDEFINED)
+
+        return Tool(execute=execute, description=spec.get("description", name))
+
+    def external_list(self) -> ListHandle:
+        """A message list of nobody's."""
+        other = MessageList(self.store, self.loop.clock, self.loop.profile)
+        other.add("external", "input")
+        return ListHandle(self.desk, other)
+
+    # ---------------------------------------------------------------- processors
+
+    def _processors(self, place: str) -> list[Processor]:
+        specs = self.program.get("processors", ())
+        return [self._processor(spec) for spec in specs if spec.get("where", "call") == place]
+
+    def _processor(self, spec: Mapping[str, Any]) -> Processor:
+        own_id, on_input, steps = spec["id"], spec.get("input"), spec.get("steps")
+        return Processor(
+            id=own_id,
+            process_input=None if on_input is None else self._turn(own_id, lambda _: on_input),
+            process_input_step=None if steps is None else self._turn(own_id, _by_step(steps)),
+        )
+
+    def _prepare_step(self, name: str) -> Callable[[Arguments], Any] | None:
+        return self._turn(name, _by_step(self.program[name])) if name in self.program else None
+
+    def _turn(self, processor: str, ops_of: Callable[[Any], Any]) -> Callable[[Arguments], Any]:
+        def turn(args: Arguments) -> Any:
+            step = args.get("stepNumber", "input")
+            self.listed = True
+            self.events.append(f"{processor}@{step}")
+            record: dict[str, Any] = {"step": step, "processor": processor, "got": self._got(args)}
+            self.received.append(record)
+            try:
+                result = self.ops.run(ops_of(step), args, f"{processor}@{step}")
+            except Exception as error:
+                record["threw"] = str(error)
+                raise
+            record["returned"] = _kind(result, args.message_list)
+            return result
+
+        return turn
+
+    def _got(self, args: Arguments) -> dict[str, Any]:
+        target = args.message_list
+        messages, systems, steps = args.get("messages"), args.get("systemMessages"), args.get("steps")
+        model, tools = args.get("model"), args.get("tools")
+        own = target.messages
+        got: dict[str, Any] = {
+            "messages": messages,
+            "systemMessages": systems,
+            "model": None if model is None else model.get("modelId"),
+            **{name: args.get(name) for name in ("toolChoice", "activeTools")},
+            "tools": None if tools is None else in_object_order(tools),
+            **{name: args.get(name) for name in ("providerOptions", "modelSettings", "stepNumber")},
+            "steps": None if steps is None else len(steps),
+            "stepTexts": None if steps is None else [_text_of(step) for step in steps],
+            "retryCount": args.get("retryCount"),
+            "listMessages": [message.get("id") for message in own],
+            "listSystem": target.system_messages,
+        }
+        given = {name: self._shown(value) for name, value in got.items() if value is not None or name in args}
+        refs = {message.ref for message in own if isinstance(message, View)}
+        return {
+            **given,
+            "live": {
+                "messages": _same(messages, target.target.messages),
+                "elements": all(isinstance(one, View) and one.ref in refs for one in messages or ()),
+                "systemMessages": _same(systems, target.target.system_messages),
+            },
+        }
+
+    # ---------------------------------------------------------------- the trace
+
+    def trace(self) -> dict[str, Any]:
+        """Runs the program and writes its trace."""
+        outcome = self.loop.run()
+        streams = self.loop.settings.streams
+        made: dict[str, Any] = {
+            "id": self.program["id"],
+            "version": self.loop.profile.package.rpartition("@")[2],
+            "path": "stream" if streams else "generate",
+            "events": self.events,
+            "received": self.received,
+            "model": self.model_calls,
+            "tools": self.tool_runs,
+            "final": None if outcome.error is not None else self._final(outcome),
+            "error": None if outcome.error is None else _error(outcome.error),
+            "logged": [],
+        }
+        if streams and outcome.chunks:
+            made["chunks"] = outcome.chunks
+        if self.listed:
+            made["list"] = self._stored()
+            made["listSystem"] = [_printed(self.store, one, hide=True) for one in self.loop.list.all_system()]
+        made["callerChanged"] = self._changed()
+        if self.ops.observations:
+            made["observations"] = self.ops.observations
+        if self.ops.errors:
+            made["opErrors"] = self.ops.errors
+        return _numbered(made, self.program)
+
+    def _final(self, outcome: Outcome) -> dict[str, Any]:
+        final: dict[str, Any] = {
+            "text": outcome.text,
+            "finishReason": outcome.finish_reason,
+            "steps": outcome.step_texts,
+        }
+        wire = outcome.tripwire
+        if wire is not None:
+            told = {
+                "reason": wire.reason,
+                "retry": wire.retry,
+                "metadata": wire.metadata,
+                "processorId": wire.processor_id,
+            }
+            final["tripwire"] = {name: value for name, value in told.items() if value is not UNDEFINED}
+        if outcome.response_messages is not UNDEFINED:
+            final["responseMessages"] = _printed(self.store, outcome.response_messages, hide=True)
+        if self.loop.settings.streams:
+            final["streamText"] = outcome.last_text
+        return final
+
+    def _stored(self) -> list[Any]:
+        target = self.loop.list
+        return [
+            {
+                "source": _SOURCES.get(source := target.source_of(message), source),
+                "message": _printed(self.store, message, hide=True),
+            }
+            for message in target.all()
+        ]
+
+    def _changed(self) -> dict[str, Any]:
+        changed = {}
+        for name, value in self.caller.items():
+            slot = self.desk.slot(value)
+            if json.dumps(_printed(self.store, slot)) != json.dumps(self.passed[name]):
+                changed[name] = _printed(self.store, slot, hide=True)
+        return changed
+
+    def _shown(self, value: Any) -> Any:
+        return _printed(self.store, self.desk.slot(value), hide=True)
+
+
+def _as_system(value: Any) -> Any:
+    return {"role": "system", "content": value} if isinstance(value, str) else value
+
+
+def _by_step(steps: Mapping[str, Any]) -> Callable[[Any], Any]:
+    def ops_of(step: Any) -> Any:
+        found = steps.get(str(step))
+        return steps.get("*") if found is None else found
+
+    return ops_of
+
+
+def _text_of(step: Any) -> Any:
+    return step.get("text") if isinstance(step, Mapping) else None
+
+
+def _same(value: Any, ref: Ref) -> bool:
+    return isinstance(value, View) and value.ref == ref
+
+
+def _kind(result: Any, own: ListHandle) -> Any:
+    """What kind of thing a processor returned, its fields if it is an object."""
+    if isinstance(result, ListHandle):
+        return "list" if result == own else "external list"
+    if isinstance(result, Mapping):
+        return in_object_order(result)
+    if isinstance(result, list) or (isinstance(result, View) and not isinstance(result, Mapping)):
+        return "array"
+    names = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
+    return names.get(type(result), "undefined")
+
+
+def _error(error: CallerError) -> dict[str, Any]:
+    own = attrs.asdict(error, recurse=False, filter=lambda _, value: value is not None)
+    shown = {"class" if name == "class_name" else name: value for name, value in own.items()}
+    return shown if error.cause is None else {**shown, "cause": _error(error.cause)}
+
+
+# ---------------------------------------------------------------- values as a trace shows them
+
+
+def _printed(
+    store: Store, slot: Value, above: tuple[int, ...] = (), key: str = "", *, hide: bool = False
+) -> Any:
+    """A value as plain JSON; `hide` names the clock's dates and functions."""
+    if type(slot) is not Ref:
+        return _scalar(slot, key, hide=hide)
+    cell = store.cells[slot.address]
+    if type(cell) is DateCell:
+        return _shown_date(cell["time"]) if hide else iso_text(cell["time"])
+    if slot.address in above:
+        return {"cycle": len(above) - above.index(slot.address)}
+    inside = (*above, slot.address)
+    if isinstance(cell, tuple):
+        return [_printed(store, item, inside, hide=hide) for item in cell]
+    shown = {name: _printed(store, item, inside, name, hide=hide) for name, item in cell.items()}
+    # A clone has lost the class of the package, and with it the fields that its errors have.
+    if isinstance(cell, ErrorCell):
+        shown["class"] = "MastraError" if "domain" in cell else cell["name"]
+    return shown
+
+
+def _scalar(value: Any, key: str, *, hide: bool) -> Any:
+    if isinstance(value, Function):
+        return "<function>"
+    is_time = hide and key == "createdAt" and isinstance(value, int | float) and not isinstance(value, bool)
+    return _shown_date(value) if is_time else value
+
+
+def _shown_date(time: Any) -> str:
+    """Dates of the year 2000 are the program's own; every other one is the clock's."""
+    told = iso_text(time)
+    return told if told is not None and told.startswith("2000-") else "<date>"
+
+
+def _numbered(made: dict[str, Any], program: Mapping[str, Any]) -> dict[str, Any]:
+    """Drawn ids as <id1>, <id2> and so on, in the order in which they stand in the trace."""
+    own = set(_DRAWN.findall(json.dumps(program)))
+    numbers: dict[str, str] = {}
+
+    def named(found: re.Match[str]) -> str:
+        drawn = found[0]
+        return drawn if drawn in own else numbers.setdefault(drawn, f"<id{len(numbers) + 1}>")
+
+    return json.loads(_DRAWN.sub(named, json.dumps(made)))  # type: ignore[no-any-return]

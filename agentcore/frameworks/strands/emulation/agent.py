@@ -1,0 +1,212 @@
+"""What an agent holds, and the hooks that it tells of events.
+
+Rules strands.agent-live and strands.hooks-outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final, cast
+
+import attrs
+
+from agentcore.frameworks.strands.emulation.copies import Copies
+from agentcore.frameworks.strands.emulation.parts import inside, items
+from agentcore.frameworks.strands.emulation.settings import Hook, Settings, StructuredOutput, Tool
+from agentcore.frameworks.strands.emulation.specs import TooDeepError, completed
+from agentcore.frameworks.strands.emulation.turns import Event, Jobs, Steps
+from agentcore.frameworks.strands.profiles import HooksRun, StrandsProfile
+from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.heap import UNDEFINED, Function, Ref, Slot, Value
+from agentcore.heap.js import get
+from agentcore.heap.views import Desk
+from agentcore.messages.values import json_path
+
+HOOKS: Final = (
+    *("beforeInvocation", "afterInvocation", "messageAdded", "beforeModel", "afterModel", "beforeTools"),
+    *("afterTools", "beforeTool", "afterTool", "modelDelta", "contentBlock"),
+)
+"""The events of hooks. Of those that begin with `after` the callback registered last is called first."""
+
+
+@attrs.frozen(kw_only=True)
+class Registered:
+    """A tool that the model can use, and its own description."""
+
+    name: str
+    spec: Ref
+    tool: Tool | StructuredOutput
+
+
+@attrs.frozen(kw_only=True)
+class Caller:
+    """The caller's own objects; undefined where it gave none."""
+
+    messages: Ref
+    system: Value
+    inputs: tuple[Slot, ...]
+    state: Value
+    options: Value
+
+
+class Agent:
+    """An agent on the heap: its history, system prompt, tools and model state."""
+
+    def __init__(self, profile: StrandsProfile, settings: Settings, desk: Desk, jobs: Jobs) -> None:
+        self.profile = profile
+        self.desk = desk
+        self.store = store = desk.store
+        self.jobs = jobs
+        self.copies = Copies(store, keep_aliases=profile.copies_keep_aliases)
+        self.caller = _caller(desk, settings)
+        self.history = cast(
+            "Ref",
+            self.made(self.caller.messages, as_data=settings.messages_as_data, depth=profile.history_taken),
+        )
+        self.system = self._system()
+        with desk.acting("settings"):
+            self.model_state = cast("Ref", desk.slot(dict(settings.model_state), "$.model_state"))
+        self.tools = {name: self._registered(name, tool) for name, tool in settings.tools.items()}
+        self.hooks = _by_event(settings.hooks)
+        self.function, self.model_function = Function(name="agent"), Function(name="model")
+
+    def made(self, messages: Value, *, as_data: bool, depth: CopyDepth = CopyDepth.SHARE) -> Value:
+        """Messages as the agent holds them: plain data is made into objects where there are classes."""
+        converted = as_data and self.profile.has_classes
+        return self.copies.messages(messages, CopyDepth.PART if converted else depth)
+
+    def _system(self) -> Value:
+        given = self.caller.system
+        if isinstance(given, str) and self.profile.system_listed:
+            return cast("Ref", self.store.load([{"text": given}]))
+        return self.copies.blocks(given, self.profile.system_taken)
+
+    def _registered(self, name: str, tool: Tool) -> Registered:
+        spec = {"name": name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
+        return Registered(name=name, spec=cast("Ref", self.store.load(spec)), tool=tool)
+
+    def structured(self, output: StructuredOutput) -> Registered:
+        """The tool by which the model gives structured output."""
+        text = self.profile.wording.structured_description.format(output.description)
+        spec = {"name": output.name, "description": text, "inputSchema": dict(output.input_schema)}
+        return Registered(name=output.name, spec=cast("Ref", self.store.load(spec)), tool=output)
+
+    def made_blocks(self, blocks: Value, *, as_data: bool) -> Value:
+        """Blocks as the agent holds them: plain data is made into objects where there are classes."""
+        converted = as_data and self.profile.has_classes
+        return self.copies.blocks(blocks, CopyDepth.PART if converted else CopyDepth.SHARE)
+
+    def fill(self, state: Value, *keys: str) -> None:
+        """Puts what the SDK keeps for itself into an invocation state, if it does."""
+        if not self.profile.state_filled or not isinstance(state, Ref):
+            return
+        for key in keys:
+            if key == "request_state":
+                if get(self.store, state, key) is UNDEFINED:
+                    self.store.put(state, key, self.store.object({}))
+            else:
+                self.store.put(state, key, Function(name=key))
+
+    def system_text(self) -> Slot:
+        """The texts of the system prompt; None if it has none."""
+        if not isinstance(self.system, Ref):
+            return self.system if isinstance(self.system, str) else None
+        texts = [inside(self.store, block, "text") for block in items(self.store, self.system)]
+        kept = [text for text in texts if isinstance(text, str)]
+        return "\n".join(kept) if kept else None
+
+    def specs(self) -> list[Slot]:
+        """The descriptions of the tools, as the model stage is told of them before they are copied.
+
+        Raises:
+            AttributeError: as the Python SDK does, for a schema that somebody made into something else.
+        """
+        own: list[Slot] = [tool.spec for tool in self.tools.values()]
+        if not self.profile.specs_normalised:
+            return own
+        made: list[Slot] = []
+        for spec in own:
+            with suppress(TooDeepError):
+                made.append(self.store.derive(self.store.load(completed(self.store.plain(spec))), spec))
+        return made
+
+    # ---------------------------------------------------------------- hooks
+
+    def event(self, name: str, **of: Value) -> Event:
+        """An event with these fields."""
+        return Event(name, self.store.object(of))
+
+    def tell(self, event: Event) -> Steps[None]:
+        """Calls the hooks of an event, and raises what they raise."""
+        pace = self.profile.pace
+        yield from self.jobs.pause(pace.own_hooks.get(event.name, 0) if pace is not None else 0)
+        view = self.desk.hand(event.of, (event.name,))
+        try:
+            for hook in tuple(self.hooks.get(event.name, ())):
+                self.desk.hook = f"hook:{event.name}"
+                self.desk.settled(hook.call(view))
+                yield from self.jobs.pause()
+        finally:
+            # Two functions are returned from, each awaited.
+            yield from self.jobs.pause(2)
+
+    def announce(self, event: Event) -> Steps[None]:
+        """Tells of an event inside an invocation: at once, or by letting it out."""
+        if self.profile.hooks_run is HooksRun.AT_ONCE:
+            yield from self.tell(event)
+        else:
+            yield event
+
+    def asked(self, event: Event, name: str) -> Value:
+        """What hooks set on an event; nothing if that counts as false."""
+        return get(self.store, event.of, name) or UNDEFINED
+
+    def denial(self, event: Event, otherwise: str) -> str | None:
+        """The text with which a hook cancelled what the event comes before; None if no hook did."""
+        cancel = self.asked(event, "cancel")
+        if cancel is UNDEFINED:
+            return None
+        return cancel if isinstance(cancel, str) else otherwise
+
+    # ---------------------------------------------------------------- the history
+
+    def added(self, message: Ref, state: Value) -> Steps[None]:
+        """Puts a message into the history, and tells of it."""
+        self.store.push(self.history, [message])
+        yield from self.announce(self.message_added(message, state))
+
+    def message_added(self, message: Ref, state: Value) -> Event:
+        """The event that tells of a message of the history."""
+        shown = state if self.profile.state_with_messages else UNDEFINED
+        return self.event("messageAdded", message=message, invocationState=shown)
+
+
+def _caller(desk: Desk, settings: Settings) -> Caller:
+    def slot(value: Any, *keys: str | int) -> Any:
+        return desk.slot(value, json_path("$", *keys))
+
+    with desk.acting("settings"):
+        state: Value = UNDEFINED
+        if settings.invocation_state is not None:
+            state = slot(dict(settings.invocation_state), "invocation_state")
+        options: Value = UNDEFINED
+        if settings.options is not None or state is not UNDEFINED:
+            given: Mapping[str, Any] = settings.options or {}
+            named = {key: slot(value, "options", key) for key, value in given.items()}
+            options = desk.store.object({"invocationState": state, **named})
+        return Caller(
+            messages=slot(list(settings.messages), "messages"),
+            system=UNDEFINED if settings.system is None else slot(settings.system, "system"),
+            inputs=tuple(slot(each, "inputs", index) for index, each in enumerate(settings.inputs)),
+            state=state,
+            options=options,
+        )
+
+
+def _by_event(hooks: Iterable[Hook]) -> Mapping[str, list[Hook]]:
+    found: dict[str, list[Hook]] = {name: [] for name in HOOKS}
+    for hook in hooks:
+        at = 0 if hook.on.startswith("after") else len(found[hook.on])
+        found[hook.on].insert(at, hook)
+    return found

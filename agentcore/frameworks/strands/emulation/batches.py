@@ -1,0 +1,190 @@
+"""The tools of one answer of the model: the hooks around all of them, and what they gave."""
+
+from __future__ import annotations
+
+import re
+
+import attrs
+
+from agentcore.frameworks.strands.emulation.agent import Registered
+from agentcore.frameworks.strands.emulation.executors import Race, one_by_one, side_by_side
+from agentcore.frameworks.strands.emulation.models import TOOL_NAME
+from agentcore.frameworks.strands.emulation.parts import (
+    as_text,
+    failed,
+    field,
+    inside,
+    items,
+    message_of,
+    results,
+    uses,
+)
+from agentcore.frameworks.strands.emulation.settings import StructuredOutput
+from agentcore.frameworks.strands.emulation.tools import Tools
+from agentcore.frameworks.strands.emulation.turns import Closed, Event, Steps
+from agentcore.heap.heap import UNDEFINED, Ref, Value
+from agentcore.heap.js import PackageError
+
+
+@attrs.define
+class Wanted:
+    """The structured output that is wanted: its tool, the choice that asks for it, whether it was given."""
+
+    output: StructuredOutput
+    tool: Registered
+    choice: Value = UNDEFINED
+    given: bool = False
+
+
+@attrs.frozen
+class Ran:
+    """The message with the results of the tools, and the structured output if they gave it."""
+
+    message: Ref
+    output: Value
+
+
+@attrs.define
+class _Batch:
+    """The tool uses of one answer: what was asked for, what is run, and the results by then."""
+
+    asked: list[Ref]
+    run: list[Ref] = attrs.field(factory=list)
+    results: list[Ref] = attrs.field(factory=list)
+
+
+class Batches:
+    """Runs the tools of answers, one after the other or at once."""
+
+    def __init__(self, tools: Tools, *, concurrent: bool) -> None:
+        self.tools = tools
+        self.agent = tools.agent
+        self.profile = tools.profile
+        self.store = tools.store
+        self.concurrent = concurrent
+
+    def run(self, message: Ref, state: Value, wanted: Wanted | None) -> Steps[Ran | None]:
+        """What came of the tools; None if a hook threw meanwhile and the loop goes on all the same."""
+        agent = self.agent
+        before = agent.event("beforeTools", message=message, invocationState=state)
+        batch = _Batch(asked=uses(self.store, message))
+        yield from agent.announce(before)
+        denied = agent.denial(before, "Tool cancelled by hook")
+        kept: Value = UNDEFINED
+        try:
+            if denied is not None:
+                self._denied(batch, message, denied)
+            else:
+                yield from self._executed(batch, message, state)
+                kept = self._kept_output(batch.run, wanted)
+        except Closed:
+            # The end of the tools is told of, and by that the loop goes on.
+            yield from self._ended(batch, state)
+            return None
+        except Exception:
+            yield from self._ended(batch, state)
+            raise
+        answered = yield from self._ended(batch, state)
+        told = self.profile.wording.structured_success is None
+        return Ran(answered, self._told_output(message, answered, wanted) if told else kept)
+
+    def _ended(self, batch: _Batch, state: Value) -> Steps[Ref]:
+        """Makes the message of the results, and tells of it."""
+        store = self.store
+        content = store.array([store.object({"toolResult": result}) for result in batch.results])
+        message = message_of(store, "user", content)
+        yield from self.agent.announce(self.agent.event("afterTools", message=message, invocationState=state))
+        return message
+
+    def _denied(self, batch: _Batch, message: Ref, text: str) -> None:
+        asked = batch.asked if self.profile.uses_fixed_early else self._required(message)
+        batch.results.extend(self._failed(use, text) for use in asked)
+
+    def _required(self, message: Ref) -> list[Ref]:
+        """The tool uses that a message has by now; an error if it has to have some."""
+        found = uses(self.store, message)
+        if not found and self.profile.requires_uses:
+            raise PackageError("Error", "Model indicated toolUse but no tool use blocks found in message")
+        return found
+
+    def _executed(self, batch: _Batch, message: Ref, state: Value) -> Steps[None]:
+        batch.run = self._required(message)
+        if self.profile.uses_fixed_early:
+            known = {self._id(use) for use in batch.asked}
+            batch.run = [use for use in batch.run if self._id(use) in known]
+        if self.profile.names_checked:
+            self._check_names(batch)
+
+        def execute(use: Ref) -> Steps[Ref]:
+            return self.tools.run(use, state)
+
+        if not self.concurrent:
+            yield from one_by_one(batch.run, execute, batch.results)
+        elif self.profile.pace is None:
+            yield from side_by_side(batch.run, execute, batch.results)
+        else:
+            yield from self._raced(batch, Race(self.agent.jobs, execute, self.profile.pace.told))
+
+    def _raced(self, batch: _Batch, race: Race) -> Steps[None]:
+        """Has tools race each other. There is one result for each id, the one that comes last."""
+        found: dict[Value, Ref] = {}
+
+        def ended(use: Ref, result: Ref | Exception) -> Event:
+            made = self._failed(use, str(result)) if isinstance(result, Exception) else result
+            found[self._id(use)] = made
+            return self.agent.event("toolResult", toolResult=made)
+
+        try:
+            yield from race.run(batch.run, ended)
+        finally:
+            for use in batch.run:
+                result = found.get(self._id(use)) or self._failed(use, "Tool execution interrupted")
+                batch.results.append(result)
+
+    def _check_names(self, batch: _Batch) -> None:
+        """Gives uses of tools that cannot be named so their error."""
+        wrong = [use for use in batch.run if not TOOL_NAME.fullmatch(as_text(self.store, use, "name"))]
+        ids = {self._id(use) for use in wrong}
+        for use in wrong:
+            name = as_text(self.store, use, "name")
+            batch.results.append(self._failed(use, f"Error: {_wrong_name(name)}"))
+        batch.run = [use for use in batch.run if self._id(use) not in ids]
+
+    def _failed(self, use: Ref, text: str) -> Ref:
+        return failed(self.store, self._id(use), text)
+
+    def _id(self, use: Ref) -> Value:
+        return field(self.store, use, "toolUseId")
+
+    # ---------------------------------------------------------------- structured output
+
+    def _kept_output(self, run: list[Ref], wanted: Wanted | None) -> Value:
+        """What the tool for structured output kept of these uses."""
+        for use in self._structured(run, wanted):
+            value = self.tools.outputs.pop(as_text(self.store, use, "toolUseId"), UNDEFINED)
+            if value is not UNDEFINED:
+                return self.store.load(value)  # type: ignore[no-any-return]
+        return UNDEFINED
+
+    def _told_output(self, message: Ref, answered: Ref, wanted: Wanted | None) -> Value:
+        """What the model is told of the first use of the tool for structured output."""
+        store = self.store
+        for use in self._structured(uses(store, message), wanted)[:1]:
+            for result in results(store, answered):
+                matches = field(store, result, "toolUseId") == self._id(use)
+                if matches and field(store, result, "status") == "success":
+                    first = next(iter(items(store, field(store, result, "content"))), None)
+                    return inside(store, first, "json")
+        return UNDEFINED
+
+    def _structured(self, run: list[Ref], wanted: Wanted | None) -> list[Ref]:
+        """The uses of the tool for structured output."""
+        if wanted is None:
+            return []
+        return [use for use in run if field(self.store, use, "name") == wanted.tool.name]
+
+
+def _wrong_name(name: str) -> str:
+    if re.match("^[a-zA-Z0-9_-]+$", name):
+        return f"tool_name=<{name}>, tool_name_max_length=<64> | invalid tool name length"
+    return f"tool_name=<{name}> | invalid tool name pattern"

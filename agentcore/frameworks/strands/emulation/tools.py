@@ -1,0 +1,264 @@
+"""The tool stage: the hooks around one tool, the chain of handlers, and the tool.
+
+Rules strands.hooks-input-live, strands.tool-settled and strands.tool-errors-told.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, cast
+
+import attrs
+
+from agentcore.frameworks.strands.emulation.agent import Agent, Registered
+from agentcore.frameworks.strands.emulation.chain import Chains
+from agentcore.frameworks.strands.emulation.contexts import context, given
+from agentcore.frameworks.strands.emulation.parts import as_text, failed, field, own
+from agentcore.frameworks.strands.emulation.settings import InvalidOutputError, StructuredOutput, Tool
+from agentcore.frameworks.strands.emulation.turns import Steps, Wait
+from agentcore.frameworks.strands.profiles import HandlerFailure, HookToolUse
+from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import deep_copy, through_json
+from agentcore.heap.heap import (
+    UNDEFINED,
+    Accepts,
+    Function,
+    HeapTypeError,
+    HostValueError,
+    Ref,
+    Slot,
+    Store,
+    Value,
+)
+from agentcore.heap.host_values import require_json
+from agentcore.heap.js import stringified
+from agentcore.heap.views import ArrayView
+
+
+@attrs.define
+class _Call:
+    """One tool use on its way: as the hooks have it, with the tool that is to run."""
+
+    tool_use_id: Value
+    use: Value
+    tool: Registered | None
+    state: Value
+
+
+class Tools:
+    """Runs tools. `outputs` are the structured outputs that were given, by the ids of their tool uses."""
+
+    def __init__(self, agent: Agent, chains: Chains, *, concurrent: bool) -> None:
+        self.agent = agent
+        self.profile = agent.profile
+        self.store = agent.store
+        self.chains = chains
+        self.pace = agent.profile.pace
+        self.concurrent = concurrent
+        self.outputs: dict[str, Any] = {}
+
+    def run(self, use: Ref, state: Value) -> Steps[Ref]:
+        """The result of a tool use, after as many attempts as hooks ask for."""
+        agent, profile = self.agent, self.profile
+        call = _Call(
+            tool_use_id=field(self.store, use, "toolUseId"),
+            use=agent.copies.value(use, profile.tool_use_to_hooks),
+            tool=agent.tools.get(as_text(self.store, use, "name")),
+            state=state,
+        )
+        self._fill(state)
+        while True:
+            before = agent.event("beforeTool", toolUse=call.use, invocationState=state)
+            yield from agent.jobs.pause()
+            yield from agent.announce(before)
+            denied = agent.denial(before, profile.wording.tool_denied)
+            if denied is None or profile.hook_tool_use is not HookToolUse.TAKEN:
+                self._replaced(call, field(self.store, before.of, "toolUse"))
+            attempt = self._attempted(call) if denied is None else self._denied(call, denied)
+            result, again = yield from attempt
+            if not again:
+                yield from agent.jobs.pause()
+                return self._with_id(result, call.tool_use_id)
+
+    def _replaced(self, call: _Call, use: Value) -> None:
+        """Takes from the event what a hook may have put there."""
+        rule = self.profile.hook_tool_use
+        if rule is HookToolUse.TAKEN:
+            call.use = use
+        elif rule is HookToolUse.KEEPS_ID:
+            fields: dict[str, Value] = {**own(self.store, use), "toolUseId": call.tool_use_id}
+            call.use = self.store.derive(self.store.object(fields), use)
+        name = as_text(self.store, call.use, "name")
+        call.tool = self.agent.tools.get(name)
+
+    def _denied(self, call: _Call, text: str) -> Steps[tuple[Ref, bool]]:
+        if self.pace is None:
+            yield self.agent.event("toolCancelled")
+        result, asked = yield from self._after(call, self._failed(call, text))
+        return result, asked and self.profile.cancelled_tool_retried
+
+    def _attempted(self, call: _Call) -> Steps[tuple[Ref, bool]]:
+        agent, pace = self.agent, self.pace
+        if self.profile.handler_failure is HandlerFailure.RAISED:
+            result = yield from self._staged(call)
+            result = self._with_id(result, field(self.store, call.use, "toolUseId"))
+            told = yield from self._after(call, result)
+            yield from agent.jobs.pause(pace.attempt if pace is not None else 0)
+            return told
+        try:
+            result = yield from self._staged(call)
+            return (yield from self._after(call, result))
+        except Exception as error:  # noqa: BLE001 - the rule says so
+            text = self.profile.wording.tool_error.format(error)
+            return (yield from self._after(call, self._failed(call, text)))
+
+    def _staged(self, call: _Call) -> Steps[Ref]:
+        """The result of the stage, with the turns that it takes to come back from there."""
+        agent, pace = self.agent, self.pace
+        entered = context(
+            self.store,
+            self.profile,
+            "tool",
+            {
+                "toolUse": agent.copies.value(call.use, self.profile.tool_use_copied),
+                "invocationState": call.state,
+            },
+        )
+        tool = call.tool
+        try:
+            staged = yield from self.chains.run("tool", entered, lambda ctx: self._tool(tool, ctx))
+        except Exception:
+            yield from agent.jobs.pause(pace.stage_failed if pace is not None else 0)
+            raise
+        yield from agent.jobs.pause(pace.after_stage if pace is not None else 0)
+        return cast("Ref", field(self.store, staged, "toolResult"))
+
+    def _after(self, call: _Call, result: Ref) -> Steps[tuple[Ref, bool]]:
+        """Tells the hooks of a result: theirs, and whether they want another attempt."""
+        agent = self.agent
+        after = agent.event("afterTool", toolUse=call.use, toolResult=result, invocationState=call.state)
+        yield from agent.jobs.pause()
+        yield from agent.announce(after)
+        kept = cast("Ref", field(self.store, after.of, "toolResult"))
+        return kept, agent.asked(after, "retry") is not UNDEFINED
+
+    def _failed(self, call: _Call, text: str) -> Ref:
+        return failed(self.store, field(self.store, call.use, "toolUseId"), text)
+
+    def _with_id(self, result: Ref, tool_use_id: Value) -> Ref:
+        """The result under the id of the tool use, if the SDK sees to that."""
+        fields: dict[str, Value] = dict(own(self.store, result))
+        if not self.profile.result_ids_kept or fields.get("toolUseId") == tool_use_id:
+            return result
+        return self.store.derive(self.store.object({**fields, "toolUseId": tool_use_id}), result)
+
+    def _fill(self, state: Value) -> None:
+        """Puts into the invocation state what the SDK keeps there once a tool runs."""
+        if not self.profile.state_filled or not isinstance(state, Ref):
+            return
+        agent, store = self.agent, self.store
+        specs = store.array([store.object({"toolSpec": spec}) for spec in agent.specs()])
+        config = store.object({"tools": specs, "toolChoice": store.load({"auto": {}})})
+        kept: Mapping[str, Slot] = {
+            "agent": agent.function,
+            "model": agent.model_function,
+            "messages": agent.history,
+            "system_prompt": agent.system_text(),
+            "tool_config": config,
+        }
+        for key, value in kept.items():
+            store.put(state, key, value)
+
+    # ---------------------------------------------------------------- the tool itself
+
+    def _tool(self, tool: Registered | None, ctx: Ref) -> Steps[Ref]:
+        jobs, pace = self.agent.jobs, self.pace
+        use: Any = given(self.store, ctx, "toolUse")
+        state = given(self.store, ctx, "invocationState")
+        tool_use_id = field(self.store, use, "toolUseId")
+        if tool is None:
+            name = as_text(self.store, use, "name")
+            result = failed(self.store, tool_use_id, self.profile.wording.unknown_tool.format(name))
+            yield from jobs.pause(pace.unknown if pace is not None else 0)
+            return self.store.object({"toolResult": result})
+        self.agent.desk.hook = f"tool:{tool.name}"
+        try:
+            output = self._ran(tool, self._handed(use), state)
+        except Exception as error:  # noqa: BLE001 - what a tool raises is its result
+            text = self.profile.wording.tool_error.format(error)
+            result = failed(self.store, tool_use_id, text)
+            yield from self._waited(tool)
+            yield from jobs.pause(pace.failed if pace is not None else 0)
+        else:
+            result = self.store.object({"toolUseId": tool_use_id, **output})
+            yield from self._waited(tool)
+            yield from jobs.pause(pace.returned if pace is not None else 0)
+        return self.store.object({"toolResult": result})
+
+    def _waited(self, tool: Registered) -> Steps[None]:
+        """Waits as long as the tool does; where tools run one after the other nobody can tell."""
+        if self.concurrent and isinstance(tool.tool, Tool) and tool.tool.takes:
+            yield Wait(tool.tool.takes)
+
+    def _handed(self, use: Ref) -> Ref:
+        """The tool use as the tool has it, which in TypeScript is an object of its own."""
+        depth = CopyDepth.PART if self.profile.has_classes else CopyDepth.SHARE
+        return cast("Ref", self.agent.copies.value(use, depth))
+
+    def _ran(self, tool: Registered, use: Ref, state: Slot) -> Mapping[str, Value]:
+        if isinstance(tool.tool, StructuredOutput):
+            return self._validated(tool.tool, use)
+        hand = self.agent.desk.hand
+        with self.agent.desk.acting(f"tool {tool.name}"):
+            output = tool.tool.run(hand(use, ("tool", "toolUse")), hand(state, ("tool", "invocationState")))
+            return self._output(output)
+
+    def _output(self, output: Any) -> Mapping[str, Value]:
+        """What becomes of what a tool returned: new objects, whatever the tool holds on to."""
+        if isinstance(output, str):
+            return {"status": "success", "content": self.store.load([{"text": output}])}
+        if isinstance(output, Mapping) and isinstance(output.get("content"), list | ArrayView):
+            content = self._copied(output["content"], "$.content")
+            return {"status": self._copied(output.get("status", "success"), "$.status"), "content": content}
+        value = self._copied(output)
+        return {"status": "success", "content": self.store.array([self.store.object({"json": value})])}
+
+    def _copied(self, output: Any, path: str = "$") -> Value:
+        """A copy of what a tool returned: in TypeScript what JSON makes of it, in Python of JSON only."""
+        desk, store = self.agent.desk, self.store
+        if self.profile.has_classes:
+            return written(store, desk.slot(output, path, Accepts.BYTES))
+        slot = desk.slot(output, path, Accepts.JSON)
+        try:
+            stringified(store, slot)
+        except HeapTypeError as error:
+            raise desk.refuse(HostValueError("", path, f"{error}; give JSON")) from None
+        return deep_copy(store, slot)
+
+    def _validated(self, wanted: StructuredOutput, use: Ref) -> Mapping[str, Value]:
+        load, success = self.store.load, self.profile.wording.structured_success
+        try:
+            value = wanted.validate(copy.deepcopy(self.store.plain(field(self.store, use, "input"))))
+            with self.agent.desk.acting(f"structured output {wanted.name}"):
+                require_json(self.agent.desk, value)
+        except InvalidOutputError as invalid:
+            return {"status": "error", "content": load([{"text": str(invalid)}])}
+        self.outputs[as_text(self.store, use, "toolUseId")] = value
+        said = {"json": value} if success is None else {"text": success.format(wanted.name)}
+        return {"status": "success", "content": load([said])}
+
+
+def written(store: Store, value: Value) -> Slot:
+    """What JSON makes of a tool's value in TypeScript.
+
+    Raises:
+        HeapTypeError: for a value that JSON has no text for, which the SDK takes for the tool's error.
+    """
+    failed = "Error: Unable to serialize tool result:"
+    if isinstance(value, Function):
+        raise HeapTypeError(f'{failed} "undefined" is not valid JSON')
+    try:
+        return through_json(store, value)
+    except HeapTypeError as error:
+        raise HeapTypeError(f"{failed} {error}") from None

@@ -1,0 +1,139 @@
+"""Programs of the middleware format (`schemas/strands-program.schema.json`); what to say of what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from agentcore.kit.program import BadProgram, id_of, program_to_line
+from agentcore.kit.schemas import Explanation, ProgramSchema
+
+__all__ = ["ACTIONS", "STAGES", "check", "handlers_of", "phase_of", "stage_of", "to_line"]
+
+Json: TypeAlias = dict[str, Any]
+
+ACTIONS: Final = ("set", "append", "insert", "delete")
+STAGES: Final = {"InvokeModelStage": "model", "ExecuteToolStage": "tool", "AgentStreamStage": "stream"}
+"""The stages' names in the SDK, and their short ones."""
+
+_FIELDS: Final = (
+    *("id", "system", "messages", "messagesForm", "input", "inputs", "inputForm", "script", "tools"),
+    *("middleware", "hooks", "invocationState", "options", "modelState", "executor", "structuredOutput"),
+    "timeoutMs",
+)
+
+
+def to_line(program: Mapping[str, Any]) -> str:
+    """The program's line, its top-level fields in the order of the format."""
+    return program_to_line(program, _FIELDS)
+
+
+def check(program: Json) -> None:
+    """Raises BadProgram unless plain JSON is a program of the format."""
+    _SCHEMA.check(program)
+    for path, place, op in _ops(program):
+        reason = _misplaced(place, op)
+        if reason:
+            raise BadProgram(reason, path, id_of(program))
+
+
+def stage_of(handler: Json) -> str:
+    """The short name of the stage: model, tool or stream."""
+    stage: str = handler["stage"]
+    return STAGES.get(stage, stage)
+
+
+def phase_of(handler: Json) -> str:
+    """input, wrap or output."""
+    phase: str = handler.get("phase", "wrap")
+    return phase
+
+
+def handlers_of(program: Json) -> Iterator[tuple[str, str, list[Json]]]:
+    """All that has ops: where it stands in the program, a phase or a hook's name, the ops."""
+    for index, handler in enumerate(program.get("middleware", ())):
+        yield f"$.middleware[{index}]", phase_of(handler), handler.get("ops", [])
+    for index, hook in enumerate(program.get("hooks", ())):
+        yield f"$.hooks[{index}]", hook["on"], hook.get("ops", [])
+
+
+# --- which op may stand where -------------------------------------------------------------------------------
+
+_PHASES: Final = frozenset({"input", "wrap", "output"})
+_WITH_CONTEXT: Final = frozenset({"input", "wrap"})
+_CANCELLED: Final = frozenset({"beforeInvocation", "beforeModel", "beforeTools", "beforeTool"})
+_RETRIED: Final = frozenset({"afterModel", "afterTool"})
+_HOOKS: Final = frozenset(
+    {
+        *("beforeInvocation", "afterInvocation", "messageAdded", "beforeModel", "afterModel", "beforeTools"),
+        *("afterTools", "beforeTool", "afterTool", "modelDelta", "contentBlock"),
+    }
+)
+_PLACES: Final = {
+    "with": _PHASES,
+    "identity": _PHASES,
+    "next": frozenset({"wrap"}),
+    "shortCircuit": frozenset({"wrap"}),
+    "stop": frozenset({"wrap"}),
+    "setModelStateViaContext": _WITH_CONTEXT,
+    "setInvocationState": _WITH_CONTEXT | _HOOKS,
+    "retry": _RETRIED,
+    "cancel": _CANCELLED,
+}
+_EVERYWHERE: Final = _PHASES | _HOOKS
+
+
+def _ops(program: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, place, ops in handlers_of(program):
+        for index, op in enumerate(ops):
+            yield f"{path}.ops[{index}]", place, op
+
+
+def _misplaced(place: str, op: Json) -> str | None:
+    allowed = _PLACES.get(op["op"], _EVERYWHERE)
+    if place not in allowed:
+        return f"{op['op']} has no meaning in {place}; it may stand in {', '.join(sorted(allowed))}"
+    if op.get("on") == "result" and place not in {"wrap", "output"}:
+        return f"there is no result in {place}; drop `on`, or move the op to a wrap or output handler"
+    return None
+
+
+# --- what to say of what is wrong ---------------------------------------------------------------------------
+
+_EDITS: Final = ACTIONS
+_OPS: Final = (
+    *_EDITS,
+    *("with", "next", "shortCircuit", "throw", "stop", "setModelState", "deleteModelState"),
+    *("setModelStateViaContext", "setInvocationState", "observe", "observeModelState", "observeAgent"),
+    *("identity", "retry", "cancel"),
+)
+
+
+def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
+    """What is wrong with a value that is none of several things, told of the one it was meant to be."""
+    if schema_path[-2] not in {"op", "edit"}:
+        return "", "a key of a path is a text other than __proto__, or a whole number"
+    known = _OPS if schema_path[-2] == "op" else _EDITS
+    name = value.get("op") if isinstance(value, dict) else None
+    if not isinstance(name, str) or name not in known:
+        return "", f"an op is an object whose `op` is one of: {', '.join(known)}"
+    return _SCHEMA.explain(name, value)
+
+
+_SCHEMA: Final = ProgramSchema(
+    "strands-program",
+    choice=_choice,
+    reasons={
+        "stateKey": (
+            "no key may be agent, model, messages, system_prompt, tool_config, request_state or begin "
+            "with event_loop_: there the Python SDK keeps things of its own"
+        ),
+        "propertyNames": (
+            "has a key that means something else: no option is invocationState, structuredOutputSchema, "
+            "cancelSignal or limits, and a tool's name is 1 to 64 letters, digits, _ and -, "
+            "but not strands_structured_output"
+        ),
+        "minProperties": "a block has exactly one kind; name it",
+        "maxProperties": "a block has exactly one kind; make it several blocks",
+    },
+)

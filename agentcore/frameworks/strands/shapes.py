@@ -1,0 +1,398 @@
+"""What may stand where in the objects of a run, and how to change it: the places that paths lead to.
+
+A `Shape` says whether a value of a program fits, and what lies inside the live object that stands there. A
+`Place` is a live object (a view of the heap) with how to replace it and how to take it out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from agentcore.heap.js import in_object_order
+from agentcore.heap.views import ArrayView, ObjectView, View
+
+__all__ = [
+    "MISSING",
+    "Container",
+    "Field",
+    "NowhereError",
+    "Place",
+    "Record",
+    "Shape",
+    "Shapes",
+    "edit",
+    "place_at",
+]
+
+Path: TypeAlias = Sequence[Any]
+MISSING: Final = object()
+"""Stands where there is nothing; null is something."""
+
+
+class NowhereError(Exception):
+    """A path leads to nothing, or to where the edit cannot be made."""
+
+
+@attrs.frozen(kw_only=True)
+class Place:
+    """`put` and `drop` are None where the place can neither be replaced nor taken out.
+
+    `renew` puts a copy of what stands there, which can be done everywhere.
+    """
+
+    shape: Shape
+    live: Any
+    put: Callable[[Any], None] | None = None
+    drop: Callable[[], None] | None = None
+    renew: Callable[[Any], None] | None = None
+
+
+class Shape:
+    """What may stand at a place; this one is a text."""
+
+    grows = False
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value of a program may stand here."""
+        return isinstance(value, str)
+
+
+class Container(Shape, ABC):
+    """A shape that has places inside."""
+
+    @abstractmethod
+    def step(self, live: Any, key: Any) -> Place | None:
+        """The place under a key, None if there is none."""
+
+    @abstractmethod
+    def inside(self, live: Any) -> Iterator[tuple[Any, Place]]:
+        """The places inside that there is something at."""
+
+
+class Listing(Container):
+    """A shape that a list may have."""
+
+    @abstractmethod
+    def element(self, live: Any, value: Any) -> Shape:
+        """The shape of what can be added to the list."""
+
+
+class Word(Shape):
+    """One of some texts."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is one of them."""
+        return value in self._words
+
+
+def _keyed(shape: Shape, live: Any, key: Any, *, fixed: bool = False, lasting: bool = False) -> Place:
+    """The place under a key of an object or an index of a list."""
+    found = live[key] if isinstance(live, ArrayView) else live.get(key, MISSING)
+
+    def put(value: Any) -> None:
+        live[key] = value
+
+    def drop() -> None:
+        del live[key]
+
+    return Place(
+        shape=shape,
+        live=found,
+        put=None if fixed else put,
+        drop=None if lasting or found is MISSING else drop,
+        renew=put,
+    )
+
+
+def _element(shape: Shape, live: Any, key: Any) -> Place | None:
+    if not isinstance(live, ArrayView) or type(key) is not int:
+        return None
+    index = key + len(live) if key < 0 else key
+    return _keyed(shape, live, index) if 0 <= index < len(live) else None
+
+
+class Json(Listing):
+    """Any JSON value. Objects that are missing on the way to a place inside can be made."""
+
+    grows = True
+
+    def __init__(self, *, dictionary: bool = False, hidden: Callable[[str], bool] = lambda _: False) -> None:
+        self._dictionary = dictionary
+        self._hidden = hidden
+
+    def fits(self, value: Any) -> bool:
+        """Anything does, or any object."""
+        return isinstance(value, dict) or not self._dictionary
+
+    def step(self, live: Any, key: Any) -> Place | None:
+        """Any key of an object, and any element of a list."""
+        if isinstance(live, ObjectView) and isinstance(key, str):
+            return _keyed(_ANY, live, key)
+        return _element(_ANY, live, key)
+
+    def inside(self, live: Any) -> Iterator[tuple[Any, Place]]:
+        """All of it, in JavaScript's order."""
+        if isinstance(live, ObjectView):
+            for key in in_object_order(live):
+                if not self._hidden(key):
+                    yield key, _keyed(_ANY, live, key)
+        else:
+            for index in range(len(live)):
+                yield index, _keyed(_ANY, live, index)
+
+    def element(self, live: Any, value: Any) -> Shape:
+        """Anything can be added to a list."""
+        del live, value
+        return _ANY
+
+
+_ANY: Final = Json()
+
+
+class Options(Json):
+    """The options of an invocation, in which the state is that of the invocation."""
+
+    def __init__(self, state: Shape) -> None:
+        super().__init__(dictionary=True)
+        self._state = state
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is an object, and the state in it one too."""
+        return super().fits(value) and self._state.fits(value.get("invocationState", {}))
+
+    def step(self, live: Any, key: Any) -> Place | None:
+        """Any key; what stands under that of the state has its shape."""
+        place = super().step(live, key)
+        if place is None or key != "invocationState":
+            return place
+        return attrs.evolve(place, shape=self._state)
+
+
+class List(Listing):
+    """A list of things of one shape, which its first element may decide."""
+
+    def __init__(self, of: Shape | Callable[[Any], Shape]) -> None:
+        self._of = of
+
+    def _shape(self, items: Any) -> Shape:
+        return self._of if isinstance(self._of, Shape) else self._of(items)
+
+    def fits(self, value: Any) -> bool:
+        """Whether all elements fit."""
+        return isinstance(value, list) and all(self._shape(value).fits(item) for item in value)
+
+    def step(self, live: Any, key: Any) -> Place | None:
+        """Any element."""
+        return _element(self._shape(live), live, key)
+
+    def inside(self, live: Any) -> Iterator[tuple[Any, Place]]:
+        """All elements."""
+        for index in range(len(live)):
+            yield index, _keyed(self._shape(live), live, index)
+
+    def element(self, live: Any, value: Any) -> Shape:
+        """The shape of the elements."""
+        return self._shape(live if len(live) else [value])
+
+
+@attrs.frozen
+class Field:
+    """A field of a record: whether it may be missing, and whether it can be replaced."""
+
+    shape: Shape
+    optional: bool = False
+    fixed: bool = False
+
+
+class Record(Container):
+    """An object with named fields. With `one`, it has exactly one of them, as a block has.
+
+    `empty` says that null is nothing, as it is in the fields of a context.
+    """
+
+    def __init__(self, fields: Mapping[str, Field], *, one: bool = False, empty: bool = False) -> None:
+        self.fields = fields
+        self._one = one
+        self._empty = empty
+
+    def fits(self, value: Any) -> bool:
+        """Whether it has these fields, and no others."""
+        if not isinstance(value, dict) or not value.keys() <= self.fields.keys():
+            return False
+        needed = [] if self._one else [name for name, field in self.fields.items() if not field.optional]
+        complete = len(value) == 1 if self._one else all(name in value for name in needed)
+        return complete and all(self.fields[name].shape.fits(item) for name, item in value.items())
+
+    def step(self, live: Any, key: Any) -> Place | None:
+        """A known field; of a block only its own kind."""
+        field = self.fields.get(key) if isinstance(key, str) else None
+        if field is None or not isinstance(live, ObjectView):
+            return None
+        place = _keyed(field.shape, live, key, fixed=field.fixed, lasting=not field.optional)
+        if self._empty and place.live is None and not isinstance(field.shape, Either):
+            return attrs.evolve(place, live=MISSING)
+        return None if self._one and place.live is MISSING else place
+
+    def inside(self, live: Any) -> Iterator[tuple[Any, Place]]:
+        """The fields that are there."""
+        for name in self.fields:
+            place = self.step(live, name)
+            if place is not None and place.live is not MISSING:
+                yield name, place
+
+
+class Either(Listing):
+    """A text or a list; with `nothing`, null as well."""
+
+    def __init__(self, items: List, *, nothing: bool) -> None:
+        self._items = items
+        self._nothing = nothing
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is one of these."""
+        return (value is None and self._nothing) or isinstance(value, str) or self._items.fits(value)
+
+    def step(self, live: Any, key: Any) -> Place | None:
+        """An element of the list."""
+        return self._items.step(live, key)
+
+    def inside(self, live: Any) -> Iterator[tuple[Any, Place]]:
+        """The elements of the list."""
+        return self._items.inside(live)
+
+    def element(self, live: Any, value: Any) -> Shape:
+        """The shape of the list's elements."""
+        return self._items.element(live, value)
+
+
+_MEASURES: Final = frozenset({"usage", "metrics"})
+_SDK_KEYS: Final = frozenset({"agent", "model", "messages", "system_prompt", "tool_config", "request_state"})
+
+
+def is_sdk_key(key: str) -> bool:
+    """Whether the Python SDK keeps something of its own under a key of the invocation state."""
+    return key in _SDK_KEYS or key.startswith("event_loop_")
+
+
+class Shapes:
+    """The shapes of a run. With `state_filled` the SDK's own keys are hidden, and its measures."""
+
+    def __init__(self, *, state_filled: bool, listed_args: bool) -> None:
+        text, json = Shape(), Json()
+        hidden = is_sdk_key if state_filled else (lambda _: False)
+        measured = _MEASURES.__contains__ if state_filled else (lambda _: False)
+        self.text, self.json, self.dictionary = text, json, Json(dictionary=True)
+        self.state = Json(dictionary=True, hidden=hidden)
+        self.options = Options(self.state)
+        self.tool_use = Record({"name": Field(text), "toolUseId": Field(text), "input": Field(json)})
+        result_block = Record({"text": Field(text), "json": Field(json)}, one=True)
+        self.tool_result = Record(
+            {
+                "toolUseId": Field(text),
+                "status": Field(Word("success", "error")),
+                "content": Field(List(result_block)),
+            }
+        )
+        guarded = Record({"text": Field(text), "qualifiers": Field(List(text))})
+        system_kinds = {
+            "text": Field(text),
+            "cachePoint": Field(Record({"type": Field(text)}), fixed=True),
+            "guardContent": Field(Record({"text": Field(guarded)}), fixed=True),
+        }
+        reasoning = Record({"text": Field(text), "signature": Field(text, optional=True)})
+        self.block = Record(
+            {
+                **system_kinds,
+                "toolUse": Field(self.tool_use, fixed=True),
+                "toolResult": Field(self.tool_result, fixed=True),
+                "reasoning": Field(reasoning, fixed=True),
+            },
+            one=True,
+        )
+        self.message = Record(
+            {
+                "role": Field(Word("user", "assistant")),
+                "content": Field(List(self.block)),
+                "metadata": Field(Json(dictionary=True, hidden=measured), optional=True),
+            }
+        )
+        self.messages = List(self.message)
+        self.system = Either(List(Record(system_kinds, one=True)), nothing=True)
+        spec = {"name": Field(text), "description": Field(text), "inputSchema": Field(json)}
+        self.specs = List(Record(spec))
+        self.input = Either(List(self._first_decides), nothing=False)
+        self.args: Shape = self.messages if listed_args else self.input
+
+    def _first_decides(self, items: Any) -> Shape:
+        first = items[0] if len(items) else None
+        return self.message if isinstance(first, dict | ObjectView) and "role" in first else self.block
+
+
+# --- edits --------------------------------------------------------------------------------------------------
+
+
+def _within(place: Place, key: Any) -> Place:
+    if isinstance(place.live, View) and isinstance(place.shape, Container):
+        found = place.shape.step(place.live, key)
+        if found is not None:
+            return found
+    raise NowhereError
+
+
+def place_at(root: Place, path: Path, *, making: bool = False, copying: bool = False) -> Place:
+    """The place that a path leads to.
+
+    `making`: objects that are missing on the way are made. `copying`: containers on the way are copied.
+
+    Raises:
+        NowhereError: if it leads nowhere.
+    """
+    place = root
+    for key in path:
+        holder, place = place, _within(place, key)
+        if place.live is MISSING and making and place.shape.grows and place.put is not None:
+            place.put({})
+            place = _within(holder, key)
+        elif copying and isinstance(place.live, ArrayView | ObjectView) and place.renew is not None:
+            place.renew(place.live.copy())
+            place = _within(holder, key)
+    return place
+
+
+def edit(root: Place, action: str, op: Mapping[str, Any], *, copying: bool = False) -> None:
+    """Makes one edit, and leaves all as it was if it cannot, but for objects made on the way.
+
+    Raises:
+        NowhereError: if the edit cannot be made.
+    """
+    path, value = op["path"], op.get("value")
+    if action in {"append", "insert"}:
+        _extend(place_at(root, path, copying=copying), op.get("index") if action == "insert" else None, value)
+        return
+    holder = place_at(root, path[:-1], making=action == "set", copying=copying)
+    place = _within(holder, path[-1])
+    if action == "delete":
+        if place.drop is None or holder is root:
+            raise NowhereError
+        place.drop()
+    else:
+        if place.put is None or not place.shape.fits(value):
+            raise NowhereError
+        place.put(value)
+
+
+def _extend(place: Place, index: int | None, value: Any) -> None:
+    items, shape = place.live, place.shape
+    if not isinstance(items, ArrayView) or not isinstance(shape, Listing):
+        raise NowhereError
+    at = len(items) if index is None else index + len(items) if index < 0 else index
+    if not shape.element(items, value).fits(value) or not 0 <= at <= len(items):
+        raise NowhereError
+    items.insert(at, value)

@@ -1,0 +1,261 @@
+"""Random values and edits of the middleware format, every text that is written being told from all others."""
+
+# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final, TypeAlias
+
+from agentcore.kit.choices import Choices
+
+__all__ = ["STOP_REASONS", "Maker"]
+
+Json: TypeAlias = dict[str, Any]
+Path: TypeAlias = list[str | int]
+
+STOP_REASONS: Final = ("endTurn", "toolUse", "stopSequence", "contentFiltered", "guardrailIntervened")
+_MESSAGE_LISTS: Final = frozenset({"messages", "args"})
+_FREE: Final = frozenset(
+    {"input", "json", "metadata", "inputSchema", "invocationState", "options", "toolChoice"}
+)
+
+
+class Maker:
+    """Makes values and edits. An edit is aimed at an example of what a handler will be given."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+        self._marks = 0
+
+    # --- values ---------------------------------------------------------------------------------------------
+
+    def mark(self) -> str:
+        """A text that occurs nowhere else."""
+        self._marks += 1
+        return f"#{self._marks}"
+
+    def payload(self) -> Json:
+        """An object as a tool's input is, often with more inside."""
+        choices = self.choices
+        made: Json = {"a": self.mark()}
+        if choices.chance(55):
+            made["b"] = {"c": self.mark(), **({"d": [1, self.mark()]} if choices.chance(40) else {})}
+        if choices.chance(25):
+            made["list"] = [self.mark(), {"e": self.mark()}]
+        return made
+
+    def leaf(self) -> Any:
+        """A small JSON value."""
+        choices = self.choices
+        return choices.sample((self.mark(), self.mark(), {"n": self.mark()}, [self.mark()], 7, None, True))
+
+    def text(self) -> Json:
+        """A text block."""
+        return {"text": self.mark()}
+
+    def block(self) -> Json:
+        """A block that any message may have."""
+        choices = self.choices
+        kind = choices.integer(0, 99)
+        if kind < 60:
+            return self.text()
+        if kind < 72:
+            return {"cachePoint": {"type": "default"}}
+        if kind < 84:
+            return self.reasoning()
+        if kind < 92:
+            return self.guarded()
+        return {"toolResult": self.tool_result(self.mark())}
+
+    def reasoning(self) -> Json:
+        """A reasoning block, often signed."""
+        signed = {"signature": self.mark()} if self.choices.chance(40) else {}
+        return {"reasoning": {"text": self.mark(), **signed}}
+
+    def guarded(self) -> Json:
+        """A block for a guardrail."""
+        qualifiers = ["query"] if self.choices.chance(50) else ["query", "grounding_source"]
+        return {"guardContent": {"text": {"text": self.mark(), "qualifiers": qualifiers}}}
+
+    def system_block(self) -> Json:
+        """A block of a system prompt."""
+        choices = self.choices
+        return choices.sample((self.text(), self.text(), {"cachePoint": {"type": "default"}}, self.guarded()))
+
+    def tool_result(self, tool_use_id: str) -> Json:
+        """A tool's result."""
+        status = "error" if self.choices.chance(20) else "success"
+        return {"toolUseId": tool_use_id, "status": status, "content": self.result_blocks()}
+
+    def result_blocks(self) -> list[Json]:
+        """What a tool gives."""
+        blocks = [self.result_block()]
+        return [*blocks, self.result_block()] if self.choices.chance(25) else blocks
+
+    def result_block(self) -> Json:
+        """A text or a JSON value."""
+        return {"json": self.payload()} if self.choices.chance(45) else self.text()
+
+    def message(self) -> Json:
+        """A message that can be added anywhere."""
+        choices = self.choices
+        role = "assistant" if choices.chance(25) else "user"
+        content = [self.block() for _ in range(choices.sample((1, 1, 1, 2)))]
+        return {"role": role, "content": content, **self.metadata(15)}
+
+    def metadata(self, percent: float) -> Json:
+        """A message's field `metadata`, in so many of a hundred cases."""
+        return {"metadata": {"custom": self.payload()}} if self.choices.chance(percent) else {}
+
+    def spec(self) -> Json:
+        """A tool's description, of a tool that there is not."""
+        return {
+            "name": "extra",
+            "description": self.mark(),
+            "inputSchema": {"type": "object", "properties": {}},
+        }
+
+    # --- edits ----------------------------------------------------------------------------------------------
+
+    def edit(self, example: Json, *, whole: Collection[str] | None = None) -> Json:
+        """An edit `{action, path, value?, index?}` of something in the example.
+
+        `whole` are the fields that can be replaced themselves; all, if it is None.
+        """
+        choices = self.choices
+        if choices.chance(1.5):
+            return self._astray(example)
+        fields = [name for name, value in example.items() if whole is None or isinstance(value, (dict, list))]
+        field = choices.sample(fields)
+        return self._edit([field], example[field], field, whole=whole is None or field in whole)
+
+    def _astray(self, example: Json) -> Json:
+        """An edit that nothing can come of."""
+        field = self.choices.sample([*example])
+        return self.choices.sample(
+            (
+                {"action": "set", "path": [field, 99, "text"], "value": self.mark()},
+                {"action": "set", "path": ["nothing"], "value": self.mark()},
+                {"action": "delete", "path": [field, "nothing", 0]},
+                {"action": "append", "path": [field, -50], "value": self.mark()},
+                {"action": "set", "path": [field], "value": 7},
+            )
+        )
+
+    def _edit(self, path: Path, value: Any, kind: str, *, whole: bool = False) -> Json:
+        """An edit at the path or below; `kind` is the last name on the way, which says what stands there."""
+        choices = self.choices
+        if kind in _FREE:
+            return self._edit_json(path, value, whole=whole)
+        if isinstance(value, list):
+            return self._edit_list(path, value, kind, whole=whole)
+        if isinstance(value, dict):
+            return self._edit_object(path, value, kind, whole=whole)
+        if kind == "status":
+            return self._set(path, choices.sample(("error", "success")))
+        return self._set(path, self.similar(value, kind))
+
+    def _set(self, path: Path, value: Any) -> Json:
+        return {"action": "set", "path": path, "value": value}
+
+    def similar(self, value: Any, kind: str) -> Any:
+        """Something else that may stand where the value does."""
+        choices = self.choices
+        if kind == "stopReason":
+            return choices.sample(STOP_REASONS)
+        if kind == "toolResult":
+            return self.tool_result(value["toolUseId"])
+        if isinstance(value, dict) and "role" in value:
+            return {"role": value["role"], "content": [self.text()]}
+        if kind == "role":
+            return "user" if value == "assistant" else "assistant"
+        if kind == "system":
+            return choices.sample((self.mark(), [self.text()], [self.text(), self.guarded()], None))
+        if isinstance(value, list):
+            return [self._element(value, kind) for _ in range(choices.sample((1, 1, 2, 0)))]
+        if isinstance(value, dict):
+            return {key: self.similar(child, key) for key, child in value.items()}
+        return self.mark() if isinstance(value, str) else value
+
+    def _element(self, value: list[Any], kind: str) -> Any:
+        """Something that can be added to a list."""
+        if kind in _MESSAGE_LISTS and (kind == "messages" or not value or "role" in value[0]):
+            return self.message()
+        if kind == "toolSpecs":
+            return self.spec()
+        if kind == "system":
+            return self.system_block()
+        if kind == "results":
+            return self.result_block()
+        return self.mark() if kind == "qualifiers" else self.block()
+
+    def _edit_list(self, path: Path, value: list[Any], kind: str, *, whole: bool) -> Json:
+        choices = self.choices
+        action = choices.integer(0, 99)
+        if not value or action < 22:
+            return {"action": "append", "path": path, "value": self._element(value, kind)}
+        if whole and action < 30:
+            return self._set(path, self.similar(value, kind))
+        index = self._index(value)
+        if action < 36:
+            return {"action": "insert", "path": path, "index": index, "value": self._element(value, kind)}
+        if action < 42:
+            return {"action": "delete", "path": [*path, index]}
+        if action < 48 or isinstance(value[index], str):
+            return self._set([*path, index], self._element(value, kind))
+        return self._edit([*path, index], value[index], kind)
+
+    def _index(self, value: list[Any]) -> int:
+        choices = self.choices
+        return -1 if choices.chance(45) else choices.integer(0, len(value) - 1)
+
+    def _edit_object(self, path: Path, value: Json, kind: str, *, whole: bool) -> Json:
+        choices = self.choices
+        if whole and choices.chance(8):
+            return self._set(path, self.similar(value, kind))
+        if "role" in value:
+            return self._edit_message(path, value)
+        key = choices.sample([*value])
+        if key == "toolUseId" and choices.chance(70):
+            key = [*value][-1]
+        inner = "results" if kind == "toolResult" and key == "content" else key
+        return self._edit([*path, key], value[key], inner)
+
+    def _edit_message(self, path: Path, value: Json) -> Json:
+        choices = self.choices
+        action = choices.integer(0, 99)
+        if action < 12:
+            return self._set([*path, "metadata", "custom"], self.payload())
+        if "metadata" in value and action < 24:
+            return self._edit_json([*path, "metadata"], value["metadata"])
+        if "metadata" in value and action < 28:
+            return {"action": "delete", "path": [*path, "metadata"]}
+        if action < 32:
+            return self._set([*path, "role"], self.similar(value["role"], "role"))
+        if action < 40:
+            return self._set([*path, "content"], [self.block()])
+        return self._edit([*path, "content"], value["content"], "content")
+
+    def _edit_json(self, path: Path, value: Any, *, whole: bool = False) -> Json:
+        choices = self.choices
+        action = choices.integer(0, 99)
+        if isinstance(value, dict):
+            if action < 30 or not value:
+                return self._set([*path, "new"], self.leaf())
+            if action < 36:
+                return self._set([*path, "made", "inside"], self.mark())
+            if whole and action < 44:
+                return self._set(path, {"whole": self.mark()})
+            key = choices.sample([*value])
+            if action < 52:
+                return {"action": "delete", "path": [*path, key]}
+            return self._edit_json([*path, key], value[key])
+        if isinstance(value, list) and value and action < 70:
+            index = self._index(value)
+            if action < 25:
+                return {"action": "append", "path": path, "value": self.leaf()}
+            if action < 35:
+                return {"action": "delete", "path": [*path, index]}
+            return self._edit_json([*path, index], value[index])
+        return self._set(path, self.leaf())

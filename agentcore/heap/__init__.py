@@ -1,0 +1,1 @@
+"""Aliasing as data: values in cells, references between them, copies of a depth, and who wrote what."""

@@ -1,0 +1,96 @@
+"""Copies that cross a boundary: of values as JSON, and of messages for a report (ai@7.0.173)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentcore.heap.heap import (
+    DEEPEST,
+    UNDEFINED,
+    DateCell,
+    DepthError,
+    Function,
+    HeapTypeError,
+    Ref,
+    Slot,
+    Store,
+    Value,
+    iso_text,
+)
+from agentcore.heap.js import fields, is_array
+
+
+def through_json(store: Store, value: Value) -> Slot:
+    """`JSON.parse(JSON.stringify(value))`, null for what JSON cannot hold; one object becomes several.
+
+    Raises:
+        HeapTypeError: if an object is inside itself.
+        DepthError: if the value is too deep.
+    """
+    if value is UNDEFINED or isinstance(value, Function):
+        return None
+    return _through_json(store, value, ())
+
+
+def _through_json(store: Store, value: Slot, above: tuple[int, ...]) -> Slot:
+    if type(value) is not Ref:
+        return value
+    if value.address in above:
+        raise HeapTypeError("Converting circular structure to JSON")
+    if len(above) > DEEPEST:
+        raise DepthError
+    inside = (*above, value.address)
+    cell = store.cells[value.address]
+    if type(cell) is DateCell:
+        return iso_text(cell["time"])
+    if isinstance(cell, tuple):
+        items: list[Slot] = []
+        # Two Python frames a level at most, so no comprehension: the interpreter allows 1000.
+        for item in cell:
+            kept = None if isinstance(item, Function) else _through_json(store, item, inside)
+            items.append(kept)
+        return store.derive(store.array(items), value)
+    copied: dict[str, Slot] = {}
+    for key, item in fields(store, value).items():
+        if not isinstance(item, Function):
+            copied[key] = _through_json(store, item, inside)
+    return store.derive(store.object(copied), value)
+
+
+def deep_copy(store: Store, value: Value) -> Value:
+    """A copy that shares nothing but functions; what is one object in the value is one in the copy.
+
+    Every object becomes a plain one: of an error only what it owns is left.
+
+    Raises:
+        DepthError: if the value is too deep.
+    """
+    return _Copy(store).of(value, 0)
+
+
+class _Copy:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.made: dict[int, Ref] = {}
+
+    def of(self, value: Value, depth: int) -> Value:
+        if type(value) is not Ref:
+            return value
+        known = self.made.get(value.address)
+        if known is not None:
+            return known
+        if depth > DEEPEST:
+            raise DepthError
+        store = self.store
+        if type(store.cells[value.address]) is DateCell:
+            copy = self.made[value.address] = store.object(store.cells[value.address], DateCell)  # type: ignore[arg-type]
+            return store.derive(copy, value)
+        listed = is_array(store, value)
+        copy = self.made[value.address] = store.array(()) if listed else store.object({})
+        own: Mapping[object, Slot] = fields(store, value)  # type: ignore[assignment]
+        inside: dict[object, Value] = {}
+        for key, item in own.items():
+            inside[key] = self.of(item, depth + 1)
+        kind = store.cells[copy.address]
+        store.replace(copy, tuple(inside.values()) if isinstance(kind, tuple) else type(kind)(inside))  # type: ignore[arg-type]
+        return store.derive(copy, value)

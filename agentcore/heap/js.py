@@ -1,0 +1,359 @@
+"""What JavaScript does with values that are not what the code expects, on slots of a store.
+
+A hook may put anything anywhere, and what the real packages then do follows from the language: a missing
+field is undefined, a field of null throws, a method that a value does not have throws.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from json.encoder import encode_basestring as _quote
+from typing import Any, Final
+
+from agentcore.heap.heap import (
+    DEEPEST,
+    UNDEFINED,
+    CopyingStepCell,
+    DateCell,
+    DepthError,
+    ErrorCell,
+    Function,
+    HeapTypeError,
+    ObjectCell,
+    Ref,
+    Slot,
+    StepCell,
+    Store,
+    Value,
+    iso_text,
+)
+
+
+class PackageError(Exception):
+    """An error that the emulated package throws, under the name it has there."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+def is_nullish(value: Value) -> bool:
+    """Whether `value == null`."""
+    return value is None or value is UNDEFINED
+
+
+def or_else(value: Value, other: Value) -> Value:
+    """`value ?? other`."""
+    return other if value is None or value is UNDEFINED else value
+
+
+def get(store: Store, value: Value, key: str) -> Value:
+    """`value[key]` for a field name.
+
+    Raises:
+        HeapTypeError: if the value is null or undefined.
+    """
+    if type(value) is Ref:
+        cell = store.cells[value.address]
+        if type(cell) is tuple:
+            return len(cell) if key == "length" else UNDEFINED
+        slot: Value = cell.get(key, UNDEFINED)  # type: ignore[union-attr]
+        if slot is UNDEFINED and isinstance(cell, StepCell) and key in computed_fields:
+            return computed(store, value, key)
+        return slot
+    if value is None or value is UNDEFINED:
+        raise HeapTypeError(f"Cannot read properties of {text(store, value)} (reading '{key}')")
+    return len(value) if key == "length" and isinstance(value, str) else UNDEFINED
+
+
+def picked(store: Store, value: Value, names: Iterable[str]) -> dict[str, Value]:
+    """`{a: value.a, b: value.b}` for some field names; what is undefined may be left out.
+
+    Raises:
+        HeapTypeError: if the value is null or undefined.
+    """
+    if type(value) is Ref:
+        cell = store.cells[value.address]
+        if type(cell) is ObjectCell:
+            return {name: cell[name] for name in names if name in cell}
+    return {name: get(store, value, name) for name in names}
+
+
+def is_array(store: Store, value: Value) -> bool:
+    """`Array.isArray(value)`."""
+    return type(value) is Ref and type(store.cells[value.address]) is tuple
+
+
+def is_object(value: Value) -> bool:
+    """Whether `typeof value` is "object" and the value is not null."""
+    return type(value) is Ref
+
+
+def elements(store: Store, value: Value, method: str = "filter") -> tuple[Slot, ...]:
+    """The elements that an array's method goes over.
+
+    Raises:
+        HeapTypeError: if the value is no array.
+    """
+    if type(value) is Ref:
+        cell = store.cells[value.address]
+        if type(cell) is tuple:
+            return cell
+    if value is None or value is UNDEFINED:
+        raise HeapTypeError(f"Cannot read properties of {text(store, value)} (reading '{method}')")
+    raise HeapTypeError(f"{method} is not a function")
+
+
+def iterated(store: Store, value: Value) -> Iterable[Slot]:
+    """What `for (... of value)` and spreading into a list give.
+
+    Raises:
+        HeapTypeError: if the value cannot be iterated.
+    """
+    if isinstance(value, str):
+        return value
+    if not is_array(store, value):
+        raise HeapTypeError("value is not iterable")
+    return elements(store, value)
+
+
+def spread(store: Store, *sources: Value, **named: Value) -> Ref:
+    """A new object, `{...source, ...}` with more fields: what was written into a source shows in it."""
+    made: dict[str, Value] = {}
+    for source in sources:
+        made |= fields(store, source)
+    return store.derive(store.object({**made, **named}), *sources)
+
+
+def fields(store: Store, value: Value) -> dict[str, Slot]:
+    """The own fields that `{...value}` and `Object.entries` give, as a new dict.
+
+    Of an error that is not its text; errors of the package own their name, those of the language do not.
+    """
+    if isinstance(value, str):
+        return {str(index): character for index, character in enumerate(value)}
+    if type(value) is not Ref:
+        return {}
+    cell = store.cells[value.address]
+    if isinstance(cell, tuple):
+        return {str(index): slot for index, slot in enumerate(cell)}
+    if isinstance(cell, ErrorCell):
+        owned = str(cell.get("name")).startswith("AI_")
+        return {key: slot for key, slot in cell.items() if key != "message" and (owned or key != "name")}
+    # What a date is, is no field of it.
+    return {} if type(cell) is DateCell else dict(cell)
+
+
+_LARGEST_INDEX: Final = 2**32 - 2
+
+
+def in_object_order(keys: Iterable[str]) -> list[str]:
+    """Field names as JavaScript lists an object's: array indexes ascending, then the others as they came."""
+    keys = list(dict.fromkeys(keys))
+    return sorted(filter(_is_index, keys), key=int) + [key for key in keys if not _is_index(key)]
+
+
+def _is_index(key: str) -> bool:
+    if not (key.isascii() and key.isdigit()) or len(key) > len(str(_LARGEST_INDEX)):
+        return False
+    return (key == "0" or key[0] != "0") and int(key) <= _LARGEST_INDEX
+
+
+def text(store: Store, value: Value) -> str:
+    """`String(value)`.
+
+    Raises:
+        DepthError: for arrays that are too deep in each other.
+    """
+    return _text_of(store, value, ())
+
+
+def joined(store: Store, values: Iterable[Value], separator: str = "") -> str:
+    """`values.join(separator)`: null and undefined are empty, and so is an array inside itself."""
+    return _joined(store, values, separator, ())
+
+
+def _joined(store: Store, values: Iterable[Value], separator: str, above: tuple[int, ...]) -> str:
+    pieces = []
+    for value in values:
+        piece = "" if is_nullish(value) else _text_of(store, value, above)
+        pieces.append(piece)
+    return separator.join(pieces)
+
+
+def _text_of(store: Store, value: Value, above: tuple[int, ...]) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None or value is UNDEFINED:
+        return "null" if value is None else "undefined"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return number_text(value)
+    if isinstance(value, Function):
+        return value.name
+    cell = store.cells[value.address]
+    if isinstance(cell, tuple):
+        return "" if value.address in above else _joined(store, cell, ",", _nested(above, value))
+    return _error_line(store, cell) if isinstance(cell, ErrorCell) else "[object Object]"
+
+
+# A walk goes through two Python frames a level at most (so: no comprehensions): the interpreter allows 1000.
+def _nested(above: tuple[int, ...], ref: Ref) -> tuple[int, ...]:
+    if len(above) > DEEPEST:
+        raise DepthError
+    return (*above, ref.address)
+
+
+def _error_line(store: Store, cell: ErrorCell) -> str:
+    name, message = text(store, cell.get("name", "Error")), text(store, cell.get("message", ""))
+    return f"{name}: {message}" if name and message else name or message
+
+
+_FIXED_FROM: Final = 1e-6
+_FIXED_TO: Final = 1e21
+
+
+def number_text(value: float) -> str:
+    """A number as JavaScript prints it (`String(value)`); integers beyond 2**53 are to be rounded before."""
+    if value == 0:
+        return "0"
+    if isinstance(value, int) or _FIXED_FROM <= abs(value) < _FIXED_TO:
+        return format(Decimal(repr(value)), "f").removesuffix(".0")
+    mantissa, _, exponent = repr(value).partition("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
+
+
+def stringified(store: Store, value: Value) -> Value:
+    """`JSON.stringify(value)`: undefined for what JSON cannot hold.
+
+    Raises:
+        HeapTypeError: if an object is inside itself.
+        DepthError: if the value is too deep.
+    """
+    if value is UNDEFINED or isinstance(value, Function):
+        return UNDEFINED
+    return _stringified(store, value, ())
+
+
+def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if type(value) is not Ref:
+        return "null" if isinstance(value, Function) else text(store, value)
+    if value.address in above:
+        raise HeapTypeError("Converting circular structure to JSON")
+    inside = _nested(above, value)
+    pieces = []
+    cell = store.cells[value.address]
+    if type(cell) is DateCell:
+        shown = iso_text(cell["time"])
+        return "null" if shown is None else quoted(shown)
+    if isinstance(cell, tuple):
+        for item in cell:
+            pieces.append(_stringified(store, item, inside))  # noqa: PERF401 - see _nested
+        return f"[{','.join(pieces)}]"
+    own = fields(store, value)
+    for key in in_object_order(own):
+        if not isinstance(own[key], Function):
+            item = _stringified(store, own[key], inside)
+            pieces.append(f"{quoted(key)}:{item}")
+    return f"{{{','.join(pieces)}}}"
+
+
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def quoted(value: str) -> str:
+    """A string as JSON.stringify writes it: beyond the control characters, only lone surrogates escaped."""
+    if value.isascii():
+        return _quote(value)
+    paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", _quote(paired))
+
+
+def error_text(store: Store, error: Value) -> Value:
+    """What the package calls the message of whatever was thrown."""
+    if is_nullish(error):
+        return "unknown error"
+    if isinstance(error, str):
+        return error
+    if type(error) is Ref and isinstance(store.cells[error.address], ErrorCell):
+        return get(store, error, "message")
+    return stringified(store, error)
+
+
+# ---------------------------------------------------------------- a step result's computed fields
+
+
+def _parts(store: Store, step: Ref, kind: str, dynamic: bool | None = None) -> list[Slot]:
+    found = []
+    for part in elements(store, get(store, step, "content")):
+        if get(store, part, "type") != kind:
+            continue
+        if dynamic is None or (get(store, part, "dynamic") is True) == dynamic:
+            found.append(part)
+    return found
+
+
+def _list_of(kind: str, dynamic: bool | None = None) -> Callable[[Store, Ref], Value]:
+    return lambda store, step: store.array(_parts(store, step, kind, dynamic))
+
+
+def _text(store: Store, step: Ref) -> Value:
+    return joined(store, [get(store, part, "text") for part in _parts(store, step, "text")])
+
+
+def _reasoning(store: Store, step: Ref) -> Value:
+    parts = _parts(store, step, "reasoning")
+    if not isinstance(store.cells[step.address], CopyingStepCell):
+        return store.array(parts)
+    copies = []
+    for part in parts:
+        metadata = get(store, part, "providerMetadata")
+        copy = {"type": "reasoning", "text": get(store, part, "text")}
+        copies.append(store.object(copy if is_nullish(metadata) else {**copy, "providerOptions": metadata}))
+    return store.array(copies)
+
+
+def _reasoning_text(store: Store, step: Ref) -> Value:
+    parts = _parts(store, step, "reasoning")
+    whole = joined(store, [get(store, part, "text") for part in parts]) if parts else UNDEFINED
+    empty = whole == "" and isinstance(store.cells[step.address], CopyingStepCell)
+    return UNDEFINED if empty else whole
+
+
+def _files(store: Store, step: Ref) -> Value:
+    files = [get(store, part, "file") for part in _parts(store, step, "file")]
+    return store.array([None if file is UNDEFINED else file for file in files])
+
+
+computed_fields: Final[dict[str, Callable[[Store, Ref], Value]]] = {
+    "text": _text,
+    "reasoning": _reasoning,
+    "reasoningText": _reasoning_text,
+    "files": _files,
+    "sources": _list_of("source"),
+    "toolCalls": _list_of("tool-call"),
+    "staticToolCalls": _list_of("tool-call", dynamic=False),
+    "dynamicToolCalls": _list_of("tool-call", dynamic=True),
+    "toolResults": _list_of("tool-result"),
+    "staticToolResults": _list_of("tool-result", dynamic=False),
+    "dynamicToolResults": _list_of("tool-result", dynamic=True),
+}
+
+
+def computed(store: Store, step: Ref, key: str) -> Value:
+    """A computed field of a step result: a fresh array of the content's own parts at each reading.
+
+    Raises:
+        HeapTypeError: if a hook left content that is no array of objects.
+    """
+    return computed_fields[key](store, step)
+
+
+def described(error: BaseException) -> dict[str, Any]:
+    """An error as a trace shows it."""
+    return {"name": getattr(error, "name", type(error).__name__), "message": str(error)}

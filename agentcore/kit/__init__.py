@@ -1,0 +1,1 @@
+"""What a framework's emulation is written with: programs, ops, generation, shrinking, comparison."""

@@ -1,0 +1,292 @@
+"""Families: a format of programs, the profiles that say what becomes of them, and how traces are compared.
+
+The mechanisms of this package (reading lines, running drivers, comparing, shrinking, vectors) are the same
+for all. What they need to know of a format is a `Family`, one value, and `FAMILIES` has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import attrs
+
+from agentcore.errors import AgentCoreError
+from agentcore.kit.choices import Choices, RandomChoices
+from agentcore.kit.places import Place, without
+from agentcore.kit.program import check_program, parse_program
+
+if TYPE_CHECKING:
+    from agentcore.heap.pollution import Watched
+    from agentcore.kit.isolation.shape import Isolation
+
+__all__ = [
+    "DEFAULT_PROFILE",
+    "FAMILIES",
+    "PROFILE_NAMES",
+    "Comparison",
+    "Each",
+    "Emulation",
+    "Family",
+    "Recorded",
+    "Refusal",
+    "Shrinking",
+    "UnknownProfileError",
+    "Write",
+    "family_of",
+    "profiles_under",
+    "slow_tools",
+    "without_writes",
+]
+
+Json: TypeAlias = dict[str, Any]
+Trace: TypeAlias = dict[str, Any]
+
+
+# --- what a family is ---------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Each:
+    """In the order of a trace: a list of objects, one after the other, the fields of each in this order."""
+
+    field: str
+    fields: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """How two traces of a family are compared.
+
+    `permitted` are named functions, each of which takes out of a trace one thing that may differ, for the
+    reason in its docstring. `order` is that in which fields are compared, so that the first difference is the
+    first of the run; fields that it does not name come last.
+    """
+
+    permitted: Mapping[str, Callable[[Trace], Trace]]
+    order: tuple[str | Each, ...]
+
+
+Edits: TypeAlias = Callable[[Callable[[], Json]], Iterator[Json]]
+"""A pass over a program: asked for the smallest one again before each edit, it yields smaller ones."""
+
+
+@attrs.frozen
+class Write:
+    """Something in a program that makes a run another one: an op of a hook, or a tool that takes time.
+
+    `hook` is where it runs, `op` its verb, `place` where it stands in the program.
+    """
+
+    hook: str
+    op: str
+    place: Place
+
+
+def _none_else(_: Any) -> tuple[Any, ...]:
+    return ()
+
+
+def _any_program(_: Json) -> bool:
+    return True
+
+
+@attrs.frozen(kw_only=True)
+class Shrinking:
+    """What there is to know of a format where its programs are made smaller.
+
+    `required` fields of a program stay. `names` are keys whose values stay: two things that come to be called
+    alike are another program, and seldom a simpler one to read. `measure` is what a smaller program has less
+    of before it has fewer characters. `edits` are tried in this order, after whole fields have been taken out
+    and before everything else that stands in something. `merged` is what a value may become that is said with
+    less. A program that is not `within` what implementations are compared on is not smaller: it may show
+    something else that nobody was looking for.
+    """
+
+    required: Collection[str]
+    names: Collection[str]
+    measure: Callable[[Json], tuple[int, ...]]
+    edits: tuple[Edits, ...] = ()
+    merged: Callable[[Any], Iterable[Any]] = _none_else
+    within: Callable[[Json], bool] = _any_program
+
+
+@attrs.frozen(kw_only=True)
+class Refusal:
+    """An op that an object refused: where (`step 0, prepareStep`), which of the hook's ops, and why."""
+
+    where: str
+    op: int
+    path: tuple[str | int, ...]
+    reason: str
+
+
+class Recorded(Protocol):
+    """A program about to run under a profile."""
+
+    @property
+    def loop(self) -> Watched | None:
+        """The loop that runs it on the heap, to be watched; None where there is no heap."""
+
+    @property
+    def refusals(self) -> Sequence[Refusal]:
+        """The ops that were refused, once it has run."""
+
+    def trace(self) -> Trace:
+        """Runs the program and writes its trace."""
+
+
+@attrs.frozen(kw_only=True)
+class Emulation:
+    """What of a family runs on the heap: `profiles` as data, by name (others are made with `attrs.evolve`).
+
+    `trace(profile, program)` is the trace under one of them.
+    """
+
+    profiles: Mapping[str, Any]
+    trace: Callable[[Any, Json], Trace]
+
+
+def _error(program_id: Any, name: str, message: str) -> Json:
+    return {"id": program_id, "error": {"name": name, "message": message}}
+
+
+@attrs.frozen(kw_only=True)
+class Family:
+    """A format of programs and traces.
+
+    `profiles` are the names of those whose behaviour `trace(program, profile)` gives. One that ends in
+    `/stream` is for programs with the path `stream`, and so on. `check` raises BadProgram unless the value is
+    a program of the format. `to_line` is its line of ASCII, with the top-level fields in a fixed order.
+    `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
+    answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
+    `features(program)` says what the program has of `feature_names`, which name what programs may contain.
+    `writes(program)` are the tools that take time, then its ops in the order in which a run comes to them.
+    `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
+    before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
+    the format, None where there is no such check.
+    """
+
+    name: str
+    profiles: tuple[str, ...]
+    check: Callable[[Json], None]
+    to_line: Callable[[Mapping[str, Any]], str]
+    trace: Callable[[Json, str], Json]
+    program: Callable[[Choices, str, str], Json]
+    comparison: Comparison
+    shrinking: Shrinking
+    feature_names: tuple[str, ...]
+    features: Callable[[Json], Collection[str]]
+    writes: Callable[[Json], Iterable[Write]] = _none_else
+    emulation: Emulation | None = None
+    recording: Callable[[Json, str], Recorded] | None = None
+    isolation: Isolation | None = None
+    refusal: Callable[[Any, str, str], Json] = _error
+    trace_fields: tuple[str, ...] = ("error",)
+
+    def parse(self, line: str | bytes) -> Json:
+        """The program of a line. Raises BadProgram for whatever else it may be."""
+        return parse_program(line, self.check)
+
+    def require(self, value: object) -> None:
+        """Raises BadProgram unless a value in memory is a program."""
+        check_program(value, self.check)
+
+    def programs(self, seeds: Iterable[int], profile: str) -> Iterator[Json]:
+        """A random program for each seed, made one at a time; its id names the seed (rule oracle.seeded)."""
+        return (self.program(RandomChoices(seed), f"seed-{seed}", profile) for seed in seeds)
+
+
+# --- which there are ----------------------------------------------------------------------------------------
+
+# The profiles are written out, and a family's module is imported when one of them is used: a command that
+# runs one profile does not wait for the others.
+_PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ai-sdk": (
+        "immutable",
+        *(f"ai-sdk-{version}/{path}" for version in (6, 7) for path in ("stream", "generate")),
+    ),
+    "mastra": ("mastra@1.71.0", "mastra@1.0.4"),
+    "strands": ("strands-ts@1.5.0", "strands-ts@1.19.0", "strands-py@1.62.0"),
+}
+
+PROFILE_NAMES: Final = tuple(name for names in _PROFILES.values() for name in names)
+"""The profiles of all families."""
+
+DEFAULT_PROFILE: Final = "ai-sdk-6"
+"""What is meant where no profile is named: the one of these for the program's path."""
+
+
+class UnknownProfileError(AgentCoreError, LookupError):
+    """No family has a profile of this name."""
+
+    def __init__(self, profile: str) -> None:
+        super().__init__(f"no profile is named {profile!r}; there are {', '.join(PROFILE_NAMES)}")
+        self.profile = profile
+
+
+class _Families(Mapping[str, Family]):
+    """The families by name, each imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> Family:
+        if name not in _PROFILES:
+            raise KeyError(name)
+        package = name.replace("-", "_")
+        family: Family = import_module(f"agentcore.frameworks.{package}.family").FAMILY
+        return family
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PROFILES)
+
+    def __len__(self) -> int:
+        return len(_PROFILES)
+
+
+FAMILIES: Final[Mapping[str, Family]] = _Families()
+"""The families by name; looking one up imports it."""
+
+
+def slow_tools(program: Json) -> Iterator[Write]:
+    """The tools of a program that take time, where they stand under `tools`."""
+    for name, tool in program.get("tools", {}).items():
+        if "takes" in tool:
+            yield Write("a tool", "takes", ("tools", name, "takes"))
+
+
+def without_writes(program: Json, writes: Iterable[Write]) -> Json:
+    """The program without some of its writes."""
+    # From the end of each list, so that the places of those before it stay.
+    for write in sorted(writes, key=lambda write: _index(write.place), reverse=True):
+        program = without(program, write.place)
+    return program
+
+
+def _index(place: Place) -> int:
+    return place[-1] if isinstance(place[-1], int) else 0
+
+
+def family_of(profile: str) -> Family:
+    """The family that has the profile, or the paths of it (`ai-sdk-6`).
+
+    Raises:
+        UnknownProfileError: where none has.
+    """
+    known = next(iter(profiles_under(profile).values()))
+    return next(FAMILIES[name] for name, names in _PROFILES.items() if known in names)
+
+
+def profiles_under(profile: str) -> Mapping[str, str]:
+    """The profiles for the paths of `ai-sdk-6`, by path; of one without paths, itself by its own name.
+
+    Raises:
+        UnknownProfileError: where there is none.
+    """
+    if profile in PROFILE_NAMES:
+        return MappingProxyType({profile: profile})
+    below = f"{profile}/"
+    found = {name.removeprefix(below): name for name in PROFILE_NAMES if name.startswith(below)}
+    if not found:
+        raise UnknownProfileError(profile)
+    return MappingProxyType(found)

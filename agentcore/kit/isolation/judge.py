@@ -1,0 +1,348 @@
+"""What one program shows of a loop that promises copies: its runs with writes, by value, and what differs.
+
+Rules isolated.two-runs, isolated.cause, isolated.refused and isolated.noise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+from agentcore.kit.compare import Missing, Observation, alike, observations
+from agentcore.kit.families import Comparison, Family, Trace
+from agentcore.kit.isolation.shape import HOLDERS, LOOP, Act, Breach, Isolation, Seen, Sight
+from agentcore.kit.outcomes import Answer, Failure, Malformed, Outcome, Unsupported
+
+__all__ = ["REFUSED_TEXT", "Judge", "JudgedBy", "faults", "is_mixed", "isolation_of"]
+
+Json: TypeAlias = dict[str, Any]
+Ask: TypeAlias = Callable[[Json], Outcome]
+JudgedBy: TypeAlias = tuple[Breach, ...] | Unsupported | Failure
+
+REFUSED_TEXT: Final = "the object refuses the op"
+"""The text of an error that is thrown in the place of a write (rule isolated.refused)."""
+
+_NOISE: Final = "two runs of the program without its writes differ"
+
+
+class _StopError(Exception):
+    """A run that gave no trace ends the judgement; `outcome` is what it gave."""
+
+    def __init__(self, outcome: Unsupported | Failure) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+
+def isolation_of(family: Family) -> Isolation:
+    """What is known of the family.
+
+    Raises:
+        ValueError: if its programs cannot be run by value.
+    """
+    if family.isolation is None:
+        raise ValueError(f"programs of {family.name} cannot be checked with --isolated")
+    return family.isolation
+
+
+class Judge:
+    """Judges programs of a family, of which a driver runs variants."""
+
+    def __init__(self, family: Family) -> None:
+        self.known = isolation_of(family)
+        self.comparison: Comparison = family.comparison
+
+    def variants(self, program: Json) -> list[Json]:
+        """The runs that each judgement of a prepared program begins with: by value, with writes, timed."""
+        known = self.known
+        acts = known.acts(program)
+        value = known.by_value(program, ())
+        live = [known.by_value(program, [act.at for act in acts])] if acts else []
+        timed = known.timed(program)
+        return [value, *live, *([] if timed is None else [timed])]
+
+    def judge(self, program: Json, outcomes: Sequence[Outcome], ask: Ask) -> JudgedBy:
+        """What a prepared program shows.
+
+        Args:
+            program: the prepared program.
+            outcomes: those of its `variants`, in order.
+            ask: runs another variant.
+        """
+        try:
+            return tuple(_Case(self, program, outcomes, ask).breaches())
+        except _StopError as stop:
+            return stop.outcome
+
+
+def faults(program: Json, family: Family, run: Callable[[Json], Trace]) -> tuple[Breach, ...]:
+    """What a program shows of a loop in this process.
+
+    Args:
+        program: a program of the family.
+        family: its format.
+        run: gives the loop's trace of a program.
+
+    Raises:
+        ValueError: if runs of the program without its writes differ.
+    """
+    judge = Judge(family)
+    prepared = judge.known.prepared(program)
+
+    def ask(variant: Json) -> Outcome:
+        return Answer(run(variant))
+
+    found = judge.judge(prepared, [ask(variant) for variant in judge.variants(prepared)], ask)
+    if isinstance(found, tuple):
+        return found
+    raise ValueError(found.reason if isinstance(found, Malformed) else f"{found}")
+
+
+class _Case:
+    """One program, with the runs that there are by now."""
+
+    def __init__(self, judge: Judge, program: Json, outcomes: Sequence[Outcome], ask: Ask) -> None:
+        self.known = judge.known
+        self.comparison = judge.comparison
+        self.program = program
+        self.ask = ask
+        self.acts = self.known.acts(program)
+        self.failed = next((one for one in outcomes if isinstance(one, Failure)), None)
+        self.value = self._trace(outcomes[0])
+        rest = [*outcomes[1:]]
+        # A driver may have all but one of the variants.
+        self.live = _answer(rest.pop(0)) if self.acts else None
+        self.timed = _answer(rest.pop(0)) if rest else None
+
+    def breaches(self) -> Iterator[Breach]:
+        if self.failed is not None:
+            raise _StopError(self.failed)
+        if not self.known.judged(self.value):
+            return
+        found = [*self._writes(), *self._out_of_order(), *self._accumulated(), *self._own()]
+        if found and any(one.differs for one in self._apart(self.value, self._run())):
+            raise _StopError(Malformed(_NOISE, "", ""))
+        yield from found
+
+    # ---------------------------------------------------------------- runs
+
+    def _trace(self, outcome: Outcome) -> Trace:
+        if isinstance(outcome, Answer):
+            return outcome.trace
+        raise _StopError(outcome)
+
+    def _run(self, *acts: Act) -> Trace:
+        return self._trace(self.ask(self.known.by_value(self.program, [act.at for act in acts])))
+
+    def _apart(self, expected: Trace, actual: Trace) -> list[Observation]:
+        """The observations that differ, but for those that say nothing here."""
+        one, other = (
+            {key: value for key, value in trace.items() if key not in self.known.ignored}
+            for trace in (expected, actual)
+        )
+        return [seen for seen in observations(one, other, self.comparison) if seen.differs]
+
+    def _effect(self, trace: Trace | None) -> list[Observation]:
+        if trace is None or not self.known.judged(trace):
+            return []
+        return self._apart(self.value, trace)
+
+    # ---------------------------------------------------------------- writes
+
+    def _writes(self) -> Iterator[Breach]:
+        if not self._effect(self.live):
+            return
+        found = False
+        refused: list[Act] = []
+        for act in self.acts:
+            trace = self.live if len(self.acts) == 1 else self._alone(act)
+            if trace is None or not (effect := self._effect(trace)):
+                continue
+            if self._is_refused(act, trace):
+                refused.append(act)
+                continue
+            found = True
+            yield self._breach(act, effect, trace)
+        if not found:
+            yield from self._together([act for act in self.acts if act not in refused])
+
+    def _alone(self, act: Act) -> Trace | None:
+        return _answer(self.ask(self.known.by_value(self.program, [act.at])))
+
+    def _together(self, acts: Sequence[Act]) -> Iterator[Breach]:
+        """The last of the fewest writes that show a difference together."""
+        kept = [*acts]
+        trace = self._run(*kept)
+        if len(kept) < 2 or not self._effect(trace):  # noqa: PLR2004 - two are the fewest
+            return
+        for act in acts:
+            fewer = [one for one in kept if one is not act]
+            if self._effect(again := self._run(*fewer)):
+                kept, trace = fewer, again
+        if not any(self._is_refused(act, trace, *kept) for act in kept):
+            yield self._breach(kept[-1], self._effect(trace), trace)
+
+    def _is_refused(self, act: Act, trace: Trace, *others: Act) -> bool:
+        """Whether the write was refused, and the run shows that and nothing else (rule isolated.refused)."""
+        if _is_cut_short(self._effect(trace), trace):
+            return True
+        if self.known.refused is None:
+            return False
+        live = [one.at for one in others] or [act.at]
+        thrown = _answer(self.ask(self.known.by_value(self.known.refused(self.program, act), live)))
+        if thrown is None:
+            # A driver that cannot throw leaves it open.
+            return False
+        one, other, found = (self._compared(each) for each in (self.value, thrown, trace))
+        return is_mixed(one, other, found)
+
+    def _compared(self, trace: Trace) -> Trace:
+        """The trace without what may differ, and without what says nothing here."""
+        for permit in self.comparison.permitted.values():
+            trace = permit(trace)
+        return {key: value for key, value in trace.items() if key not in self.known.ignored}
+
+    def _breach(self, act: Act, effect: Sequence[Observation], trace: Trace) -> Breach:
+        fields = {"kind": "write", "hook": act.hook, "op": act.op, "place": act.path}
+        return self._made(fields, "isolated.write", act, effect, trace)
+
+    def _made(
+        self,
+        fields: dict[str, str],
+        rule: str,
+        act: Act | None,
+        effect: Sequence[Observation],
+        trace: Trace,
+    ) -> Breach:
+        sights = [self.known.sight(one.path, act) for one in effect]
+        return _breach_of(fields, rule, sights, [_seen(one) for one in effect], self.value, trace)
+
+    # ---------------------------------------------------------------- other faults
+
+    def _out_of_order(self) -> Iterator[Breach]:
+        if self.timed is not None and (effect := self._effect(self.timed)):
+            fields = {"kind": "out-of-order", "hook": LOOP, "op": "finish", "place": "results"}
+            yield self._made(fields, "isolated.call-order", None, effect, self.timed)
+
+    def _accumulated(self) -> Iterator[Breach]:
+        asked = self.known.accumulating(self.program, self.value)
+        if asked is None:
+            return
+        program, texts = asked
+        single = _answer(self.ask(self.known.by_value(program, ())))
+        prompts = self.known.prompts(self.value)
+        if single is None or len(self.known.prompts(single)) != len(prompts):
+            return
+        alone = self.known.prompts(single)
+        if _count(prompts[-1], texts) <= _count(alone[-1], texts):
+            return
+        effect = [one for one in self._apart(single, self.value) if "prompt" in one.path]
+        fields = {"kind": "accumulates", "hook": "prepareStep", "op": "return", "place": "returned"}
+        sights = [self.known.sight(one.path, None) for one in effect]
+        seen = [_seen(one) for one in effect]
+        yield _breach_of(fields, "isolated.accumulates", sights, seen, single, self.value)
+
+    def _own(self) -> Iterator[Breach]:
+        by_rule: dict[tuple[str, str], list[Seen]] = {}
+        for rule, place, seen in self.known.own(self.program, self.value):
+            by_rule.setdefault((rule, place), []).append(seen)
+        for (rule, place), pairs in by_rule.items():
+            sights = [self.known.sight(one.path, None) for one in pairs]
+            fields = {"kind": "write", "hook": LOOP, "op": "change", "place": place}
+            yield _breach_of(fields, rule, sights, pairs, self.value, self.value)
+
+
+def _breach_of(  # noqa: PLR0913, PLR0917 - what a breach is made of
+    fields: dict[str, str],
+    rule: str,
+    sights: Sequence[Sight],
+    pairs: Sequence[Seen],
+    expected: Trace,
+    actual: Trace,
+) -> Breach:
+    holders = {sight.holder for sight in sights}
+    return Breach(
+        **fields,
+        rule=rule,
+        seen=tuple(name for name in HOLDERS if name in holders),
+        first=sights[0],
+        expected=expected,
+        actual=actual,
+        observations=tuple(pairs),
+    )
+
+
+def _seen(one: Observation) -> Seen:
+    return Seen(path=one.path, expected=one.expected, actual=one.actual)
+
+
+def _answer(outcome: Outcome) -> Trace | None:
+    """The trace, None if the driver does not support the variant."""
+    if isinstance(outcome, Answer):
+        return outcome.trace
+    if isinstance(outcome, Unsupported):
+        return None
+    raise _StopError(outcome)
+
+
+def _count(value: Any, texts: frozenset[str]) -> int:
+    found: Counter[str] = Counter()
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            found[one] += 1
+        elif isinstance(one, dict | list):
+            stack.extend(one.values() if isinstance(one, dict) else one)
+    return sum(found[text] for text in texts)
+
+
+def _is_cut_short(effect: Sequence[Observation], trace: Trace) -> bool:
+    """Whether the run failed, and everything that it shows up to then is as it is by value."""
+    if trace.get("error") is None:
+        return False
+    return all(_begins(one.actual, one.expected) for one in effect if not one.path.startswith("$.error"))
+
+
+def _begins(short: Any, whole: Any) -> bool:
+    """Whether the one is the other as it was at an earlier moment, texts that sum it up apart."""
+    if isinstance(short, Missing) or short is None:
+        return True
+    if isinstance(short, list) and isinstance(whole, list):
+        return len(short) <= len(whole) and all(map(alike, short, whole))
+    if not isinstance(short, dict) or not isinstance(whole, dict):
+        return False
+    both = [(short[key], whole[key]) for key in short if key in whole]
+    pairs = [(one, other) for one, other in both if isinstance(one, dict | list)]
+    return len(both) == len(short) and all(alike(one, other) or _begins(one, other) for one, other in pairs)
+
+
+def is_mixed(value: Any, thrown: Any, found: Any) -> bool:
+    """Whether what was found is made of what runs by value and runs with an error thrown show.
+
+    An op runs at each call of its tool, and one call may refuse what another one takes. What stands for the
+    text of the error may be any text, and beside it stands a name, which is every language's own.
+    """
+    stack = [(value, thrown, found)]
+    while stack:
+        one, other, here = stack.pop()
+        if alike([one], [here]) or _is_error(other, here) or alike([other], [here]):
+            continue
+        if isinstance(other, dict) and isinstance(here, dict) and other.keys() == here.keys():
+            below = one if isinstance(one, dict) else {}
+            stack.extend((below.get(key), other[key], here[key]) for key in here)
+        elif isinstance(other, list) and isinstance(here, list) and len(other) == len(here):
+            beside = one if isinstance(one, list) and len(one) == len(here) else other
+            stack.extend(zip(beside, other, here, strict=True))
+        else:
+            return False
+    return True
+
+
+def _is_error(thrown: Any, found: Any) -> bool:
+    """Whether both are an error, that of the first being one that was thrown on purpose."""
+    if isinstance(thrown, str):
+        return REFUSED_TEXT in thrown and isinstance(found, str)
+    if not isinstance(thrown, dict) or not isinstance(found, dict):
+        return False
+    return thrown.get("message") == REFUSED_TEXT and isinstance(found.get("message"), str)

@@ -1,0 +1,164 @@
+"""Programs: runs of an agent loop as data, one JSON text per line; what is alike in all formats.
+
+A line that is none raises BadProgram, which is the answer to it (rule oracle.bad-program).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
+
+from agentcore.errors import AgentCoreError
+from agentcore.messages.paths import Trail, plain_path
+
+__all__ = [
+    "MAX_DEPTH",
+    "BadNumber",
+    "BadProgram",
+    "check_program",
+    "id_of",
+    "parse_json",
+    "parse_program",
+    "program_to_line",
+]
+
+Check: TypeAlias = Callable[[dict[str, Any]], None]
+
+# Implementations walk programs by recursion (structuredClone among them): a limit of the format, not of a
+# parser.
+MAX_DEPTH: Final = 128
+_EXACT: Final = 2**53
+_PROTO: Final = (
+    "the key __proto__ cannot be part of a program: JavaScript objects cannot hold it as data, "
+    "so implementations would run different programs; use another key"
+)
+
+
+class BadProgram(AgentCoreError, ValueError):  # noqa: N818 - the name is the one in traces
+    """A line that is no program: `reason` says what is wrong and what to do, `id` the program's, if any."""
+
+    wire_name: ClassVar[str] = "BadProgram"
+
+    def __init__(self, reason: str, path: str = "$", id: str | float | None = None) -> None:  # noqa: A002
+        super().__init__(reason, path, id)
+        self.reason = reason
+        self.path = path
+        self.id = id
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class BadNumber(BadProgram):
+    """A number in a line that JSON does not have, or that no 64-bit float holds."""
+
+
+def parse_program(line: str | bytes, check: Check) -> dict[str, Any]:
+    """The program that the line holds, as plain dicts and lists; `check` is that of the format.
+
+    Numbers become what JavaScript makes of them: `1.0` is `1`, integers beyond 2**53 are rounded. Raises
+    BadProgram for whatever else the line may be.
+    """
+    text = _decode(line)
+    value = _read(text)
+    if not isinstance(value, dict):
+        raise BadProgram('a program is a JSON object such as {"id": "a", "messages": [], ...}')
+    # A key can only be spelt otherwise with an escape; most lines have neither.
+    if "__proto__" in text or "\\u" in text:
+        _refuse_proto(value)
+    if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(value):
+        raise BadProgram(f"nested more than {MAX_DEPTH} levels deep; make it flatter", "$", id_of(value))
+    check(value)
+    return value
+
+
+def parse_json(line: str | bytes) -> Any:
+    """The JSON of a line, numbers as `parse_program` has them. Raises BadProgram where it is none."""
+    return _read(_decode(line))
+
+
+def check_program(value: object, check: Check) -> None:
+    """Raises BadProgram unless the value, made of plain dicts and lists, is a program of the format."""
+    if not isinstance(value, dict):
+        raise BadProgram("a program is a JSON object")
+    if _too_deep(value):
+        raise BadProgram(f"nested more than {MAX_DEPTH} levels deep; make it flatter", "$", id_of(value))
+    _refuse_proto(value)
+    check(value)
+
+
+def program_to_line(program: Mapping[str, Any], fields: Sequence[str] | None = None) -> str:
+    """One line of ASCII without a line end; `fields` are those of the top level, in their order."""
+    ordered = {field: program[field] for field in fields or program if field in program}
+    return json.dumps(ordered, separators=(",", ":"), allow_nan=False)
+
+
+def _decode(line: str | bytes) -> str:
+    if isinstance(line, str):
+        return line
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"is not UTF-8 (byte {error.start}); write lone surrogates as \\ud800 escapes"
+        raise BadProgram(reason) from None
+
+
+def _read(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise BadProgram(f"is not JSON: {error.msg}, column {error.pos + 1}") from None
+    except RecursionError:
+        raise BadProgram(f"nested more than {MAX_DEPTH} levels deep; make it flatter") from None
+
+
+def _constant(text: str) -> NoReturn:
+    raise BadNumber(f"is not JSON: {text}; JSON has no such number, write null or a text")
+
+
+def _float(text: str) -> int | float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        shown = text if len(text) < len("-1.2345678e+1000") else f"{text[:12]}..."
+        raise BadNumber(f"the number {shown} is beyond what a 64-bit float holds; write it as a text")
+    return int(number) if number.is_integer() and -_EXACT < number < _EXACT else number
+
+
+def _int(text: str) -> int | float:
+    return int(text) if len(text) < len(str(_EXACT)) else _float(text)
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_float, parse_int=_int, parse_constant=_constant)
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for container in level for child in _children(container)]
+        if not level:
+            return False
+    return True
+
+
+def _children(container: Any) -> list[Any]:
+    inside = container.values() if isinstance(container, dict) else container
+    return [child for child in inside if isinstance(child, (dict, list))]
+
+
+def _refuse_proto(program: dict[str, Any]) -> None:
+    stack: list[tuple[Trail, Any]] = [(None, program)]
+    while stack:
+        trail, value = stack.pop()
+        if isinstance(value, dict):
+            if "__proto__" in value:
+                raise BadProgram(_PROTO, plain_path("$", trail), id_of(program))
+            stack.extend(((trail, key), child) for key, child in value.items())
+        elif isinstance(value, list):
+            stack.extend(((trail, index), child) for index, child in enumerate(value))
+
+
+def id_of(program: Any) -> str | float | None:
+    """The program's id, if it has one."""
+    found = program.get("id")
+    return found if isinstance(found, (str, int, float)) and not isinstance(found, bool) else None

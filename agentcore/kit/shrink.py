@@ -1,0 +1,180 @@
+"""Making a program smaller while something stays true of it.
+
+Greedy and deterministic: edits are tried from the largest to the smallest, each is kept if the program is
+then simpler by `size`, still is a program, and the test still holds; and so again until no edit is kept or
+the time is over (rule oracle.shrunk). `size` is a total order with a least element, so this ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+from agentcore.kit.families import Family, Shrinking
+from agentcore.kit.places import Place, at, has, places, put, without
+from agentcore.kit.program import BadProgram
+
+__all__ = ["shrink", "size", "smaller"]
+
+Json: TypeAlias = dict[str, Any]
+
+
+def size(program: Json, family: Family) -> tuple[Any, ...]:
+    """What a smaller program has less of: what the family measures, then what there is to read in it.
+
+    That is its characters, where a value that nobody can tell from others (a number, an empty text or key)
+    counts for more than a text of one letter; then the alphabet.
+    """
+    line = family.to_line({**program, "id": ""})
+    return *family.shrinking.measure(program), len(line) + _unreadable(program), line
+
+
+_SAYS_NOTHING: Final = 3
+
+
+def _unreadable(value: Any) -> int:
+    """What the values in a program that nobody can tell from others weigh, beside their characters."""
+    weight = 0
+    stack = [value]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, dict):
+            weight += sum(_SAYS_NOTHING for key in found if key == "")
+            # An index of a path stands in a list, and says where.
+            weight += sum(_SAYS_NOTHING for child in found.values() if type(child) in (int, float))
+            stack.extend(found.values())
+        elif isinstance(found, list):
+            stack.extend(found)
+        elif found == "":
+            weight += _SAYS_NOTHING
+    return weight
+
+
+def shrink(
+    program: Json,
+    holds: Callable[[Json], bool],
+    family: Family,
+    *,
+    seconds: float = 60.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Json:
+    """A program, as small as was found in the time, of which `holds` is true as it is of the given one."""
+    smallest = program
+    for smallest in smaller(program, holds, family, seconds=seconds, clock=clock):  # noqa: B007 - the last
+        pass
+    return smallest
+
+
+def smaller(
+    program: Json,
+    holds: Callable[[Json], bool],
+    family: Family,
+    *,
+    seconds: float = 60.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Json]:
+    """Yields ever smaller programs of which `holds` is true, until none is found or the time is over."""
+    deadline = clock() + seconds
+    tried = {family.to_line(program)}
+    smallest = program
+
+    def current() -> Json:
+        return smallest
+
+    before = None
+    while before is not smallest:
+        before = smallest
+        for candidate in _passes(current, family.shrinking):
+            if clock() > deadline:
+                return
+            if _worth_trying(candidate, smallest, family, tried) and holds(candidate):
+                smallest = candidate
+                yield smallest
+
+
+def _worth_trying(candidate: Json, smallest: Json, family: Family, tried: set[str]) -> bool:
+    line = family.to_line(candidate)
+    if line in tried:
+        return False
+    tried.add(line)
+    try:
+        family.require(candidate)
+    except BadProgram:
+        return False
+    return family.shrinking.within(candidate) and size(candidate, family) < size(smallest, family)
+
+
+# --- edits: a pass asks each time for the smallest program, which changes when an edit is kept --------------
+
+
+def _passes(smallest: Callable[[], Json], known: Shrinking) -> Iterator[Json]:
+    yield from _whole_fields(smallest, known)
+    for edits in known.edits:
+        yield from edits(smallest)
+    yield from _removals(smallest)
+    yield from _merges(smallest, known)
+    yield from _simpler_values(smallest, known)
+
+
+def _whole_fields(smallest: Callable[[], Json], known: Shrinking) -> Iterator[Json]:
+    for field in [*smallest()]:
+        if field not in known.required:
+            yield {key: value for key, value in smallest().items() if key != field}
+
+
+def _removals(smallest: Callable[[], Json]) -> Iterator[Json]:
+    """Everything that stands in something, from the outside in; long lists by halves first."""
+    for place in places(smallest()):
+        program = smallest()
+        if place[:1] == ("id",) or not has(program, place):
+            continue
+        value = at(program, place)
+        if isinstance(value, list):
+            yield from _halves(smallest, place, len(value))
+        if len(place) > 1:
+            yield without(smallest(), place)
+
+
+def _halves(smallest: Callable[[], Json], place: Place, length: int) -> Iterator[Json]:
+    width = length // 2
+    while width > 1:
+        for start in range(0, length, width):
+            value = at(smallest(), place)
+            yield put(smallest(), place, [*value[:start], *value[start + width :]])
+        width //= 2
+
+
+def _merges(smallest: Callable[[], Json], known: Shrinking) -> Iterator[Json]:
+    """A value becomes what the family says with less, or what stands in it."""
+    for place in places(smallest()):
+        program = smallest()
+        if len(place) < 2 or not has(program, place):  # noqa: PLR2004 - top-level fields stay
+            continue
+        value = at(program, place)
+        below = value.values() if isinstance(value, dict) else ()
+        yield from (put(program, place, other) for other in (*known.merged(value), *below))
+
+
+def _simpler_values(smallest: Callable[[], Json], known: Shrinking) -> Iterator[Json]:
+    for place in places(smallest()):
+        if place[-1] in known.names or not has(smallest(), place):
+            continue
+        is_key = isinstance(at(smallest(), place[:-1]), list)
+        for simpler in _simpler(at(smallest(), place), _KEY if is_key else _TEXT):
+            yield put(smallest(), place, simpler)
+
+
+# What keys of paths, which stand in lists, and other texts become: `{"x": "y"}` can be read.
+_KEY: Final = "x"
+_TEXT: Final = "y"
+
+
+def _simpler(value: Any, text: str) -> tuple[Any, ...]:
+    if isinstance(value, str):
+        return (text, "#1")
+    if isinstance(value, dict):
+        return (text, {}, 0)
+    if isinstance(value, list):
+        return (text, [], 0)
+    return (text, 0, 1, -1)

@@ -1,0 +1,327 @@
+"""The chains of a run: what it was given, what it has produced, and what its hooks are shown of both.
+
+Everything here is a persistent value. A chain that has grown shares its structure with the one it grew from,
+so keeping every step's chains costs memory for what is new only.
+
+Messages come in as values or as `ModelMessage` JSON; instructions are texts as well, and lists of any of
+these. Messages have no field for an id, so that two runs with the same messages have the same values. Ids are
+kept beside them: the places in the chains (`initial-0`, `response-3`), or who brought a message in, and when
+(`reminder-2-0`: the first that the processor `reminder` brought in at step 2). An edit keeps the ids of the
+messages that it keeps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Final, TypeAlias, cast, get_args
+
+import attrs
+from attrs import field
+
+from agentcore.errors import InvalidPromptError, WireError
+from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage
+from agentcore.messages.prompt import PromptState, SystemPrompt, fold
+from agentcore.messages.values import Vector, following, grown, json_path, sealed, vector
+from agentcore.messages.wire import message_from_wire
+
+__all__ = [
+    "MESSAGES",
+    "Chains",
+    "Identified",
+    "MessageForm",
+    "SystemForm",
+    "checked_messages",
+    "fresh_ids",
+    "kept_ids",
+    "message_form",
+    "message_forms",
+    "numbered",
+    "sharing",
+    "system_prompt",
+]
+
+# ---------------------------------------------------------------- forms of messages
+
+MessageForm: TypeAlias = Message | Mapping[str, Any]
+"""A message as a person may write it: a value, or its JSON."""
+
+SystemForm: TypeAlias = str | SystemMessage | Mapping[str, Any]
+"""One instruction as a person may write it."""
+
+MESSAGES: Final = frozenset(get_args(Message))
+_INSTRUCTIONS: Final = "instructions are a text, a system message or a list of them"
+
+
+def message_form(value: object, path: str = "$") -> Message:
+    """The message. Raises InvalidPromptError, with the path of the fault, if it is none in any form."""
+    if type(value) in MESSAGES:
+        return cast("Message", value)
+    if not isinstance(value, Mapping):
+        raise InvalidPromptError(f"expected a message or its JSON, got {type(value).__name__}", path)
+    try:
+        return message_from_wire(value, path)
+    except WireError as error:
+        raise InvalidPromptError(error.reason, error.path) from None
+
+
+def message_forms(value: object, path: str = "$.messages") -> Vector[Message]:
+    """The messages as a vector. Raises as `message_form` does, and for what is no list."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidPromptError(f"use a list of messages, not {type(value).__name__}", path)
+    given: Vector[Any] = vector(value)
+    if MESSAGES.issuperset(map(type, given)):
+        return given
+    return vector(message_form(one, json_path(path, index)) for index, one in enumerate(given))
+
+
+def system_prompt(
+    value: SystemForm | Iterable[SystemForm] | None, path: str = "$.system"
+) -> SystemPrompt | None:
+    """Instructions in one of their forms, JSON as the message that it is, a list of any as a vector.
+
+    Raises InvalidPromptError for anything else.
+    """
+    if value is None or isinstance(value, (str, SystemMessage)):
+        return value
+    if isinstance(value, Mapping):
+        return _system_message(value, path)
+    if not isinstance(value, Iterable):
+        raise InvalidPromptError(_INSTRUCTIONS, path)
+    return vector(_system_message(one, json_path(path, index)) for index, one in enumerate(value))
+
+
+def _system_message(value: object, path: str) -> SystemMessage:
+    message = SystemMessage(value) if isinstance(value, str) else message_form(value, path)
+    if not isinstance(message, SystemMessage):
+        raise InvalidPromptError(f"{_INSTRUCTIONS}; this is a message of the {message.role}", path)
+    return message
+
+
+# ---------------------------------------------------------------- ids
+
+Identified: TypeAlias = tuple[Vector[Message], Vector[str]]
+"""Messages with their ids."""
+
+
+def sharing(messages: Vector[Message], shown: Vector[Message]) -> Vector[Message]:
+    """The same messages; if they begin with those shown, a vector that shares their structure."""
+    if messages is shown:
+        return messages
+    new = following(messages, shown)
+    return messages if new is None else grown(shown, new)
+
+
+def numbered(name: str, length: int, first: int = 0) -> Vector[str]:
+    """That many ids of a name, in order."""
+    return vector(f"{name}-{number}" for number in range(first, first + length))
+
+
+def fresh_ids(name: str, taken: Container[str]) -> Iterator[str]:
+    """Ids of a name, but for those that are taken."""
+    return (each for number in count() if (each := f"{name}-{number}") not in taken)
+
+
+def kept_ids(messages: Vector[Message], known: Sequence[Identified], name: str) -> Vector[str]:
+    """The ids of messages of which some are known: those keep their ids, others are numbered by the name.
+
+    Messages are told apart by value, so that a run goes on alike wherever its messages came from; one that is
+    there several times is known as often as it was there before. No id that is known is given to another
+    message.
+    """
+    begun, others = _beginning(messages, known)
+    free: dict[Message, deque[str]] = {}
+    listed = set(begun)
+    for shown, ids in others:
+        for message, each in zip(shown, ids, strict=True):
+            if each not in listed:
+                free.setdefault(message, deque()).append(each)
+        listed.update(ids)
+    kept = [_next(free.get(message)) for message in messages[len(begun) :]]
+    new = fresh_ids(name, listed)
+    return grown(begun, (next(new) if each is None else each for each in kept))
+
+
+def _beginning(
+    messages: Vector[Message], known: Sequence[Identified]
+) -> tuple[Vector[str], Sequence[Identified]]:
+    """The ids of the first known messages if all these begin with them, else none; and what else is known."""
+    (shown, ids), *others = known
+    if following(messages, shown) is None:
+        return vector(), known
+    return ids, [one for one in others if one[1] is not ids]
+
+
+def _next(ids: deque[str] | None) -> str | None:
+    return ids.popleft() if ids else None
+
+
+# ---------------------------------------------------------------- chains
+
+_RESPONSES: Final = frozenset({AssistantMessage, ToolMessage})
+
+
+def checked_messages(
+    messages: Iterable[Message], path: str = "$.messages", known: Vector[Message] | None = None
+) -> Vector[Message]:
+    """The messages as a vector; those that it shares with `known` need no check.
+
+    Raises InvalidPromptError with the path of the first that is none.
+    """
+    checked = vector(messages)
+    new = checked if known is None else following(checked, known)
+    if not MESSAGES.issuperset(map(type, checked if new is None else new)):
+        index = next(index for index, message in enumerate(checked) if type(message) not in MESSAGES)
+        kind = type(checked[index]).__name__
+        raise InvalidPromptError(
+            f"expected a message, got {kind}; JSON is read by message_from_wire", f"{path}[{index}]"
+        )
+    return checked
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Chains:
+    """Initial chain, response chain, step input and the override of the step that is going on.
+
+    The override are the messages that this step's prompt is made of, and the instructions that it begins
+    with, `override_system`; None for either is what the run has.
+
+    Made by `start`; the other methods give others. The step input is both chains, or, after a lasting edit,
+    `lasting` and the responses from `since` on; the chains themselves stay what they are. `step_input` and
+    `folded` follow from the rest and are kept because they cost the history's length to make again.
+    `first_ids` are those of the messages before the responses; None: they are numbered by their places.
+    """
+
+    initial: Vector[Message]
+    response: Vector[Message]
+    override: Vector[Message] | None = None
+    override_system: SystemPrompt | None = None
+    lasting: Vector[Message] | None = None
+    since: int = 0
+    first_ids: Vector[str] | None = field(default=None, repr=False)
+    step_input: Vector[Message] = field(eq=False, repr=False)
+    folded: PromptState = field(eq=False, repr=False)
+    # Kept from their first use on, for which they cost a step what it adds.
+    _ids: Vector[str] | None = field(default=None, eq=False, repr=False)
+
+    @step_input.validator
+    def _is_both_chains(self, _: attrs.Attribute[Any], value: Vector[Message]) -> None:
+        if len(value) != len(self._first) + len(self.response) - self.since:
+            raise ValueError("the step input is the initial chain followed by the response chain")
+
+    @first_ids.validator
+    def _are_of_the_first(self, _: attrs.Attribute[Any], value: Vector[str] | None) -> None:
+        if value is not None and len(value) != len(self._first):
+            raise ValueError("each message of the step input has one id")
+
+    @property
+    def _first(self) -> Vector[Message]:
+        return self.initial if self.lasting is None else self.lasting
+
+    @property
+    def ids(self) -> Vector[str]:
+        """The ids of the step input's messages (rule message.ids-kept)."""
+        if self._ids is None:
+            first = self.first_ids
+            if first is None:
+                first = numbered("initial", len(self._first))
+            object.__setattr__(self, "_ids", grown(first, self._numbered_from(self.since)))
+        return cast("Vector[str]", self._ids)
+
+    def _numbered_from(self, since: int) -> Vector[str]:
+        return numbered("response", len(self.response) - since, since)
+
+    @classmethod
+    def start(
+        cls,
+        messages: Iterable[Message],
+        system: SystemPrompt | None = None,
+        ids: Vector[str] | None = None,
+    ) -> Chains:
+        """The chains of a run that is given these messages and instructions.
+
+        Rules step.initial-given and step.initial-fixed.
+
+        Without ids, messages are numbered by their places (rule message.ids-kept). Raises InvalidPromptError
+        for no messages, or for something that is no message.
+        """
+        initial = checked_messages(messages)
+        if not initial:
+            raise InvalidPromptError("a run is given one or more messages", "$.messages")
+        folded = fold(PromptState.start(system), initial)
+        return cls(initial=initial, response=vector(), first_ids=ids, step_input=initial, folded=folded)
+
+    def with_override(self, messages: Iterable[Message] | None, system: SystemPrompt | None = None) -> Chains:
+        """Returns the chains with what this step's prompt is made of; None for what the run has itself.
+
+        Raises InvalidPromptError for something that is no message.
+        """
+        if messages is None is self.override and system is None is self.override_system:
+            return self
+        checked = None if messages is None else checked_messages(messages, known=self.step_input)
+        return attrs.evolve(self, override=checked, override_system=system)
+
+    def with_lasting(
+        self, messages: Iterable[Message], ids: Vector[str] | None = None, by: str = "lasting"
+    ) -> Chains:
+        """The same chains, the step input from now on being these messages and the responses to come.
+
+        Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new to
+        be folded. Without ids, those that were there keep theirs, and `by` numbers the others.
+        """
+        lasting = sharing(checked_messages(messages, known=self.step_input), self.step_input)
+        if ids is None:
+            ids = kept_ids(lasting, [(self.step_input, self.ids)], by)
+        return attrs.evolve(
+            self,
+            lasting=lasting,
+            since=len(self.response),
+            first_ids=ids,
+            step_input=lasting,
+            folded=self.folded_of(lasting),
+            ids=ids,
+        )
+
+    def folded_of(self, messages: Vector[Message], system: SystemPrompt | None = None) -> PromptState:
+        """The prompt state of other messages; if they begin with the step input, made of what is new only.
+
+        `system` replaces the run's, if there is one.
+        """
+        new = following(messages, self.step_input)
+        if new is None:
+            return fold(PromptState.start(self.folded.system if system is None else system), messages)
+        folded = self.folded if system is None else self.folded.with_system(system)
+        return fold(folded, new)
+
+    def with_system(self, system: SystemPrompt | None) -> Chains:
+        """The same chains under other instructions."""
+        return attrs.evolve(self, folded=self.folded.with_system(system))
+
+    def appended(self, messages: Iterable[Message]) -> Chains:
+        """The chains with more in the response chain and without an override, as the next step finds them.
+
+        Rules step.response-grows, step.input, step.override-dropped. Raises InvalidPromptError for anything
+        that is neither an assistant nor a tool message.
+        """
+        new = list(messages)
+        for index, message in enumerate(new):
+            if type(message) not in _RESPONSES:
+                reason = (
+                    "only assistant and tool messages can follow here; give others to the run at its start"
+                )
+                raise InvalidPromptError(reason, f"$[{index}]")
+        after = Chains(
+            initial=self.initial,
+            response=grown(self.response, new),
+            lasting=self.lasting,
+            since=self.since,
+            first_ids=self.first_ids,
+            step_input=grown(self.step_input, new),
+            folded=fold(self.folded, new),
+        )
+        if self._ids is not None:
+            ids = grown(self._ids, after._numbered_from(len(self.response)))
+            object.__setattr__(after, "_ids", ids)
+        return after

@@ -1,0 +1,484 @@
+"""What the model and the tools produced in a step, and the messages that the loop makes of it.
+
+The rules are named in `agentcore.requirements.rules`; where one is applied, its name stands beside the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
+
+import attrs
+from attrs import field
+from immutabledict import immutabledict
+
+from agentcore.errors import (
+    InvalidMessageError,
+    InvalidToolApprovalError,
+    ToolCallNotFoundForApprovalError,
+)
+from agentcore.messages.converters import error, input_json, output
+from agentcore.messages.messages import (
+    OUTPUT_TYPES,
+    AssistantMessage,
+    AssistantPart,
+    ErrorJsonOutput,
+    ErrorTextOutput,
+    ExecutionDeniedOutput,
+    FilePart,
+    JsonOutput,
+    Message,
+    ReasoningPart,
+    TextOutput,
+    TextPart,
+    ToolApprovalRequestPart,
+    ToolApprovalResponsePart,
+    ToolCallPart,
+    ToolMessage,
+    ToolOutput,
+    ToolPart,
+    ToolResultPart,
+)
+from agentcore.messages.usage import Usage
+from agentcore.messages.values import (
+    NO_ITEMS,
+    FrozenList,
+    JsonObject,
+    JsonValue,
+    Vector,
+    dump_json,
+    freeze,
+    frozen_list,
+    sealed,
+    strict_key,
+    vector,
+)
+
+__all__ = [
+    "Approval",
+    "Approvals",
+    "ContentPart",
+    "FieldTypes",
+    "GeneratedFile",
+    "GeneratedReasoning",
+    "GeneratedText",
+    "Source",
+    "ToolApprovalRequest",
+    "ToolCall",
+    "ToolError",
+    "ToolResult",
+    "approval_messages",
+    "check_content",
+    "check_part",
+    "check_type",
+    "collect_approvals",
+    "error_text",
+    "to_response_messages",
+]
+
+
+def _metadata(value: object) -> JsonObject | None:
+    return None if value is None else cast("JsonObject", freeze(value, "$.provider_metadata"))
+
+
+def _fields(value: object) -> JsonObject:
+    return cast("JsonObject", freeze(value, "$.fields"))
+
+
+@sealed
+@attrs.frozen
+class GeneratedText:
+    """Text that the model wrote."""
+
+    type: ClassVar[Literal["text"]] = "text"
+    text: str
+    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+
+
+@sealed
+@attrs.frozen
+class GeneratedReasoning:
+    """Reasoning that the model wrote."""
+
+    type: ClassVar[Literal["reasoning"]] = "reasoning"
+    text: str
+    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+
+
+@sealed
+@attrs.frozen
+class GeneratedFile:
+    """A file that the model made; `data` is base64 text."""
+
+    type: ClassVar[Literal["file"]] = "file"
+    data: str
+    media_type: str
+    provider_metadata: JsonObject | None = field(
+        default=None, converter=_metadata, eq=strict_key, kw_only=True
+    )
+
+
+@sealed
+@attrs.frozen
+class Source:
+    """Something the model cites, as JSON (`sourceType`, `id`, `url`, ...); no message ever holds it."""
+
+    type: ClassVar[Literal["source"]] = "source"
+    fields: JsonObject = field(converter=_fields, eq=strict_key)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class ToolCall:
+    """A call that the model asked for.
+
+    `invalid` with its `error` text is set where the call cannot be run: by an adapter that could not read the
+    input, or by the run for a tool that the step does not offer. `dynamic` calls are of no tool known before.
+    """
+
+    type: ClassVar[Literal["tool-call"]] = "tool-call"
+    tool_call_id: str
+    tool_name: str
+    input: JsonValue = field(converter=input_json, eq=strict_key)
+    provider_executed: bool | None = None
+    dynamic: bool | None = None
+    invalid: bool | None = None
+    error: str | None = None
+    title: str | None = None
+    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class ToolResult:
+    """What a tool returned; `model_output` is the tool's own conversion of it for the model, if any."""
+
+    type: ClassVar[Literal["tool-result"]] = "tool-result"
+    tool_call_id: str
+    tool_name: str
+    input: JsonValue = field(default=None, converter=input_json, eq=strict_key)
+    output: JsonValue = field(converter=output, eq=strict_key)
+    model_output: ToolOutput | None = None
+    provider_executed: bool | None = None
+    dynamic: bool | None = None
+    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class ToolError:
+    """Why a call has no result: a text, or JSON where the provider executed the call."""
+
+    type: ClassVar[Literal["tool-error"]] = "tool-error"
+    tool_call_id: str
+    tool_name: str
+    input: JsonValue = field(default=None, converter=input_json, eq=strict_key)
+    error: JsonValue = field(converter=error, eq=strict_key)
+    provider_executed: bool | None = None
+    dynamic: bool | None = None
+    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+
+
+@sealed
+@attrs.frozen
+class ToolApprovalRequest:
+    """A call that waits for somebody's approval."""
+
+    type: ClassVar[Literal["tool-approval-request"]] = "tool-approval-request"
+    approval_id: str
+    tool_call: ToolCall
+
+
+ContentPart: TypeAlias = (
+    GeneratedText
+    | GeneratedReasoning
+    | GeneratedFile
+    | Source
+    | ToolCall
+    | ToolResult
+    | ToolError
+    | ToolApprovalRequest
+)
+
+
+# ---------------------------------------------------------------- checks of what others made
+
+# By annotation; an empty tuple where converters have frozen any JSON, or where somebody else looks inside.
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "int": (int,),
+    "str | None": (type(None), str),
+    "bool | None": (type(None), bool),
+    "JsonValue": (),
+    "JsonObject": (immutabledict, Mapping),
+    "JsonObject | None": (type(None), immutabledict, Mapping),
+    "ToolOutput | None": (type(None), *OUTPUT_TYPES),
+    "ToolCall": (ToolCall,),
+    "Usage": (Usage,),
+    "Vector[ContentPart]": (),
+    "ContentPart": (),
+    "tuple[str, ...]": (),
+}
+
+
+class FieldTypes:
+    """Which types the fields of a value class may have, by their annotations; `others` say so by name.
+
+    Raises:
+        KeyError: For a field whose annotation is not known here.
+    """
+
+    def __init__(self, cls: type, **others: tuple[type, ...]) -> None:
+        types = {
+            each.name: _TYPES[cls.__annotations__[each.name]] for each in attrs.fields(cast("Any", cls))
+        } | others
+        self._types = {name: allowed for name, allowed in types.items() if allowed}
+        # Combinations that are right: there are few, and nearly every value has one of them.
+        self._known: set[tuple[type, ...]] = set()
+
+    def check(self, value: object, path: str) -> None:
+        """Checks the fields of a value. Raises InvalidMessageError for one of another type, with its path."""
+        types = tuple([type(getattr(value, name)) for name in self._types])
+        if types in self._known:
+            return
+        for name, allowed in self._types.items():
+            check_type(getattr(value, name), allowed, f"{path}.{name}")
+        if all(kind in allowed for kind, allowed in zip(types, self._types.values(), strict=True)):
+            self._known.add(types)
+
+
+def check_type(given: object, allowed: tuple[type, ...], path: str) -> None:
+    """Checks that something has one of the types. Raises InvalidMessageError if not; a flag is no number."""
+    if type(given) in allowed or (isinstance(given, allowed) and type(given) is not bool):
+        return
+    expected = " or ".join("None" if one is type(None) else one.__name__ for one in reversed(allowed))
+    raise InvalidMessageError(path, f"expected {expected}, got {type(given).__name__}")
+
+
+_PART_TYPES: Final[dict[type, FieldTypes]] = {cls: FieldTypes(cls) for cls in get_args(ContentPart)}
+
+
+def check_content(content: object, path: str = "$") -> None:
+    """Checks what somebody gives as the content of a step.
+
+    Raises:
+        InvalidMessageError: With the path, if it is no list of content parts, or a field of a part has
+            another type than it is declared with.
+    """
+    if isinstance(content, str | bytes) or not isinstance(content, Sequence):
+        raise InvalidMessageError(path, f"expected a list of content parts, got {type(content).__name__}")
+    for index, part in enumerate(content):
+        check_part(part, f"{path}[{index}]")
+
+
+def check_part(part: object, path: str) -> None:
+    """Checks one content part. Raises InvalidMessageError, with the path of what is wrong."""
+    types = _PART_TYPES.get(type(part))
+    if types is None:
+        reason = f"expected a content part such as GeneratedText or ToolCall, got {type(part).__name__}"
+        raise InvalidMessageError(path, reason)
+    types.check(part, path)
+    if type(part) is ToolApprovalRequest:
+        check_part(part.tool_call, f"{path}.tool_call")
+
+
+# ---------------------------------------------------------------- content to messages
+
+
+def to_response_messages(content: Iterable[ContentPart]) -> Vector[Message]:
+    """The messages of one step: at most one assistant message, then at most one tool message (claim C7)."""
+    parts: list[AssistantPart] = []
+    results: list[ToolPart] = []
+    for generated in content:
+        part = _to_part(generated)
+        if isinstance(part, ToolResultPart) and not _by_provider(generated):
+            results.append(part)  # content.one-tool-message
+        elif part is not None:
+            parts.append(part)  # content.one-assistant-message, content.provider-results-stay
+    messages: list[Message] = []
+    if parts:  # content.no-empty-message
+        messages.append(AssistantMessage(vector(parts)))
+    if results:
+        messages.append(ToolMessage(vector(results)))
+    return vector(messages)
+
+
+def _by_provider(generated: ContentPart) -> bool:
+    return bool(getattr(generated, "provider_executed", None))
+
+
+def _to_part(generated: ContentPart) -> AssistantPart | None:
+    # content.metadata-becomes-options, in every case below
+    match generated:
+        case GeneratedText():
+            return _to_text_part(generated)
+        case ToolCall():
+            return _to_call_part(generated)
+        case ToolResult():
+            return _to_result_part(generated, result_output(generated))
+        case ToolError():
+            return _to_result_part(generated, error_output(generated))
+        case GeneratedReasoning():
+            return ReasoningPart(generated.text, generated.provider_metadata)
+        case GeneratedFile():
+            return FilePart(
+                generated.data, generated.media_type, provider_options=generated.provider_metadata
+            )
+        case ToolApprovalRequest():
+            return ToolApprovalRequestPart(generated.approval_id, generated.tool_call.tool_call_id)
+        case _:
+            return None  # a source: content.sources-dropped
+
+
+def _to_text_part(generated: GeneratedText) -> TextPart | None:
+    if not generated.text:  # content.empty-text-dropped
+        return None
+    return TextPart(generated.text, generated.provider_metadata)
+
+
+def _to_call_part(call: ToolCall) -> ToolCallPart:
+    return ToolCallPart(
+        call.tool_call_id,
+        call.tool_name,
+        input=call.input,
+        provider_executed=call.provider_executed,
+        provider_options=call.provider_metadata,
+    )
+
+
+def _to_result_part(generated: ToolResult | ToolError, output: ToolOutput) -> ToolResultPart:
+    return ToolResultPart(
+        generated.tool_call_id,
+        generated.tool_name,
+        output=output,
+        provider_options=generated.provider_metadata,
+    )
+
+
+def result_output(result: ToolResult) -> ToolOutput:
+    """What the model is shown of a tool's output (rules output.model-output-once, output.text-or-json)."""
+    if result.model_output is not None:
+        return result.model_output
+    if isinstance(result.output, str):
+        return TextOutput(result.output)
+    return JsonOutput(result.output)
+
+
+def error_output(failed: ToolError) -> ToolOutput:
+    """What the model is shown of an error (rules output.client-error-text, output.provider-error-json)."""
+    if failed.provider_executed:
+        return ErrorJsonOutput(failed.error)
+    return ErrorTextOutput(error_text(failed.error))
+
+
+def error_text(error: JsonValue) -> str:
+    """The text of an error: itself if it is text, `unknown error` for None, else its JSON text."""
+    if error is None:
+        return "unknown error"
+    return error if isinstance(error, str) else dump_json(error)
+
+
+# ---------------------------------------------------------------- approvals in the history
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Approval:
+    """A response in the history with the request that it answers and the call that both are about."""
+
+    request: ToolApprovalRequestPart
+    response: ToolApprovalResponsePart
+    call: ToolCallPart
+
+
+@sealed
+@attrs.frozen
+class Approvals:
+    """The answered approvals that the last message brings, in the order of the responses."""
+
+    approved: tuple[Approval, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    denied: tuple[Approval, ...] = field(default=NO_ITEMS, converter=frozen_list)
+
+    @property
+    def to_run(self) -> tuple[ToolCallPart, ...]:
+        """The approved calls that are ours to run."""
+        return FrozenList(approval.call for approval in self.approved if not approval.call.provider_executed)
+
+
+def collect_approvals(messages: Sequence[Message]) -> Approvals:
+    """The approvals that a run begins with: those in the last message, if that is a tool message (claim X14).
+
+    Raises:
+        InvalidToolApprovalError: for a response to no request.
+        ToolCallNotFoundForApprovalError: for a request about no call.
+    """
+    last = messages[-1] if messages else None
+    if not isinstance(last, ToolMessage):  # approval.last-message
+        return Approvals()
+    responses = [part for part in last.content if isinstance(part, ToolApprovalResponsePart)]
+    if not responses:
+        return Approvals()
+    answered = {part.tool_call_id for part in last.content if isinstance(part, ToolResultPart)}
+    calls, requests = _calls_and_requests(messages)
+    found: list[Approval] = []
+    for response in responses:
+        request = requests.get(response.approval_id)
+        if request is None:  # approval.known
+            raise InvalidToolApprovalError(response.approval_id)
+        if request.tool_call_id in answered:  # approval.answered
+            continue
+        call = calls.get(request.tool_call_id)
+        if call is None:  # approval.known
+            raise ToolCallNotFoundForApprovalError(request.tool_call_id, request.approval_id)
+        found.append(Approval(request=request, response=response, call=call))
+    return Approvals(
+        tuple(approval for approval in found if approval.response.approved),
+        tuple(approval for approval in found if not approval.response.approved),
+    )
+
+
+def _calls_and_requests(
+    messages: Iterable[Message],
+) -> tuple[dict[str, ToolCallPart], dict[str, ToolApprovalRequestPart]]:
+    calls: dict[str, ToolCallPart] = {}
+    requests: dict[str, ToolApprovalRequestPart] = {}
+    for message in messages:
+        if not isinstance(message, AssistantMessage) or isinstance(message.content, str):
+            continue
+        for part in message.content:
+            if isinstance(part, ToolCallPart):
+                calls[part.tool_call_id] = part
+            elif isinstance(part, ToolApprovalRequestPart):
+                requests[part.approval_id] = part
+    return calls, requests
+
+
+def approval_messages(approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> Vector[Message]:
+    """The tool messages that begin the response chain; `outputs` are those of the approved calls that ran.
+
+    The two paths of ai@6.0.134 differ here, and this follows streamText: approval responses for the provider
+    in a first message, results and denials of client calls in a second, no message without parts.
+    generateText has the two the other way round, may add a message without parts, and gives a denied
+    provider-executed call an execution-denied result as well (Difference.APPROVALS_AS_STREAM).
+    """
+    everyone = (*approvals.approved, *approvals.denied)
+    responses: list[ToolPart] = [
+        attrs.evolve(approval.response, provider_executed=True)
+        for approval in everyone
+        if approval.call.provider_executed  # approval.provider-responses
+    ]
+    results: list[ToolPart] = [_approved_part(output) for output in outputs]
+    results += [  # approval.results-then-denials
+        _denied_part(approval) for approval in approvals.denied if not approval.call.provider_executed
+    ]
+    return vector(ToolMessage(vector(parts)) for parts in (responses, results) if parts)
+
+
+def _approved_part(output: ToolResult | ToolError) -> ToolResultPart:
+    shown = result_output(output) if isinstance(output, ToolResult) else error_output(output)
+    return ToolResultPart(output.tool_call_id, output.tool_name, output=shown)
+
+
+def _denied_part(approval: Approval) -> ToolResultPart:
+    denied = ExecutionDeniedOutput(approval.response.reason)
+    return ToolResultPart(approval.call.tool_call_id, approval.call.tool_name, output=denied)

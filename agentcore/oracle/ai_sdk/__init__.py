@@ -1,1 +1,0 @@
-"""Programs and traces of the AI SDK's family (`spec/program-format.md`)."""

@@ -1,0 +1,1 @@
+"""Checking with many random programs: workers, verdicts, findings."""

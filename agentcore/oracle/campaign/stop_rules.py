@@ -1,0 +1,105 @@
+"""How far a campaign has come, and where it ends: counted program by program, in the order of the seeds.
+
+Rule oracle.order-of-seeds: that order, and not the one in which workers finish, decides what a campaign is.
+So it ends at the same program, with the same findings, however many workers it has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import attrs
+
+from agentcore.oracle.campaign.verdicts import Kind
+
+__all__ = ["FRUITLESS", "Limits", "Tally"]
+
+FRUITLESS: Final = 10_000
+"""So many programs in a row that are left out end a campaign: what is asked for hardly occurs."""
+
+
+_ANSWERED: Final = frozenset({"agreed", "unsupported", "wrong"})
+_REASONS: Final = 100
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """What ends a campaign.
+
+    It ends after so many `programs`, those left out not counted (None: as many as the time allows); with the
+    first program of the last of so many kinds of `findings`, driver failures apart; and at so many `failures`
+    of the driver.
+    """
+
+    programs: int | None = None
+    findings: int = 1
+    failures: int = 3
+
+
+class Tally:
+    """Programs counted by kind until a limit is reached; `ended` then says which.
+
+    `replayed` are counted apart: with `counts`, they are of kinds and they fail, but do not add to how many
+    programs there are to be.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.counts: Counter[Kind] = Counter()
+        self.replayed: Counter[Kind] = Counter()
+        self.ended: str | None = None
+        self._outcomes: Counter[str] = Counter()
+        self._limits = limits
+        self._kinds = 0
+        self._failures = 0
+        self._fruitless = 0
+
+    @property
+    def run(self) -> int:
+        """How many programs were not left out, without those replayed."""
+        return self.counts.total() - self.having("left out")
+
+    @property
+    def answered(self) -> bool:
+        """Whether the driver answered any program, be it wrongly."""
+        return any(kind.outcome in _ANSWERED for kind in (*self.counts, *self.replayed))
+
+    def having(self, outcome: str) -> int:
+        """How many programs have the outcome, without those replayed."""
+        return self._outcomes[outcome]
+
+    def of(self, kind: Kind) -> int:
+        """How many programs were of the kind."""
+        return self.counts[kind] + self.replayed[kind]
+
+    def add(self, kind: Kind, *, replayed: bool = False) -> None:
+        """Counts a program."""
+        if kind.of_driver:
+            self._failures += 1
+        elif kind.is_fault and not self.of(kind):
+            self._kinds += 1
+        counts = self.replayed if replayed else self.counts
+        counts[self._counted(kind, counts)] += 1
+        if not replayed:
+            self._outcomes[kind.outcome] += 1
+        self._fruitless = self._fruitless + 1 if kind.outcome == "left out" else 0
+        self.ended = self._end()
+
+    @staticmethod
+    def _counted(kind: Kind, counts: Counter[Kind]) -> Kind:
+        """The kind, or that of all others where a driver has a reason of its own for each program."""
+        if kind.is_fault or not kind.where or kind in counts or len(counts) < _REASONS:
+            return kind
+        return Kind(kind.outcome, "other reasons")
+
+    def _end(self) -> str | None:
+        limits = self._limits
+        if self._kinds >= limits.findings:
+            return "findings"
+        if self._failures >= limits.failures:
+            return "failures"
+        if self._fruitless >= FRUITLESS:
+            return "nothing fits"
+        if limits.programs is not None and self.run >= limits.programs:
+            return "programs"
+        return None

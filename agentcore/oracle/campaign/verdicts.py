@@ -1,0 +1,284 @@
+"""What became of a program that both sides ran, and of what kind it is.
+
+Rules oracle.only-wrong-counts and oracle.grouped: a wrong trace, each way of a driver to fail, and a
+reference that raises are told apart, and programs are counted by the kind of what became of them.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import attrs
+
+from agentcore.kit.compare import Difference, differences
+from agentcore.kit.families import Family, Write, without_writes
+from agentcore.kit.safe_text import cut
+from agentcore.messages.brief import brief
+from agentcore.oracle.campaign.scope import ALL, Scope
+from agentcore.oracle.drivers.driver import Answer, Driver, Failure, Unsupported
+
+if TYPE_CHECKING:
+    from agentcore.kit.isolation.shape import Breach
+
+__all__ = [
+    "AGREED",
+    "Failed",
+    "Fault",
+    "Kind",
+    "Raised",
+    "Reference",
+    "Sides",
+    "Tested",
+    "Verdict",
+    "Wrong",
+    "left_out",
+    "unsupported",
+]
+
+Json: TypeAlias = dict[str, Any]
+
+Reference: TypeAlias = Callable[[Json], Json]
+"""From a program to its trace."""
+
+
+@attrs.frozen
+class Kind:
+    """What programs are counted by.
+
+    `outcome` is `agreed`, `wrong`, `unsupported`, `crashed`, `hung`, `malformed`, `incompatible` (the driver
+    speaks another version of the protocol), `changed` (a wrong answer, and another one when asked again),
+    `raised` (the reference did) or `left out`. `where` is, of a wrong trace, the first observation that
+    differs (`$.steps[].prompt`); of a reference that raised, the error's class; of a program that is
+    unsupported or left out, the reason; else nothing. `hook` and `op` are, of a wrong trace, what causes the
+    difference; nothing if it is there without any op.
+    """
+
+    outcome: str
+    where: str = ""
+    hook: str = ""
+    op: str = ""
+
+    @property
+    def of_driver(self) -> bool:
+        """Whether it is the driver that failed, which says nothing about the implementation."""
+        return self.outcome in _DRIVER
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether there is something to look at."""
+        return self.outcome not in _FAULTLESS
+
+    @property
+    def cause(self) -> str:
+        """What causes a wrong trace, for people: `append in prepareStep`, or nothing."""
+        return f"{self.op} in {self.hook}" if self.op else ""
+
+    def __str__(self) -> str:
+        place = f"{self.outcome} at {self.where}" if self.where else self.outcome
+        return f"{place}, by {self.cause}" if self.op else place
+
+
+def left_out(reason: str) -> Kind:
+    """The kind of a program that is not run, for a reason."""
+    return Kind(_LEFT_OUT, reason)
+
+
+def unsupported(reason: str) -> Kind:
+    """The kind of a program that the driver does not run, for a reason."""
+    return Kind(_UNSUPPORTED, cut(" ".join(reason.split()), _REASON))
+
+
+_LEFT_OUT: Final = "left out"
+_UNSUPPORTED: Final = "unsupported"
+_REASON: Final = 200
+AGREED: Final = Kind("agreed")
+_FAULTLESS: Final = frozenset({"agreed", "unsupported", "left out"})
+_DRIVER: Final = frozenset({"crashed", "hung", "malformed", "incompatible", "changed"})
+
+
+@attrs.frozen(kw_only=True)
+class Wrong:
+    """The implementation gave another trace.
+
+    In a check of isolation `expected` is its own trace of the program by value, and `breach` says what that
+    makes of it.
+    """
+
+    __repr__ = brief
+
+    expected: Json
+    actual: Json
+    difference: Difference
+    hook: str = ""
+    op: str = ""
+    breach: Breach | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """`wrong`, with the observation and what causes it, once that is known (`Tested.explained`)."""
+        if self.breach is not None:
+            where = f"{self.breach.kind}: {self.breach.place}"
+            return Kind("wrong", where, self.breach.hook, self.breach.op)
+        return Kind("wrong", self.difference.kind, self.hook, self.op)
+
+
+@attrs.frozen
+class Failed:
+    """The driver gave no answer."""
+
+    __repr__ = brief
+
+    outcome: Failure
+
+    @property
+    def kind(self) -> Kind:
+        """What it did instead."""
+        return Kind(type(self.outcome).__name__.lower())
+
+
+@attrs.frozen
+class Raised:
+    """The reference raised, which it does for no program; `error` is the class of what it raised."""
+
+    __repr__ = brief
+
+    error: str
+    traceback: str
+
+    @property
+    def kind(self) -> Kind:
+        """`raised`, with the error's class."""
+        return Kind("raised", self.error)
+
+
+Fault: TypeAlias = Wrong | Failed | Raised
+
+
+def _has_outcome(fault: Fault, other: Fault, *, any_place: bool) -> bool:
+    """Whether two faults are alike, their causes apart."""
+    if isinstance(fault, Wrong) and isinstance(other, Wrong):
+        return any_place or fault.difference.kind == other.difference.kind
+    return fault.kind == other.kind
+
+
+Verdict: TypeAlias = Fault | Unsupported | None
+"""None: the traces agree."""
+
+
+class Tested(Protocol):
+    """What programs of a family are run on, one after the other, by a driver that may be some way ahead."""
+
+    @property
+    def driver(self) -> Driver:
+        """The driver of the implementation."""
+
+    @property
+    def family(self) -> Family:
+        """The family of the programs."""
+
+    def submit(self, program: Json) -> None:
+        """Hands a program over; does not wait."""
+
+    def receive(self, program: Json, waited: Callable[[Callable[[], Any]], Any]) -> Verdict:
+        """What becomes of the program that was submitted first; `waited` times what waits for the driver."""
+
+    def verdict(self, program: Json) -> Verdict:
+        """What becomes of one program, while nothing else is pending."""
+
+    def explained(self, program: Json, wrong: Wrong) -> Wrong:
+        """A wrong trace with what causes it, while nothing else is pending."""
+
+    def again(self, program: Json, fault: Fault, *, any_place: bool) -> Fault | None:
+        """The fault of a program if it has the outcome and the cause of another one.
+
+        With `any_place` a wrong trace may differ first at another place.
+        """
+
+
+@attrs.frozen
+class Sides:
+    """What a program is run on: a reference, and the driver of an implementation, both for one family.
+
+    `scope` is what of their traces is compared.
+    """
+
+    __repr__ = brief
+
+    reference: Reference
+    driver: Driver
+    family: Family
+    scope: Scope = ALL
+
+    def submit(self, program: Json) -> None:
+        """Hands a program over to the driver."""
+        self.driver.submit(program)
+
+    def receive(self, program: Json, waited: Callable[[Callable[[], Any]], Any]) -> Verdict:
+        """What becomes of the program that the driver was given first."""
+        expected = self.expected(program)
+        outcome = waited(self.driver.receive)
+        return expected if isinstance(expected, Raised) else self.compared(expected, outcome)
+
+    def again(self, program: Json, fault: Fault, *, any_place: bool) -> Fault | None:
+        """The fault of a program if it has the outcome and the cause of another one."""
+        found = self.verdict(program)
+        if not isinstance(found, Fault) or not _has_outcome(found, fault, any_place=any_place):
+            return None
+        if isinstance(found, Wrong) and isinstance(fault, Wrong):
+            found = self.explained(program, found)
+            return found if (found.hook, found.op) == (fault.hook, fault.op) else None
+        return found
+
+    def verdict(self, program: Json) -> Verdict:
+        """What becomes of one program; the driver, which nothing else may be pending at, is asked last."""
+        expected = self.expected(program)
+        return expected if isinstance(expected, Raised) else self.compared(expected, self.driver.run(program))
+
+    def expected(self, program: Json) -> Json | Raised:
+        """The reference's trace."""
+        try:
+            return self.reference(program)
+        except Exception as error:  # noqa: BLE001 - whatever it raises is reported with the program
+            return Raised(type(error).__name__, traceback.format_exc())
+
+    def compared(self, expected: Json, outcome: Answer | Unsupported | Failure) -> Verdict:
+        """What the driver's outcome is worth beside the trace that is expected."""
+        match outcome:
+            case Answer(actual):
+                difference = differences(
+                    self.scope.seen(expected), self.scope.seen(actual), self.family.comparison
+                )
+                if difference is None:
+                    return None
+                return Wrong(expected=expected, actual=actual, difference=difference)
+            case Unsupported():
+                return outcome
+        return Failed(outcome)
+
+    def explained(self, program: Json, wrong: Wrong) -> Wrong:
+        """The same, with the hook and the op that cause it (rule oracle.grouped).
+
+        Of the program's writes those at its end are taken out as long as the traces still differ at the same
+        place; the last of those that are left is the cause. The driver is asked a few times, so nothing may
+        be pending at it.
+        """
+        writes = [*self.family.writes(program)]
+        place = wrong.difference.kind
+        if not writes or self._differs(program, writes, place):
+            return attrs.evolve(wrong, hook="", op="")
+        shown, hidden = len(writes), 0
+        while shown - hidden > 1:
+            middle = (shown + hidden) // 2
+            if self._differs(program, writes[middle:], place):
+                shown = middle
+            else:
+                hidden = middle
+        cause = writes[shown - 1]
+        return attrs.evolve(wrong, hook=cause.hook, op=cause.op)
+
+    def _differs(self, program: Json, left_out: list[Write], place: str) -> bool:
+        """Whether the traces differ first at the place without some of the writes."""
+        verdict = self.verdict(without_writes(program, left_out))
+        return isinstance(verdict, Wrong) and verdict.difference.kind == place

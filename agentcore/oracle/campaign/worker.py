@@ -1,0 +1,198 @@
+"""The work of a campaign as functions of plain data, which any process of any machine can be given."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from agentcore.kit.families import Family, family_of, profiles_under
+from agentcore.oracle import targets
+from agentcore.oracle.campaign.batches import Chunk, Found, parsed, run_chunk
+from agentcore.oracle.campaign.findings import Finding, settled
+from agentcore.oracle.campaign.isolated_sides import Isolated, prepared
+from agentcore.oracle.campaign.scope import Scope
+from agentcore.oracle.campaign.selection import Selection
+from agentcore.oracle.campaign.stop_rules import Limits
+from agentcore.oracle.campaign.verdicts import Reference, Sides, Tested
+from agentcore.oracle.drivers.driver import Driver
+
+__all__ = [
+    "Plan",
+    "close_drivers",
+    "profile_for",
+    "reference_of",
+    "run_programs",
+    "run_seeds",
+    "shrink_found",
+    "until",
+    "watch",
+]
+
+Json: TypeAlias = dict[str, Any]
+_ALL: Final = 1 << 30
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """What is checked, and how; data that can be sent to where the work is done.
+
+    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). For an `isolated` check programs are
+    made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
+    of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
+    `exclude` are patterns of features, `only` and `ignore` patterns of paths of traces. `time_limit` and
+    `shrink_seconds` are seconds for one program and for one finding.
+    """
+
+    profile: str
+    isolated: bool = False
+    target: str | None = None
+    argv: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    limits: Limits = attrs.field(factory=Limits)
+    time_limit: float = 20.0
+    shrink_seconds: float = 60.0
+
+    @property
+    def run_limits(self) -> Limits:
+        """What ends the running of programs; of a check of isolation how many findings there are does not."""
+        return attrs.evolve(self.limits, findings=_ALL) if self.isolated else self.limits
+
+    def command(self) -> tuple[str, ...]:
+        """The command line of the driver. Raises TargetError for a target that cannot be set up."""
+        return targets.command(self.target) if self.target else self.argv
+
+    def selection(self) -> Selection:
+        """What is run. Raises UnknownFeatureError for a pattern that no feature's name fits."""
+        return Selection.of(family_of(self.profile), self.include, self.exclude)
+
+    def scope(self) -> Scope:
+        """What of traces is compared. Raises PatternError for a pattern of no path of the traces."""
+        return Scope.of(family_of(self.profile).comparison, self.only, self.ignore)
+
+
+def reference_of(profile: str) -> Reference:
+    """What gives the traces of a profile; of `ai-sdk-6`, those of the path that the program names.
+
+    Raises:
+        UnknownProfileError: where there is no such profile.
+    """
+    family = family_of(profile)
+    return lambda program: family.trace(program, profile_for(program, profile))
+
+
+def profile_for(program: Json, profile: str) -> str:
+    """The profile itself, or of `ai-sdk-6` the one of the program's path.
+
+    Raises:
+        UnknownProfileError: where there is no such profile.
+    """
+    runs = profiles_under(profile)
+    found: str = profile if profile in runs else runs[program["path"]]
+    return found
+
+
+# --- drivers: a process keeps those that it has started -----------------------------------------------------
+
+_idle: Final[dict[Plan, list[Driver]]] = {}
+_lock: Final = Lock()
+
+
+@contextmanager
+def _sides(plan: Plan, family: Family) -> Iterator[Tested]:
+    """Both sides, with a driver that nobody else has meanwhile; it is kept for the next one."""
+    with _lock:
+        waiting = _idle.setdefault(plan, [])
+        driver = waiting.pop() if waiting else None
+    if driver is None:
+        driver = Driver(plan.command(), time_limit=plan.time_limit, trace_fields=family.trace_fields)
+    try:
+        scope = plan.scope()
+        if plan.isolated:
+            yield Isolated(driver, family, scope)
+        else:
+            yield Sides(reference_of(plan.profile), driver, family, scope)
+    except BaseException:
+        driver.close()
+        raise
+    with _lock:
+        waiting.append(driver)
+
+
+def close_drivers() -> None:
+    """Ends the drivers that this process keeps."""
+    with _lock:
+        drivers = [driver for waiting in _idle.values() for driver in waiting]
+        _idle.clear()
+    for driver in drivers:
+        driver.close()
+
+
+# --- the work -----------------------------------------------------------------------------------------------
+
+Over: TypeAlias = Callable[[], bool]
+_dismissed: Over = lambda: False  # noqa: E731 - what `watch` puts another one in the place of
+
+
+def until(seconds: float | None) -> Over:
+    """Whether so many seconds have passed since now; never, if there is no number."""
+    if seconds is None:
+        return lambda: False
+    deadline = time.monotonic() + seconds
+    return lambda: time.monotonic() >= deadline
+
+
+def watch(dismissed: Over) -> None:
+    """From now on programs are only run as long as this is not so."""
+    global _dismissed  # noqa: PLW0603 - of a process there is one, and it is told once
+    _dismissed = dismissed
+
+
+def run_seeds(plan: Plan, seeds: range, seconds: float | None) -> Chunk:
+    """The programs of these seeds, on both sides, for at most so many seconds."""
+    family = family_of(plan.profile)
+    return _run(plan, family, family.programs(seeds, plan.profile), seconds, trims=True)
+
+
+def run_programs(plan: Plan, programs: Sequence[Json], seconds: float | None) -> Chunk:
+    """These programs likewise."""
+    return _run(plan, family_of(plan.profile), programs, seconds, trims=False)
+
+
+def _run(
+    plan: Plan, family: Family, programs: Iterable[Json], seconds: float | None, *, trims: bool
+) -> Chunk:
+    late = until(seconds)
+    # How many programs there are to be is for the one who counts all of them.
+    limits = attrs.evolve(plan.run_limits, programs=None)
+    with _sides(plan, family) as sides:
+        return run_chunk(
+            sides,
+            parsed(prepared(programs, family) if plan.isolated else programs, family),
+            selection=plan.selection(),
+            limits=limits,
+            trims=trims,
+            over=lambda: late() or _dismissed(),
+        )
+
+
+def shrink_found(plan: Plan, found: Found) -> Finding:
+    """The found program, made as small as the time allows, within what the plan selects."""
+    family = family_of(plan.profile)
+    with _sides(plan, family) as sides:
+        # Whatever the programs before may have left behind in the process.
+        sides.driver.close()
+        return settled(
+            sides,
+            found,
+            plan.selection(),
+            seconds=plan.shrink_seconds,
+            any_place=False,
+        )

@@ -1,0 +1,1 @@
+"""Two releases or profiles side by side: what differs, why, and the smallest programs that show it."""

@@ -1,0 +1,332 @@
+"""A comparison of two sides as a guide: a page of markdown with examples that are run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from agentcore.errors import AgentCoreError
+from agentcore.heap.pollution import written_path
+from agentcore.heap.profile_fields import Field, fields_of, told
+from agentcore.kit.compare import MISSING
+from agentcore.kit.families import Comparison, Trace, profiles_under
+from agentcore.kit.program import BadProgram
+from agentcore.messages.values import canonical_json
+from agentcore.oracle.comparison.changes import Change, Changes
+from agentcore.oracle.comparison.comparands import Side
+from agentcore.oracle.comparison.minimal_programs import Witness
+from agentcore.oracle.spec.examples import ExampleError, reference, value_at
+from agentcore.oracle.spec.vectors import pretty
+
+__all__ = ["Advice", "GuideError", "advice_of", "guide", "telling", "where"]
+
+Json: TypeAlias = dict[str, Any]
+
+_SHORT: Final = 300
+_MOST: Final = 10
+_LEFT_OUT: Final = frozenset({"id", "path"})
+
+
+class GuideError(AgentCoreError):
+    """A guide that cannot be written; the message says which advice is wrong, and how."""
+
+
+@attrs.frozen(kw_only=True)
+class Advice:
+    """What to write to have the same on both sides: a text, and a program whose values at `paths` show it."""
+
+    text: str
+    program: Mapping[str, Any] | None = None
+    paths: tuple[str, ...] = ()
+
+
+def advice_of(file: Path) -> Mapping[str, Advice]:
+    """Advice from a file, JSON: an object of fields, each with `text`, and with `program` and `paths` or not.
+
+    Raises:
+        GuideError: if it is something else.
+    """
+    try:
+        return {
+            field: Advice(**{**given, "paths": tuple(given.get("paths", ()))})
+            for field, given in json.loads(file.read_text(encoding="utf-8")).items()
+        }
+    except ValueError as error:
+        raise GuideError(f"{file} holds no advice, it is not JSON: {error}") from None
+    except (TypeError, AttributeError):
+        raise GuideError(
+            f"{file} holds no advice; it has to be an object of fields, each with a text, and with a program "
+            'and paths or without: {"report": {"text": "read the content"}}'
+        ) from None
+
+
+# --- the page -----------------------------------------------------------------------------------------------
+
+_HEAD: Final = """\
+# From {before} to {after}
+
+What a hook, a tool or a caller sees otherwise. This page is made by
+
+```console
+$ {command}
+```
+
+Of {programs} random programs, {differing} differ{unsupported}. A difference is put down to what the two
+decide otherwise: the fields of their [profiles]({profiles}), each of which is undone alone to see what it
+makes. A program may show several. Each has its smallest programs. "Alone" says that the first has to be given
+nothing else of the second for the difference at that place to go away.
+
+| changed | what it decides | programs |
+|---|---|---|
+"""
+
+
+def guide(changes: Changes, command: str, advice: Mapping[str, Advice], *, profiles: str = "profiles") -> str:
+    """The page of a comparison; `command` is what made it, `profiles` the folder of the profiles' pages.
+
+    Raises:
+        GuideError: if a program of the advice does not give the same on both sides.
+    """
+    page = _Page(changes, advice, profiles)
+    before, after = changes.before.name, changes.after.name
+    lacking = f", and {changes.unsupported} did not run on both" if changes.unsupported else ""
+    head = _HEAD.format(
+        before=f"`{before}`",
+        after=f"`{after}`",
+        command=command,
+        programs=len(changes.seeds),
+        differing=changes.differing,
+        unsupported=lacking,
+        profiles=f"{profiles}/{changes.before.family.name}.md",
+    )
+    page_of = head + "".join(page.rows()) + "".join(page.sections())
+    return re.sub(r"\n{3,}", "\n\n", page_of).rstrip() + "\n"
+
+
+@attrs.frozen
+class _Page:
+    changes: Changes
+    advice: Mapping[str, Advice]
+    profiles: str
+
+    def rows(self) -> Iterator[str]:
+        known = self._fields()
+        for change in self.changes.classes:
+            title = _title(change)
+            said = known[change.field].statement if change.field else "No field of the profiles explains it."
+            yield f"| [{title}](#{_anchor(title)}) | {said} | {change.count} |\n"
+
+    def _fields(self) -> Mapping[str, Field]:
+        emulation = self.changes.before.family.emulation
+        kinds = {} if emulation is None else {type(one): one for one in emulation.profiles.values()}
+        return {field.name: field for kind in kinds for field in fields_of(kind)}
+
+    def sections(self) -> Iterator[str]:
+        known = self._fields()
+        for change in self.changes.classes:
+            yield f"\n## {_title(change)}\n\n"
+            if change.field is not None:
+                yield f"{known[change.field].statement}\n\n{self._values(change.field)}"
+            for witness in change.witnesses[:_MOST]:
+                yield self._example(change, witness)
+            if len(change.witnesses) > _MOST:
+                yield f"{len(change.witnesses) - _MOST} more programs are larger (`--json` has them).\n\n"
+            if change.field is not None and change.field in self.advice:
+                yield self._advised(change.field, self.advice[change.field])
+
+    def _values(self, field: str) -> str:
+        """What each side decides; more than one thing, where the sides have paths."""
+        lines = []
+        for one in (self.changes.before, self.changes.after):
+            values = dict.fromkeys(_in_words(getattr(profile, field)) for profile in _profiles(one))
+            lines.append(f"- `{one.name}`: {'; or '.join(values)}\n")
+        return "".join(lines) + "\n"
+
+    def _example(self, change: Change, witness: Witness) -> str:
+        cites = self._cited(change)
+        sides = zip((self.changes.before, self.changes.after), (witness.before, witness.after), strict=True)
+        shown = telling(witness, self.changes.before.family.comparison)
+        blocks = "".join(
+            f"```json trace {one.profile_for(one.own(dict(witness.program)))}\n{pretty(values)}\n```\n\n"
+            for (one, _), values in zip(sides, shown, strict=True)
+            if values
+        )
+        title = f"**Example** ({cites}): {where(change, witness, mark='`')}."
+        return f"{title}\n\n```json program\n{_program(witness.program)}\n```\n\n{blocks}"
+
+    def _cited(self, change: Change) -> str:
+        family = self.changes.before.family.name
+        return f"`{family}.{change.field.replace('_', '-')}`" if change.field else "`oracle.class-by-cause`"
+
+    def _advised(self, field: str, advice: Advice) -> str:
+        said = f"**The same in both:** {advice.text}\n\n"
+        if advice.program is None:
+            return said
+        profiles, values = self._same(field, advice)
+        return (
+            f"{said}**Example** (`oracle.class-advice`): the same in both.\n\n"
+            f"```json program\n{_program(advice.program)}\n```\n\n"
+            f"```json trace {' '.join(profiles)}\n{pretty(values)}\n```\n\n"
+        )
+
+    def _same(self, field: str, advice: Advice) -> tuple[list[str], Json]:
+        """The profiles that the program is run under, and what they all have at the advice's paths."""
+        names = [name for one in (self.changes.before, self.changes.after) for name in _names(one)]
+        given = [self._given(field, advice, name) for name in names]
+        for name, values in zip(names, given, strict=True):
+            if canonical_json(values) != canonical_json(given[0]):
+                raise GuideError(
+                    f"the program of the advice on {field} gives {json.dumps(values)} under {name}, "
+                    f"and {json.dumps(given[0])} under {names[0]}"
+                )
+        return names, given[0]
+
+    def _given(self, field: str, advice: Advice, profile: str) -> Json:
+        family = self.changes.before.family
+        path = {"path": profile.rpartition("/")[2]} if "/" in profile else {}
+        program = {"id": field, **path, **(advice.program or {})}
+        try:
+            family.require(program)
+            trace = reference(program, profile)
+            return {where: value_at(trace, where) for where in advice.paths}
+        except (BadProgram, ExampleError) as error:
+            raise GuideError(f"the advice on {field} cannot be run: {error}") from None
+
+
+def where(change: Change, witness: Witness, *, mark: str = "") -> str:
+    """Where a witness differs, and what has to be given to the first side for that to go away."""
+    place = f"at {mark}{witness.place}{mark}"
+    others = witness.fields if change.field is None else witness.fields[1:]
+    named = ", ".join(f"{mark}{field}{mark}" for field in others)
+    if change.field is None:
+        return f"{place}, which goes away with {named}" if others else place
+    return f"{place}, together with {named}" if others else f"{place}, alone"
+
+
+def _title(change: Change) -> str:
+    return f"`{change.field}`" if change.field else f"Unexplained, at `{change.place}`"
+
+
+def _anchor(title: str) -> str:
+    """As GitHub makes one of a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _names(one: Side) -> tuple[str, ...]:
+    return tuple(profiles_under(one.profile).values())
+
+
+def _profiles(one: Side) -> Iterator[Any]:
+    emulation = one.family.emulation
+    known: Mapping[str, Any] = {} if emulation is None else emulation.profiles
+    yield from (known[name] for name in _names(one) if name in known)
+
+
+def _in_words(value: Any) -> str:
+    if attrs.has(type(value)):
+        return ", ".join(f"{key}: {told(item)}" for key, item in attrs.asdict(value, recurse=False).items())
+    return told(value)
+
+
+def _program(program: Mapping[str, Any]) -> str:
+    return pretty({key: value for key, value in program.items() if key not in _LEFT_OUT})
+
+
+# --- what is said of two traces -----------------------------------------------------------------------------
+
+_Keys: TypeAlias = tuple[str | int, ...]
+
+
+def telling(witness: Witness, comparison: Comparison) -> tuple[Json, Json]:
+    """For each of a witness's traces, what is at a path where they differ: the most that is still short.
+
+    Where one of them has nothing, the lengths of what would hold it tell; what may differ tells nothing.
+    """
+    both = witness.before, witness.after
+    compared = _permitted(witness.before, comparison), _permitted(witness.after, comparison)
+    apart = [*_apart(*compared, ())]
+    for where in _candidates(apart, witness.place):
+        values = [_at(trace, where) for trace in compared]
+        if values == [_at(trace, where) for trace in both] and all(map(_is_short, values)):
+            path = _written(where)
+            return {path: values[0]}, {path: values[1]}
+    for keys in apart:
+        path = f"{_written(keys[:-1])}.length"
+        lists = [_at(trace, keys[:-1]) for trace in both]
+        one, other = ({path: len(value)} if isinstance(value, list) else {} for value in lists)
+        if one or other:
+            return one, other
+    return _each(both[0], compared[0], apart), _each(both[1], compared[1], apart)
+
+
+def _candidates(apart: Iterable[_Keys], place: str) -> Iterator[_Keys]:
+    """What at a place may be told: all of it, then ever less of it; at last what holds it, but no list."""
+    for keys in apart:
+        start = next((n for n in range(len(keys) + 1) if _place(keys[:n]) == place), None)
+        if start is not None:
+            yield from (keys[:end] for end in range(start, len(keys) + 1))
+            if isinstance(keys[start - 1], str):
+                yield keys[: start - 1]
+
+
+def _each(trace: Trace, compared: Trace, apart: Iterable[_Keys]) -> Json:
+    """What one trace has at the first place where it has something short, or in something there."""
+    for keys in apart:
+        value = _at(trace, keys)
+        inside = [(*keys, key) for key in value] if isinstance(value, dict) else []
+        for where in (keys, *inside):
+            found = _at(trace, where)
+            if found == _at(compared, where) and _is_short(found):
+                return {_written(where): found}
+    return {}
+
+
+def _permitted(trace: Trace, comparison: Comparison) -> Trace:
+    for permit in comparison.permitted.values():
+        trace = permit(trace)
+    return trace
+
+
+def _apart(one: Any, other: Any, keys: _Keys) -> Iterator[_Keys]:
+    """The paths of all that differs, as deep as both go."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            yield from _apart(one.get(key, MISSING), other.get(key, MISSING), (*keys, key))
+    elif isinstance(one, list) and isinstance(other, list):
+        for index in range(max(len(one), len(other))):
+            here, there = (side[index] if index < len(side) else MISSING for side in (one, other))
+            yield from _apart(here, there, (*keys, index))
+    elif not _same(one, other):
+        yield keys
+
+
+def _same(one: Any, other: Any) -> bool:
+    if MISSING in (one, other):
+        return one is other
+    return canonical_json(one) == canonical_json(other)
+
+
+def _at(trace: Any, keys: _Keys) -> Any:
+    for key in keys:
+        has = isinstance(key, str) if isinstance(trace, dict) else isinstance(trace, list)
+        if not has or (isinstance(key, int) and key >= len(trace)):
+            return MISSING
+        trace = trace.get(key, MISSING) if isinstance(trace, dict) else trace[key]
+    return trace
+
+
+def _is_short(value: Any) -> bool:
+    return value is not MISSING and len(json.dumps(value)) <= _SHORT
+
+
+def _written(keys: _Keys) -> str:
+    return written_path("", keys, None).removeprefix(".")
+
+
+def _place(keys: _Keys) -> str:
+    return "$" + "".join("[]" if isinstance(key, int) else f".{key}" for key in keys)

@@ -1,0 +1,1 @@
+"""Implementations that run programs: their processes, the protocol, and what checks a driver."""

@@ -1,0 +1,160 @@
+"""The driver protocol (spec/driver-protocol.md): what a checker asks of a driver, and how answers are read.
+
+A driver that does not speak it is a filter, programs in and traces out; the answer to `start` tells the two
+apart, because to a filter that line is no program (rule driver.filter). Each way of speaking is a
+`Speech`. Neither says what is expected of a program (rule driver.expectation-kept).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from functools import cache
+from typing import Any, Final, Protocol, TypeAlias
+
+import attrs
+
+from agentcore.kit.outcomes import Answer, Incompatible, Malformed, Outcome, Unsupported, excerpt
+from agentcore.kit.safe_text import bounded, brief, cut
+from agentcore.kit.schemas import Schema
+from agentcore.messages.values import canonical_json
+
+__all__ = ["START", "VERSION", "Asked", "Implementation", "Plain", "Speech", "Spoken", "introduced"]
+
+Json: TypeAlias = dict[str, Any]
+
+VERSION: Final = 1
+"""The version of the protocol that is spoken here."""
+
+START: Final = b'{"cmd":"start","version":%d}\n' % VERSION
+
+
+@attrs.frozen(kw_only=True)
+class Implementation:
+    """What a driver said that it is: `unsupported` are features of programs that it never runs."""
+
+    name: str
+    version: str
+    formats: tuple[str, ...]
+    unsupported: tuple[str, ...] = ()
+
+    def to_answer(self) -> Json:
+        """The answer to `start` that says so."""
+        return {
+            "version": VERSION,
+            "implementation": {"name": self.name, "version": self.version},
+            "formats": [*self.formats],
+            "unsupported": [*self.unsupported],
+        }
+
+
+@attrs.frozen
+class Asked:
+    """A program that was submitted: `seq` is its number, `id` its own, `line` its text without a line end."""
+
+    seq: int
+    id: Any
+    line: bytes
+
+
+class Speech(Protocol):
+    """How a driver is spoken to."""
+
+    farewell: bytes
+    """What lets it end, besides the end of its input."""
+
+    def request(self, asked: Asked) -> bytes:
+        """The line that asks for the trace of a program."""
+        ...
+
+    def outcome(self, value: Json, asked: Asked, trace_fields: Collection[str]) -> Outcome | str:
+        """What an answer says of the program that it is due for; a text says what is wrong with it."""
+        ...
+
+
+class Plain:
+    """A filter: programs in, traces out, which give the program's `id` back."""
+
+    farewell = b""
+
+    def request(self, asked: Asked) -> bytes:
+        """The program itself."""
+        return asked.line + b"\n"
+
+    def outcome(self, value: Json, asked: Asked, trace_fields: Collection[str]) -> Outcome | str:
+        """The trace is the answer itself."""
+        if "id" not in value or not _same(value["id"], asked.id):
+            return f"an answer for program {brief(value.get('id'))} where one for {brief(asked.id)} is due"
+        if isinstance(value.get("unsupported"), str):
+            return _unsupported(value["unsupported"])
+        return _trace(value, trace_fields)
+
+
+class Spoken:
+    """The protocol; what a driver says that it cannot run is believed (rule driver.unsupported)."""
+
+    farewell = b'{"cmd":"stop"}\n'
+
+    def request(self, asked: Asked) -> bytes:
+        """The program as part of a request."""
+        return b'{"cmd":"run","seq":%d,"program":%b}\n' % (asked.seq, asked.line)
+
+    def outcome(self, value: Json, asked: Asked, trace_fields: Collection[str]) -> Outcome | str:
+        """The trace is a part of the answer."""
+        if "seq" not in value or not _same(value["seq"], asked.seq):
+            return f"an answer with seq {brief(value.get('seq'))} where {asked.seq} is due"
+        if isinstance(value.get("unsupported"), str):
+            return _unsupported(value["unsupported"])
+        if "error" in value:
+            error = json.dumps(bounded(value["error"], length=_TEXT, items=20))
+            return f"an error instead of a trace of {brief(asked.id)}: {cut(error, _TEXT)}"
+        return _trace(value.get("trace"), trace_fields)
+
+
+_TEXT: Final = 500
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    """Whether the two are the same JSON: true is not 1, and 1.0 is."""
+    return canonical_json(mine) == canonical_json(theirs)
+
+
+def _unsupported(reason: str) -> Unsupported:
+    return Unsupported(cut(reason, _TEXT))
+
+
+def _trace(value: Any, trace_fields: Collection[str]) -> Answer | str:
+    if not isinstance(value, dict) or not all(field in value for field in trace_fields):
+        return "an object that is no trace"
+    return Answer(value)
+
+
+@cache
+def _answers() -> Schema:
+    return Schema("driver-answer")
+
+
+def introduced(line: bytes, value: Json, said: str) -> Implementation | Malformed | Incompatible | None:
+    """What a driver said to `start`; None where that is what a filter says to a line that is no program.
+
+    `said` is what it wrote to standard error.
+    """
+    version = value.get("version")
+    number = version if isinstance(version, int | float) and not isinstance(version, bool) else None
+    if "implementation" not in value and number is None:
+        return None
+    if number is not None and number != VERSION:
+        reason = (
+            f"the driver speaks version {brief(version)} of the protocol, and this checker speaks {VERSION}; "
+            "use a driver or a checker of the other's version"
+        )
+        return Incompatible(reason, number, said)
+    if problem := _answers().problem(value, "started"):
+        path, what = (cut(text, _TEXT) for text in problem)
+        return Malformed(f"an answer to start that is none: ${path} {what}", excerpt(line), said)
+    return Implementation(
+        name=value["implementation"]["name"],
+        version=value["implementation"]["version"],
+        formats=tuple(value["formats"]),
+        unsupported=tuple(value.get("unsupported", ())),
+    )

@@ -1,0 +1,1 @@
+"""The specification's programs and recorded vectors, replayed."""
