@@ -146,7 +146,12 @@ def test_the_users_cache_is_used_where_the_environment_names_no_folder(
 # ---------------------------------------------------------------- packages of Python
 
 PYTHON_TARGET: Final = Target(
-    profile="ai-sdk-6", package="a-package==1.0", folder="python", files=("python/more.py",), installer="pip"
+    profile="ai-sdk-6",
+    package="a-package==1.0",
+    source="sources",
+    folder="python",
+    files=("python/more.py",),
+    installer="pip",
 )
 
 

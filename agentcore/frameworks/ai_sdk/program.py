@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from agentcore.kit.program import program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema
+from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 from agentcore.messages.schema import schema
 
-__all__ = ["PATHS", "check", "path_of", "to_line"]
+__all__ = ["PATHS", "check", "path_of", "to_line", "trace_problem"]
 
 PATHS: Final = ("stream", "generate")
 _FIELDS: Final = (
@@ -26,6 +27,16 @@ def to_line(program: Mapping[str, Any]) -> str:
 def check(program: dict[str, Any]) -> None:
     """Raises BadProgram unless plain JSON is a program of the format."""
     _SCHEMA.check(program)
+
+
+@cache
+def _trace_schema() -> Schema:
+    return Schema("trace")
+
+
+def trace_problem(trace: dict[str, Any]) -> Explanation | None:
+    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    return _trace_schema().problem(trace)
 
 
 def path_of(profile: str) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from agentcore.kit.program import BadProgram, id_of, program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema
+from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 
-__all__ = ["ACTIONS", "STAGES", "check", "handlers_of", "phase_of", "stage_of", "to_line"]
+__all__ = ["ACTIONS", "STAGES", "check", "handlers_of", "phase_of", "stage_of", "to_line", "trace_problem"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -35,6 +36,16 @@ def check(program: Json) -> None:
         reason = _misplaced(place, op)
         if reason:
             raise BadProgram(reason, path, id_of(program))
+
+
+@cache
+def _trace_schema() -> Schema:
+    return Schema("strands-trace")
+
+
+def trace_problem(trace: dict[str, Any]) -> Explanation | None:
+    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    return _trace_schema().problem(trace)
 
 
 def stage_of(handler: Json) -> str:

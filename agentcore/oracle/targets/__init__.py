@@ -7,87 +7,26 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final
 
-import attrs
 import platformdirs
 from filelock import FileLock
 
 from agentcore.errors import AgentCoreError
+from agentcore.kit.framework import Package
+from agentcore.kit.registry import PACKAGES
 
 
 class TargetError(AgentCoreError):
     """A target could not be set up; the message says what is missing or what the installer said."""
 
 
-@attrs.frozen(kw_only=True)
-class Target:
-    """A package that can be driven, and how.
-
-    `profile` is what it is expected to do (`ai-sdk-6` for both paths of that), `package` its name and
-    version. `folder` holds its driver and what pins it for `installer`: for npm `driver.mjs`, `package.json`,
-    `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`. Both pin all there is to
-    install, by the hashes of its files and by no address. `files` are more files of the driver, which other
-    targets may have too. All are named as they lie in this package, and lie alike where the target is
-    installed.
-    """
-
-    profile: str
-    package: str
-    folder: str
-    files: tuple[str, ...] = ()
-    installer: Literal["npm", "pip"] = "npm"
-
-
-_AI_SDK: Final = ("ai_sdk.mjs", "lines.mjs", "ops.mjs")
-_STRANDS_TS: Final = (
-    "lines.mjs",
-    "strands_ts.mjs",
-    *(f"strands_ts_{part}.mjs" for part in ("events", "handlers", "holders", "places", "scripted")),
-)
-_STRANDS_PY: Final = tuple(
-    f"strands_py/{module}.py" for module in ("holders", "live", "places", "run", "scripted")
-)
-_MASTRA: Final = (
-    *("lines.mjs", "ops.mjs", "mastra.mjs"),
-    *("mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
-)
-
-TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
-    {
-        "ai-sdk@6.0.134": Target(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6", files=_AI_SDK),
-        "ai-sdk@7.0.173": Target(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7", files=_AI_SDK),
-        "strands-ts@1.5.0": Target(
-            profile="strands-ts@1.5.0",
-            package="@strands-agents/sdk@1.5.0",
-            folder="strands_ts_1_5",
-            files=_STRANDS_TS,
-        ),
-        "strands-ts@1.19.0": Target(
-            profile="strands-ts@1.19.0",
-            package="@strands-agents/sdk@1.19.0",
-            folder="strands_ts_1_19",
-            files=_STRANDS_TS,
-        ),
-        "strands-py@1.62.0": Target(
-            profile="strands-py@1.62.0",
-            package="strands-agents==1.62.0",
-            folder="strands_py",
-            files=_STRANDS_PY,
-            installer="pip",
-        ),
-        "mastra@1.71.0": Target(
-            profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71", files=_MASTRA
-        ),
-        "mastra@1.0.4": Target(
-            profile="mastra@1.0.4", package="@mastra/core@1.0.4", folder="mastra_1_0", files=_MASTRA
-        ),
-    }
-)
+Target = Package
+TARGETS: Final = PACKAGES
 """Targets by the name that `agentcore check --target` takes."""
 
 _OWN: Final = MappingProxyType(
@@ -158,7 +97,7 @@ def _found(program: str) -> str:
 
 def _installed(target: Target, install: Callable[[Path], None]) -> Path:
     """The folder of the installed target; another one for every change of what it is set up from."""
-    with as_file(files(__package__)) as source:
+    with as_file(files(target.source)) as source:
         names = sources(target)
         digest = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()[:16]
         root = _cache() / f"{target.folder}-{digest}"
