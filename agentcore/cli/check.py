@@ -16,7 +16,7 @@ from agentcore.cli.check_input import profile_for_driver, replayed
 from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
 from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, require_program, warn, written
-from agentcore.kit.families import PROFILE_NAMES, family_of
+from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
 from agentcore.oracle import reports, targets
 from agentcore.oracle.campaign import executors
 from agentcore.oracle.campaign.batches import OtherFormatError
@@ -57,7 +57,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 @click.option(
     "--profile",
     type=click.Choice(_PROFILES),
-    help="Whose behaviour is expected; `ai-sdk-6` is that of both paths. A target has one of its own.",
+    help=f"Whose behaviour is expected; `{DEFAULT_PROFILE}` is that of both paths. A target has its own.",
 )
 @click.option(
     "--isolated",

@@ -279,7 +279,7 @@ def _index(place: Place) -> int:
 
 
 def framework_of(profile: str) -> Framework:
-    """The framework that has the profile, or the paths of it (`ai-sdk-6`).
+    """The framework that has the profile, or the paths of it (`name-6` of `name-6/path`).
 
     Raises:
         UnknownProfileError: where none has.
@@ -289,7 +289,7 @@ def framework_of(profile: str) -> Framework:
 
 
 def family_of(profile: str) -> Family:
-    """The family of the framework that has the profile, or the paths of it (`ai-sdk-6`).
+    """The family of the framework that has the profile, or the paths of it (`name-6` of `name-6/path`).
 
     Raises:
         UnknownProfileError: where none has.
@@ -298,7 +298,7 @@ def family_of(profile: str) -> Family:
 
 
 def profiles_under(profile: str) -> Mapping[str, str]:
-    """The profiles for the paths of `ai-sdk-6`, by path; of one without paths, itself by its own name.
+    """The profiles for the paths of `name-6`, by path; of one without paths, itself by its own name.
 
     Raises:
         UnknownProfileError: where there is none.
