@@ -22,7 +22,6 @@ ELSEWHERE: Final = {
     "agent/models": "bridges to the libraries of providers, whose options have a framework's names",
     "aliases.py": "old names of modules, among which were those of frameworks",
     "notebooks": "pages about frameworks",
-    "oracle/targets": "drivers of packages",
 }
 
 _FORM: Final = "messages have this framework's form, which is a decision about the core"
@@ -40,11 +39,7 @@ EXCEPTIONS: Final = {
     "messages/wire.py": _FORM,
     "requirements/differences.py": _EVIDENCE,
     "requirements/rules.py": _EVIDENCE,
-    "schemas/mastra-program.schema.json": "a format's schema",
-    "schemas/mastra-trace.schema.json": "a format's schema",
     "schemas/model-message.schema.json": _FORM,
-    "schemas/strands-program.schema.json": "a format's schema",
-    "schemas/strands-trace.schema.json": "a format's schema",
     "skeletons/driver.mjs": "the format of the example, to be filled in",
     "skeletons/driver.py": "as above",
     "testing/conversations.py": _CHECK_HOOK,

@@ -17,7 +17,7 @@ from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
 from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, require_program, warn, written
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
-from agentcore.oracle import reports, targets
+from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors
 from agentcore.oracle.campaign.batches import OtherFormatError
 from agentcore.oracle.campaign.check import Campaign, Finding, Limits, Plan, campaign
@@ -26,6 +26,7 @@ from agentcore.oracle.campaign.executors import Crew
 from agentcore.oracle.campaign.interruption import arrived
 from agentcore.oracle.campaign.scope import PatternError
 from agentcore.oracle.campaign.selection import UnknownFeatureError
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.reports.document import document
 
 _NO_VERDICT: Final = 2

@@ -17,8 +17,8 @@ from agentcore.oracle.comparison.changes import compare as run_compare
 from agentcore.oracle.comparison.comparands import SideError, side
 from agentcore.oracle.comparison.guide import Advice, GuideError, advice_of, guide, telling, where
 from agentcore.oracle.comparison.minimal_programs import Witness
+from agentcore.oracle.drivers.packages import TargetError
 from agentcore.oracle.spec.vectors import pretty
-from agentcore.oracle.targets import TargetError
 
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1

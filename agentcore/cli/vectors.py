@@ -12,7 +12,7 @@ import click
 from agentcore.cli.terminal import console, say
 from agentcore.kit.compare import render
 from agentcore.kit.families import DEFAULT_PROFILE, family_of
-from agentcore.oracle import targets
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.spec.vectors import Vector, VectorError, load, record, replay, write
 
 _DIFFERENT: Final = 1

@@ -24,12 +24,12 @@ class Package:
     """A real package that can be driven, and how.
 
     `profile` is what it is expected to do (`name-6` for both paths of that), `package` its name and version.
-    `source` is the Python package in which the driver lies. `folder`, below it, holds what starts the driver
-    and what pins the package for `installer`: for npm `driver.mjs`, `package.json`, `package-lock.json` and
-    `.npmrc`; for pip `driver.py` and `requirements.txt`. Both pin all there is to install, by the hashes of
-    its files and by no address. `files` are more files of the driver, below `source`, and `shared` are files
-    of `agentcore.kit.drivers`; other packages may have both kinds too. Where the package is installed, all
-    of them lie as they are named here, beside each other.
+    The driver lies in the folder `package` of the Python package `source`. `folder`, below that, holds what
+    starts the driver and what pins the package for `installer`: for npm `driver.mjs`, `package.json`,
+    `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`. Both pin all there is to
+    install, by the hashes of its files and by no address. `files` are more files of the driver, beside
+    `folder`, and `shared` are files of `agentcore/kit/drivers`; other packages may have both kinds too. Where
+    the package is installed, all of them lie as they are named here, beside each other.
     """
 
     profile: str

@@ -13,7 +13,7 @@ from agentcore.oracle.comparison.attribution import Pair
 from agentcore.oracle.comparison.changes import Change, Changes, _fewest, _telling, compare
 from agentcore.oracle.comparison.comparands import Runner, Side, SideError, side
 from agentcore.oracle.comparison.minimal_programs import Both, Witness, marked, says_all, witness_of
-from agentcore.oracle.targets import TARGETS, Target
+from agentcore.oracle.drivers.packages import TARGETS, Target
 from oracle import toy_versions
 from oracle.drivers import TESTS
 from oracle.installed import installed

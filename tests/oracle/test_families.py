@@ -27,9 +27,9 @@ from agentcore.kit.families import (
 )
 from agentcore.kit.program import BadProgram
 from agentcore.kit.registry import FRAMEWORKS
-from agentcore.oracle import targets
 from agentcore.oracle.campaign.check import Agreement, Disagreement, DriverFailure, check
 from agentcore.oracle.campaign.strategies import programs
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver, Malformed
 from agentcore.oracle.spec.vectors import Vector, VectorError, load, record, replay, write
 from cli.commands import run

@@ -9,7 +9,9 @@ from agentcore.kit.framework import Framework, Package
 
 __all__ = ["FRAMEWORK"]
 
-_package = partial(Package, source="agentcore.oracle.targets", files=("ai_sdk.mjs", "lines.mjs", "ops.mjs"))
+_package = partial(
+    Package, source="agentcore.frameworks.ai_sdk", files=("ai_sdk.mjs",), shared=("lines.mjs", "ops.mjs")
+)
 
 FRAMEWORK: Final = Framework(
     name="ai-sdk",

@@ -1,4 +1,4 @@
-"""The programs of the AI SDK's format (`schemas/program.schema.json`), and what to say of what is none."""
+"""The programs of the AI SDK's format (`program.schema.json`), and what to say of what is none."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 from agentcore.messages.schema import schema
 
 __all__ = ["PATHS", "check", "path_of", "to_line", "trace_problem"]
+
+_PACKAGE: Final = "agentcore.frameworks.ai_sdk"
 
 PATHS: Final = ("stream", "generate")
 _FIELDS: Final = (
@@ -31,7 +33,7 @@ def check(program: dict[str, Any]) -> None:
 
 @cache
 def _trace_schema() -> Schema:
-    return Schema("trace")
+    return Schema("trace", _PACKAGE)
 
 
 def trace_problem(trace: dict[str, Any]) -> Explanation | None:
@@ -102,9 +104,10 @@ def _typed(value: Any) -> Explanation:
     return _SCHEMA.explain(_PARTS[kind], value)
 
 
-_RESERVED: Final = ", ".join(schema("program")["$defs"]["options"]["propertyNames"]["not"]["enum"])
+_RESERVED: Final = ", ".join(schema("program", _PACKAGE)["$defs"]["options"]["propertyNames"]["not"]["enum"])
 _SCHEMA: Final = ProgramSchema(
     "program",
+    _PACKAGE,
     choice=_choice,
     reasons={
         "propertyNames": (

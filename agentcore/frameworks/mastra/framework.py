@@ -11,11 +11,9 @@ __all__ = ["FRAMEWORK"]
 
 _package = partial(
     Package,
-    source="agentcore.oracle.targets",
-    files=(
-        *("lines.mjs", "ops.mjs", "mastra.mjs"),
-        *("mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
-    ),
+    source="agentcore.frameworks.mastra",
+    files=("mastra.mjs", "mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
+    shared=("lines.mjs", "ops.mjs"),
 )
 
 FRAMEWORK: Final = Framework(

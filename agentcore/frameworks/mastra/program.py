@@ -1,4 +1,4 @@
-"""The programs of the processors' format (`schemas/mastra-program.schema.json`); how others are refused."""
+"""The programs of the processors' format (`program.schema.json`); how others are refused."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from agentcore.kit.program import program_to_line
 from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 
 __all__ = ["check", "to_line", "trace_problem"]
+
+_PACKAGE: Final = "agentcore.frameworks.mastra"
 
 _FIELDS: Final = (
     *("id", "path", "system", "callSystem", "messages", "context", "script", "tools", "processors"),
@@ -30,7 +32,7 @@ def check(program: dict[str, Any]) -> None:
 
 @cache
 def _trace_schema() -> Schema:
-    return Schema("mastra-trace")
+    return Schema("trace", _PACKAGE)
 
 
 def trace_problem(trace: dict[str, Any]) -> Explanation | None:
@@ -101,7 +103,8 @@ def _model(value: Any) -> Explanation:
 
 
 _SCHEMA: Final = ProgramSchema(
-    "mastra-program",
+    "program",
+    _PACKAGE,
     choice=_choice,
     reasons={
         "propertyNames": "steps are named by their numbers, from 0 to 99, and * names every other one",

@@ -9,14 +9,15 @@ from agentcore.kit.framework import Framework, Package
 
 __all__ = ["FRAMEWORK"]
 
-_SOURCE: Final = "agentcore.oracle.targets"
+_SOURCE: Final = "agentcore.frameworks.strands"
 _in_typescript = partial(
     Package,
     source=_SOURCE,
     files=(
-        *("lines.mjs", "strands_ts.mjs"),
+        "strands_ts.mjs",
         *(f"strands_ts_{part}.mjs" for part in ("events", "handlers", "holders", "places", "scripted")),
     ),
+    shared=("lines.mjs",),
 )
 
 FRAMEWORK: Final = Framework(

@@ -1,4 +1,4 @@
-"""Programs of the middleware format (`schemas/strands-program.schema.json`); what to say of what is none."""
+"""Programs of the middleware format (`program.schema.json`); what to say of what is none."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from agentcore.kit.program import BadProgram, id_of, program_to_line
 from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 
 __all__ = ["ACTIONS", "STAGES", "check", "handlers_of", "phase_of", "stage_of", "to_line", "trace_problem"]
+
+_PACKAGE: Final = "agentcore.frameworks.strands"
 
 Json: TypeAlias = dict[str, Any]
 
@@ -40,7 +42,7 @@ def check(program: Json) -> None:
 
 @cache
 def _trace_schema() -> Schema:
-    return Schema("strands-trace")
+    return Schema("trace", _PACKAGE)
 
 
 def trace_problem(trace: dict[str, Any]) -> Explanation | None:
@@ -132,7 +134,8 @@ def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
 
 
 _SCHEMA: Final = ProgramSchema(
-    "strands-program",
+    "program",
+    _PACKAGE,
     choice=_choice,
     reasons={
         "stateKey": (

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.kit.families import Family, family_of, profiles_under
-from agentcore.oracle import targets
 from agentcore.oracle.campaign.batches import Chunk, Found, parsed, run_chunk
 from agentcore.oracle.campaign.findings import Finding, settled
 from agentcore.oracle.campaign.isolated_sides import Isolated, prepared
@@ -19,6 +18,7 @@ from agentcore.oracle.campaign.scope import Scope
 from agentcore.oracle.campaign.selection import Selection
 from agentcore.oracle.campaign.stop_rules import Limits
 from agentcore.oracle.campaign.verdicts import Reference, Sides, Tested
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 
 __all__ = [

@@ -16,7 +16,7 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import Family, Trace, UnknownProfileError, family_of, profiles_under
 from agentcore.oracle.drivers.driver import Answer, Crashed, Driver, Hung, Malformed, Unsupported
-from agentcore.oracle.targets import TARGETS, command
+from agentcore.oracle.drivers.packages import TARGETS, command
 
 __all__ = ["Runner", "Side", "SideError", "side"]
 

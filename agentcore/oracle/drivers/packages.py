@@ -1,4 +1,4 @@
-"""Real packages that the oracle knows: each a small driver and the pinned package it drives."""
+"""Installs the real packages that frameworks name: each a small driver and the pinned package it drives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -45,9 +45,12 @@ _PIP: Final = (
 )
 
 
-def sources(target: Target) -> tuple[str, ...]:
-    """The files that a target is set up from, as they are named in this package."""
-    return *target.files, *(f"{target.folder}/{name}" for name in _OWN[target.installer])
+def sources(target: Package) -> dict[str, bytes]:
+    """The files that a package is set up from, by their names where it is installed."""
+    names = (*target.files, *(f"{target.folder}/{name}" for name in _OWN[target.installer]))
+    places = {name: files(target.source) / "package" / name for name in names}
+    common = {name: files("agentcore.kit") / "drivers" / name for name in target.shared}
+    return {name: place.read_bytes() for name, place in (common | places).items()}
 
 
 def command(name: str) -> tuple[str, ...]:
@@ -65,7 +68,7 @@ def command(name: str) -> tuple[str, ...]:
     return (_by_npm if target.installer == "npm" else _by_pip)(target)
 
 
-def _by_npm(target: Target) -> tuple[str, ...]:
+def _by_npm(target: Package) -> tuple[str, ...]:
     node, npm = _found("node"), _found("npm")
 
     def install(place: Path) -> None:
@@ -74,7 +77,7 @@ def _by_npm(target: Target) -> tuple[str, ...]:
     return (node, str(_installed(target, install) / "driver.mjs"))
 
 
-def _by_pip(target: Target) -> tuple[str, ...]:
+def _by_pip(target: Package) -> tuple[str, ...]:
     def install(place: Path) -> None:
         _run(target, [sys.executable, "-m", "venv", "--clear", "venv"], place)
         _run(target, [_python(place), *_PIP, "-r", "requirements.txt"], place)
@@ -95,22 +98,21 @@ def _found(program: str) -> str:
     return path
 
 
-def _installed(target: Target, install: Callable[[Path], None]) -> Path:
+def _installed(target: Package, install: Callable[[Path], None]) -> Path:
     """The folder of the installed target; another one for every change of what it is set up from."""
-    with as_file(files(target.source)) as source:
-        names = sources(target)
-        digest = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()[:16]
-        root = _cache() / f"{target.folder}-{digest}"
-        place = root / target.folder
-        root.mkdir(parents=True, exist_ok=True)
-        # One process at a time, because an installation begins by clearing what another has made.
-        with FileLock(root / "lock"):
-            if not (root / "complete").exists():
-                for name in names:
-                    (root / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(source / name, root / name)
-                install(place)
-                (root / "complete").touch()
+    found = sources(target)
+    digest = hashlib.sha256(b"".join(found.values())).hexdigest()[:16]
+    root = _cache() / f"{target.folder}-{digest}"
+    place = root / target.folder
+    root.mkdir(parents=True, exist_ok=True)
+    # One process at a time, because an installation begins by clearing what another has made.
+    with FileLock(root / "lock"):
+        if not (root / "complete").exists():
+            for name, content in found.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_bytes(content)
+            install(place)
+            (root / "complete").touch()
     return place
 
 
@@ -119,7 +121,7 @@ def _cache() -> Path:
     return Path(named).absolute() if named else platformdirs.user_cache_path("agentcore") / "targets"
 
 
-def _run(target: Target, argv: Sequence[str], place: Path) -> None:
+def _run(target: Package, argv: Sequence[str], place: Path) -> None:
     try:
         done = subprocess.run(  # noqa: S603 - an installer, with fixed arguments
             argv, cwd=place, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
