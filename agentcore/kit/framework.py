@@ -7,14 +7,10 @@ format, the emulation) is named by its place and imported when it is used first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import attrs
-
-if TYPE_CHECKING:
-    from agentcore.kit.families import Family
 
 __all__ = ["Framework", "Package"]
 
@@ -57,22 +53,19 @@ class Framework:
     `name` is that of its program format, in the driver protocol and in the entry point; `title` is its name
     for people. `profiles` has its profiles by name, each with what it is, in Markdown. `default` is the
     profile that its programs are run under if none is named (the first, unless it is given; for a profile
-    with paths, the part before the path). `family` is the place of its `Family`, as `module:name`.
-    `packages` are the real packages, by the names that `agentcore check --target` takes.
+    with paths, the part before the path). `family` is the place of its `Family`, as `module:name`, and
+    `emulator` that of the function `run(profile, settings)`; None if there is none. `packages` are the real
+    packages, by the names that `agentcore check --target` takes.
     """
 
     name: str
     title: str
     profiles: Mapping[str, str] = attrs.field(converter=_read_only_texts)
     family: str
+    emulator: str | None = None
     packages: Mapping[str, Package] = attrs.field(factory=dict, converter=_read_only_packages)
     default: str = attrs.field()
 
     @default.default
     def _first(self) -> str:
         return next(iter(self.profiles))
-
-    def load_family(self) -> Family:
-        """The format of its programs; imported when it is asked for."""
-        found: Family = resolve_name(self.family)
-        return found

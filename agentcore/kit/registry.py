@@ -7,10 +7,11 @@ that cannot be used has an error of its own and leaves the others as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Final
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -28,6 +29,7 @@ __all__ = [
     "Entry",
     "UnknownFrameworkError",
     "entries",
+    "load_emulator",
     "load_family",
 ]
 
@@ -179,12 +181,27 @@ def load_family(name: str) -> Family:
         UnknownFrameworkError: if there is no such framework.
         BrokenFrameworkError: if the format cannot be imported.
     """
-    framework = FRAMEWORKS[name]
+    found: Family = _resolved(name, FRAMEWORKS[name].family)
+    return found
+
+
+def load_emulator(name: str) -> Callable[[Any, Any], Any]:
+    """The function that runs a framework's settings under a profile; imported when it is asked for first.
+
+    Raises:
+        UnknownFrameworkError: if there is no such framework.
+        BrokenFrameworkError: if the framework has no emulation, or it cannot be imported.
+    """
+    found: Callable[[Any, Any], Any] = _resolved(name, FRAMEWORKS[name].emulator or "")
+    return found
+
+
+def _resolved(name: str, place: str) -> Any:
     try:
-        return framework.load_family()
+        return resolve_name(place)
     except Exception as error:
-        (provider,) = (entry.provider for entry in entries() if entry.framework is framework)
-        reason = f"{framework.family} cannot be imported: {type(error).__name__}: {error}"
+        (provider,) = (entry.provider for entry in entries() if entry.name == name and entry.framework)
+        reason = f"{place!r} cannot be imported: {type(error).__name__}: {error}"
         raise BrokenFrameworkError(name, provider, reason) from error
 
 

@@ -28,6 +28,7 @@ FRAMEWORK: Final = Framework(
     },
     default="ai-sdk-6",
     family="agentcore.frameworks.ai_sdk.family:FAMILY",
+    emulator="agentcore.frameworks.ai_sdk.emulator:run",
     packages={
         "ai-sdk@6.0.134": _package(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6"),
         "ai-sdk@7.0.173": _package(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7"),

@@ -26,6 +26,7 @@ FRAMEWORK: Final = Framework(
         "mastra@1.0.4": "the same in its first release",
     },
     family="agentcore.frameworks.mastra.family:FAMILY",
+    emulator="agentcore.frameworks.mastra.emulator:run",
     packages={
         "mastra@1.71.0": _package(
             profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71"

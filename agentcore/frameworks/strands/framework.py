@@ -32,6 +32,7 @@ FRAMEWORK: Final = Framework(
         "strands-py@1.62.0": "the middleware of `strands-agents` in Python",
     },
     family="agentcore.frameworks.strands.family:FAMILY",
+    emulator="agentcore.frameworks.strands.emulator:run",
     packages={
         "strands-ts@1.5.0": _in_typescript(
             profile="strands-ts@1.5.0", package="@strands-agents/sdk@1.5.0", folder="strands_ts_1_5"
