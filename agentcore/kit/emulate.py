@@ -2,7 +2,7 @@
 
 from agentcore.kit import emulate
 
-ran = emulate.run("mastra@1.71.0", mastra.Settings(...))
+ran = emulate.run("name@1.0", Settings(...))  # the settings of the framework that has the profile
 ran.pollution
 """
 
@@ -26,7 +26,7 @@ def run(profile: Any, settings: Any) -> Any:
     """Runs settings under a profile, by the framework that has it, and watches every in-place write.
 
     Args:
-        profile: the name of a profile, such as "mastra@1.71.0", or a profile of one's own: a value of the
+        profile: the name of a profile, such as "name@1.0", or a profile of one's own: a value of the
             class that a framework's profiles have.
         settings: the settings of that framework.
 
