@@ -37,6 +37,9 @@ FRAMEWORK: Final = Framework(
         "strands-ts@1.5.0": _in_typescript(
             profile="strands-ts@1.5.0", package="@strands-agents/sdk@1.5.0", folder="strands_ts_1_5"
         ),
+        "strands-ts@1.18.0": _in_typescript(
+            profile="strands-ts@1.19.0", package="@strands-agents/sdk@1.18.0", folder="strands_ts_1_18"
+        ),
         "strands-ts@1.19.0": _in_typescript(
             profile="strands-ts@1.19.0", package="@strands-agents/sdk@1.19.0", folder="strands_ts_1_19"
         ),
