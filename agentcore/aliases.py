@@ -123,7 +123,7 @@ _MODULES: Final = (
     _Moved(
         "oracle",
         "oracle.drivers",
-        "driver lint lint_session process protocol rules serving:driver_main supervisor",
+        "driver lint lint_session process protocol rules serving:driver_main supervisor targets:packages",
     ),
     _Moved("oracle", "oracle.reports", "explain"),
     _Moved("oracle", "oracle.spec", "examples scripts vectors"),

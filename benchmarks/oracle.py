@@ -13,9 +13,9 @@ from threading import Thread
 from typing import IO, Any, Final
 
 from agentcore.kit.families import Family, family_of
-from agentcore.oracle import targets
 from agentcore.oracle.campaign.check import Agreement, Report
 from agentcore.oracle.campaign.check import check as run_check
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 from benchmarks.asking import NoValueError
 from benchmarks.cells import ORACLE

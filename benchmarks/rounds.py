@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.oracle import targets
+from agentcore.oracle.drivers import packages as targets
 from benchmarks.asking import Asking, NoValueError, OverLimitError
 from benchmarks.bodies import BodyClock
 from benchmarks.cells import CASES, HERE, ORACLE, Cell

@@ -26,7 +26,6 @@ ROOMS: Final = (
     "kit",
     "agent",
     "frameworks",
-    "oracle/targets",
     "oracle/drivers",
     "oracle/spec",
     "oracle/comparison",

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentcore.cli import main
-from agentcore.kit.families import PROFILE_NAMES
+from agentcore.kit.registry import FRAMEWORKS
 
 ROOT: Final = Path(__file__).parent.parent
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -85,6 +85,7 @@ def test_the_readme_has_one_command_for_the_demo_and_one_for_the_tests() -> None
     assert second.endswith("pytest -q --cov -n auto")
 
 
-def test_the_readme_lists_every_profile() -> None:
-    rows = re.findall(r"^\| (`.+?`) \|", README, flags=re.MULTILINE)
-    assert re.findall("`(.+?)`", " ".join(rows)) == list(PROFILE_NAMES)
+def test_the_readme_lists_every_profile_with_what_its_framework_says_of_it() -> None:
+    rows = re.findall(r"^\| (`.+?`) \| (.+) \|$", README, flags=re.MULTILINE)
+    profiles = [each for framework in FRAMEWORKS.values() for each in framework.profiles.items()]
+    assert rows == [(f"`{name}`", what) for name, what in profiles]

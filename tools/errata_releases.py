@@ -9,19 +9,17 @@ tools/data/errata-releases.json, and the tables of the page show them (tests/spe
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
 
 from agentcore.oracle.drivers.driver import Answer, Driver
+from agentcore.oracle.drivers.packages import TARGETS, sources
 from agentcore.oracle.spec.examples import Example, Expectation, examples, value_at
-from agentcore.oracle.targets import TARGETS, sources
 
 ROOT: Final = Path(__file__).parent.parent
 ERRATA: Final = ROOT / "spec" / "errata.md"
@@ -43,10 +41,9 @@ def installed(release: str) -> tuple[str, ...]:
     root = platformdirs.user_cache_path("agentcore") / "releases" / f"ai-{release}"
     place = root / target.folder
     if not (root / "complete").exists():
-        with as_file(files("agentcore.oracle.targets")) as source:
-            for name in sources(target):
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source / name, root / name)
+        for name, content in sources(target).items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(content)
         package = json.loads((place / "package.json").read_text("utf-8"))
         package["dependencies"]["ai"] = release
         (place / "package.json").write_text(json.dumps(package), encoding="utf-8")

@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from agentcore.kit.families import family_of
 from agentcore.oracle.drivers.driver import Answer, Driver
-from agentcore.oracle.targets import TARGETS, command
+from agentcore.oracle.drivers.packages import TARGETS, command
 from tools.series import SERIES, Numbers, Series
 
 DATA: Final = Path(__file__).parent / "data"

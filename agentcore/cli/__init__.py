@@ -18,6 +18,7 @@ from agentcore.cli import (
     demo,
     examples,
     explain,
+    frameworks,
     lint_driver,
     notebooks,
     skeleton,
@@ -97,7 +98,7 @@ def main() -> None:
 _COMMANDS = (
     *(demo.demo, trace.trace, check.check, vectors.vectors, examples.examples_command),
     *(compare.compare, explain.explain, lint_driver.lint_driver, skeleton.skeleton, ask.ask),
-    *(notebooks.notebooks, check_hook.check_hook),
+    *(notebooks.notebooks, check_hook.check_hook, frameworks.frameworks),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

@@ -16,8 +16,8 @@ from agentcore.cli.check_input import profile_for_driver, replayed
 from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
 from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, require_program, warn, written
-from agentcore.kit.families import PROFILE_NAMES, family_of
-from agentcore.oracle import reports, targets
+from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
+from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors
 from agentcore.oracle.campaign.batches import OtherFormatError
 from agentcore.oracle.campaign.check import Campaign, Finding, Limits, Plan, campaign
@@ -26,6 +26,7 @@ from agentcore.oracle.campaign.executors import Crew
 from agentcore.oracle.campaign.interruption import arrived
 from agentcore.oracle.campaign.scope import PatternError
 from agentcore.oracle.campaign.selection import UnknownFeatureError
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.reports.document import document
 
 _NO_VERDICT: Final = 2
@@ -57,7 +58,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 @click.option(
     "--profile",
     type=click.Choice(_PROFILES),
-    help="Whose behaviour is expected; `ai-sdk-6` is that of both paths. A target has one of its own.",
+    help=f"Whose behaviour is expected; `{DEFAULT_PROFILE}` is that of both paths. A target has its own.",
 )
 @click.option(
     "--isolated",

@@ -123,7 +123,7 @@ def check_hook(context: click.Context, /, **given: Any) -> None:
 
 
 def _is_javascript(framework: str) -> bool:
-    """Returns whether the JavaScript core judges: the AI SDK, or an adapter in a file of JavaScript."""
+    """Returns whether the JavaScript core judges: a package of npm, or an adapter in a file of JavaScript."""
     file, _, _ = framework.rpartition(":")
     return framework == "ai" or file.endswith((".js", ".mjs", ".ts", ".mts"))
 

@@ -17,8 +17,8 @@ from agentcore.oracle.comparison.changes import compare as run_compare
 from agentcore.oracle.comparison.comparands import SideError, side
 from agentcore.oracle.comparison.guide import Advice, GuideError, advice_of, guide, telling, where
 from agentcore.oracle.comparison.minimal_programs import Witness
+from agentcore.oracle.drivers.packages import TargetError
 from agentcore.oracle.spec.vectors import pretty
-from agentcore.oracle.targets import TargetError
 
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1
@@ -63,8 +63,8 @@ def compare(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Find the classes of programs on which A and B differ, with the smallest programs of each.
 
-    A and B are profiles (`ai-sdk-6/generate`, or `ai-sdk-6` for both of its paths) or real packages
-    (`ai-sdk@6.0.134`; `live:strands-ts@1.5.0` where a profile is called alike). Where both do as profiles
+    A and B are profiles (the part before a / stands for all paths) or real packages (with `live:` before
+    the name where a profile is called alike); `agentcore frameworks` lists both. Where both do as profiles
     say, a class is a field of the profiles that makes the difference.
 
     Exits with 0 if no program differs, 1 if some do, 2 if one of the two cannot be run.

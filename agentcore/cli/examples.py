@@ -11,7 +11,7 @@ import click
 
 from agentcore.cli.terminal import console, say
 from agentcore.kit.families import family_of
-from agentcore.oracle import targets
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Answer, Driver
 from agentcore.oracle.spec.examples import (
     Example,

@@ -29,7 +29,7 @@ _MOST: Final = 12
 @click.option(
     "--profile",
     type=click.Choice(PROFILE_NAMES),
-    help="Whose run. Without it, the program's path picks that of AI SDK 6.",
+    help=f"Whose run. Without it, the program's path picks that of {DEFAULT_PROFILE}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON, whole.")
 @click.option(

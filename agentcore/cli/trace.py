@@ -112,7 +112,7 @@ def _write(target: BinaryIO, text: str) -> None:
 @click.option(
     "--profile",
     type=click.Choice(PROFILE_NAMES),
-    help="Whose behaviour to trace. Without it, the program's path picks that of AI SDK 6.",
+    help=f"Whose behaviour to trace. Without it, the program's path picks that of {DEFAULT_PROFILE}.",
 )
 @click.option(
     "--protocol",

@@ -11,8 +11,8 @@ import click
 
 from agentcore.cli.terminal import console, say
 from agentcore.kit.compare import render
-from agentcore.kit.families import family_of
-from agentcore.oracle import targets
+from agentcore.kit.families import DEFAULT_PROFILE, family_of
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.spec.vectors import Vector, VectorError, load, record, replay, write
 
 _DIFFERENT: Final = 1
@@ -22,6 +22,11 @@ _FAILURE: Final = 2
 @click.group()
 def vectors() -> None:
     """Replay recorded vectors on the reference, or record them again from the real package."""
+
+
+def _default_target() -> str | None:
+    """The package whose behaviour is the default profile."""
+    return next((name for name, one in targets.TARGETS.items() if one.profile == DEFAULT_PROFILE), None)
 
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -51,7 +56,7 @@ def replay_command(context: click.Context, folder: Path) -> None:
 
 @vectors.command(name="record")
 @click.option(
-    "--target", type=click.Choice(tuple(targets.TARGETS)), default="ai-sdk@6.0.134", show_default=True
+    "--target", type=click.Choice(tuple(targets.TARGETS)), default=_default_target(), show_default=True
 )
 @click.option("--check", is_flag=True, help="Write nothing; only show differences.")
 @click.argument("folder", type=_FOLDER)

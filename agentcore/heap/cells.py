@@ -8,11 +8,12 @@ cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, Literal, NoReturn, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Literal, NoReturn, TypeAlias
 
 from agentcore.errors import ImmutableWriteError
 from agentcore.messages.values import Vector, frozen
@@ -111,16 +112,15 @@ class DateCell(ObjectCell):
     __slots__ = ()
 
 
-class StepCell(ObjectCell):
-    """The slots of a step result, which also answers `text`, `toolCalls` and more, computed when read."""
+class ComputedCell(ObjectCell):
+    """The slots of an object of a class with getters: it also has the fields `computed`, made when read.
+
+    A getter is given the store and the object. A clone of the object has lost them.
+    """
 
     __slots__ = ()
 
-
-class CopyingStepCell(StepCell):
-    """A step result whose `reasoning` are new objects rather than parts of the content."""
-
-    __slots__ = ()
+    computed: ClassVar[Mapping[str, Callable[[Any, Ref], Value]]] = MappingProxyType({})
 
 
 Cell: TypeAlias = tuple[Slot, ...] | ObjectCell

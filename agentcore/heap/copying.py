@@ -1,4 +1,4 @@
-"""Copies that cross a boundary: of values as JSON, and of messages for a report (ai@7.0.173)."""
+"""Copies that cross a boundary: of values as JSON, and of messages for a report."""
 
 from __future__ import annotations
 

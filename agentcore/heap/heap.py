@@ -13,7 +13,7 @@ from agentcore.heap.cells import (
     DEEPEST,
     UNDEFINED,
     Cell,
-    CopyingStepCell,
+    ComputedCell,
     DataCloneError,
     DateCell,
     DepthError,
@@ -24,7 +24,6 @@ from agentcore.heap.cells import (
     ObjectCell,
     Ref,
     Slot,
-    StepCell,
     Undefined,
     Value,
     iso_text,
@@ -41,7 +40,7 @@ __all__ = [
     "UNDEFINED",
     "Accepts",
     "Cell",
-    "CopyingStepCell",
+    "ComputedCell",
     "DataCloneError",
     "DateCell",
     "DepthError",
@@ -55,7 +54,6 @@ __all__ = [
     "ObjectCell",
     "Ref",
     "Slot",
-    "StepCell",
     "Store",
     "Undefined",
     "Value",
@@ -354,8 +352,8 @@ def _not_function(slot: Slot) -> Slot:
 
 
 def _cloned(cell: Cell) -> Cell:
-    """What a clone has of a cell: of errors some fields, of step results what is not computed."""
-    if isinstance(cell, StepCell):
+    """What a clone has of a cell: of errors some fields, of others what is not computed."""
+    if isinstance(cell, ComputedCell):
         return ObjectCell(cell)
     if not isinstance(cell, ErrorCell):
         return cell

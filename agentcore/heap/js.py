@@ -7,7 +7,7 @@ field is undefined, a field of null throws, a method that a value does not have 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from json.encoder import encode_basestring as _quote
 from typing import Any, Final
@@ -15,7 +15,7 @@ from typing import Any, Final
 from agentcore.heap.heap import (
     DEEPEST,
     UNDEFINED,
-    CopyingStepCell,
+    ComputedCell,
     DateCell,
     DepthError,
     ErrorCell,
@@ -24,7 +24,6 @@ from agentcore.heap.heap import (
     ObjectCell,
     Ref,
     Slot,
-    StepCell,
     Store,
     Value,
     iso_text,
@@ -53,15 +52,15 @@ def get(store: Store, value: Value, key: str) -> Value:
     """`value[key]` for a field name.
 
     Raises:
-        HeapTypeError: if the value is null or undefined.
+        HeapTypeError: if the value is null or undefined, or a getter does not find what it reads.
     """
     if type(value) is Ref:
         cell = store.cells[value.address]
         if type(cell) is tuple:
             return len(cell) if key == "length" else UNDEFINED
         slot: Value = cell.get(key, UNDEFINED)  # type: ignore[union-attr]
-        if slot is UNDEFINED and isinstance(cell, StepCell) and key in computed_fields:
-            return computed(store, value, key)
+        if slot is UNDEFINED and isinstance(cell, ComputedCell) and key in cell.computed:
+            return cell.computed[key](store, value)
         return slot
     if value is None or value is UNDEFINED:
         raise HeapTypeError(f"Cannot read properties of {text(store, value)} (reading '{key}')")
@@ -72,7 +71,7 @@ def picked(store: Store, value: Value, names: Iterable[str]) -> dict[str, Value]
     """`{a: value.a, b: value.b}` for some field names; what is undefined may be left out.
 
     Raises:
-        HeapTypeError: if the value is null or undefined.
+        HeapTypeError: if the value is null or undefined, or a getter does not find what it reads.
     """
     if type(value) is Ref:
         cell = store.cells[value.address]
@@ -283,75 +282,6 @@ def error_text(store: Store, error: Value) -> Value:
     if type(error) is Ref and isinstance(store.cells[error.address], ErrorCell):
         return get(store, error, "message")
     return stringified(store, error)
-
-
-# ---------------------------------------------------------------- a step result's computed fields
-
-
-def _parts(store: Store, step: Ref, kind: str, dynamic: bool | None = None) -> list[Slot]:
-    found = []
-    for part in elements(store, get(store, step, "content")):
-        if get(store, part, "type") != kind:
-            continue
-        if dynamic is None or (get(store, part, "dynamic") is True) == dynamic:
-            found.append(part)
-    return found
-
-
-def _list_of(kind: str, dynamic: bool | None = None) -> Callable[[Store, Ref], Value]:
-    return lambda store, step: store.array(_parts(store, step, kind, dynamic))
-
-
-def _text(store: Store, step: Ref) -> Value:
-    return joined(store, [get(store, part, "text") for part in _parts(store, step, "text")])
-
-
-def _reasoning(store: Store, step: Ref) -> Value:
-    parts = _parts(store, step, "reasoning")
-    if not isinstance(store.cells[step.address], CopyingStepCell):
-        return store.array(parts)
-    copies = []
-    for part in parts:
-        metadata = get(store, part, "providerMetadata")
-        copy = {"type": "reasoning", "text": get(store, part, "text")}
-        copies.append(store.object(copy if is_nullish(metadata) else {**copy, "providerOptions": metadata}))
-    return store.array(copies)
-
-
-def _reasoning_text(store: Store, step: Ref) -> Value:
-    parts = _parts(store, step, "reasoning")
-    whole = joined(store, [get(store, part, "text") for part in parts]) if parts else UNDEFINED
-    empty = whole == "" and isinstance(store.cells[step.address], CopyingStepCell)
-    return UNDEFINED if empty else whole
-
-
-def _files(store: Store, step: Ref) -> Value:
-    files = [get(store, part, "file") for part in _parts(store, step, "file")]
-    return store.array([None if file is UNDEFINED else file for file in files])
-
-
-computed_fields: Final[dict[str, Callable[[Store, Ref], Value]]] = {
-    "text": _text,
-    "reasoning": _reasoning,
-    "reasoningText": _reasoning_text,
-    "files": _files,
-    "sources": _list_of("source"),
-    "toolCalls": _list_of("tool-call"),
-    "staticToolCalls": _list_of("tool-call", dynamic=False),
-    "dynamicToolCalls": _list_of("tool-call", dynamic=True),
-    "toolResults": _list_of("tool-result"),
-    "staticToolResults": _list_of("tool-result", dynamic=False),
-    "dynamicToolResults": _list_of("tool-result", dynamic=True),
-}
-
-
-def computed(store: Store, step: Ref, key: str) -> Value:
-    """A computed field of a step result: a fresh array of the content's own parts at each reading.
-
-    Raises:
-        HeapTypeError: if a hook left content that is no array of objects.
-    """
-    return computed_fields[key](store, step)
 
 
 def described(error: BaseException) -> dict[str, Any]:

@@ -280,8 +280,8 @@ _INSTEAD: Final[tuple[tuple[Any, str], ...]] = (
     ((types.GeneratorType, types.AsyncGeneratorType), "a generator; give a list"),
 )
 _AWAITABLE: Final = (
-    "an awaitable, and nobody awaits it here; give a plain function, or run the agent with"
-    " agentcore.frameworks.ai_sdk.agents.run_agent"
+    "an awaitable, and nobody awaits it here; give a plain function, or run it on a loop that"
+    " awaits, such as run_agent in the framework's module agents"
 )
 # Their objects are values of which JavaScript has no counterpart, though their classes are like others.
 _MODULES: Final = frozenset(

@@ -19,6 +19,7 @@ from agentcore.heap.heap import (
     UNDEFINED,
     Accepts,
     Cell,
+    ComputedCell,
     DateCell,
     Handle,
     HeapTypeError,
@@ -27,13 +28,11 @@ from agentcore.heap.heap import (
     ObjectCell,
     Ref,
     Slot,
-    StepCell,
     Store,
     Value,
     keyed,
     moment,
 )
-from agentcore.heap.js import computed, computed_fields
 from agentcore.messages.brief import brief
 from agentcore.messages.values import json_path
 
@@ -267,16 +266,16 @@ class ObjectView(View, MutableMapping[str, Any]):
         cell = self._cell
         slot: Value = cell.get(key, UNDEFINED)
         if slot is UNDEFINED:
-            if not isinstance(cell, StepCell) or key not in computed_fields:
+            if not isinstance(cell, ComputedCell) or key not in cell.computed:
                 raise KeyError(key)
-            slot = computed(self.store, self.ref, key)
+            slot = cell.computed[key](self.store, self.ref)
         return self._child(slot, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
             raise HeapTypeError(f"a field name is text, not {type(key).__name__}")
         cell = self._cell
-        if isinstance(cell, StepCell) and key in computed_fields:
+        if isinstance(cell, ComputedCell) and key in cell.computed:
             raise HeapTypeError(f"Cannot set property {key} of a step result which has only a getter")
         slot = self._loaded(value, key)
         before, after = self.store.plain(cell.get(key, UNDEFINED)), self.store.plain(slot)
@@ -285,7 +284,7 @@ class ObjectView(View, MutableMapping[str, Any]):
 
     def __delitem__(self, key: str) -> None:
         cell = self._cell
-        if key not in cell and isinstance(cell, StepCell) and key in computed_fields:
+        if key not in cell and isinstance(cell, ComputedCell) and key in cell.computed:
             return  # a getter of the class: deleting it from the object does nothing
         before = self.store.plain(cell[key])
         changed = type(cell)({other: slot for other, slot in cell.items() if other != key})
@@ -315,7 +314,7 @@ class ObjectView(View, MutableMapping[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         cell = self._cell
-        return key in cell or (isinstance(cell, StepCell) and key in computed_fields)
+        return key in cell or (isinstance(cell, ComputedCell) and key in cell.computed)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping):

@@ -1,13 +1,13 @@
 """Families: a format of programs, the profiles that say what becomes of them, and how traces are compared.
 
 The mechanisms of this package (reading lines, running drivers, comparing, shrinking, vectors) are the same
-for all. What they need to know of a format is a `Family`, one value, and `FAMILIES` has them all.
+for all. What they need to know of a format is a `Family`, one value, and `FAMILIES` has them all: those of
+the frameworks that are installed (`agentcore.kit.registry`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -15,8 +15,10 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.choices import Choices, RandomChoices
+from agentcore.kit.framework import Framework
 from agentcore.kit.places import Place, without
 from agentcore.kit.program import check_program, parse_program
+from agentcore.kit.registry import FRAMEWORKS, GROUP, entries, load_family
 
 if TYPE_CHECKING:
     from agentcore.heap.pollution import Watched
@@ -36,6 +38,8 @@ __all__ = [
     "UnknownProfileError",
     "Write",
     "family_of",
+    "framework_of",
+    "profile_names",
     "profiles_under",
     "slow_tools",
     "without_writes",
@@ -91,6 +95,10 @@ def _none_else(_: Any) -> tuple[Any, ...]:
 
 def _any_program(_: Json) -> bool:
     return True
+
+
+def _any_trace(_: Trace) -> None:
+    return None
 
 
 @attrs.frozen(kw_only=True)
@@ -166,7 +174,10 @@ class Family:
     `writes(program)` are the tools that take time, then its ops in the order in which a run comes to them.
     `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
     before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
-    the format, None where there is no such check.
+    the format, None where there is no such check. `smallest(text)` is the smallest program in which a user
+    says a text. `trace_problem(trace)` says where something is wrong with a trace (`.set[0]`), and what; None
+    if nothing is. `tells_refusals` says whether a `Recorded` tells refused ops. `pictured` are the holders
+    that a picture of a moment of a run has, in their order; none for no picture.
     """
 
     name: str
@@ -179,12 +190,16 @@ class Family:
     shrinking: Shrinking
     feature_names: tuple[str, ...]
     features: Callable[[Json], Collection[str]]
+    smallest: Callable[[str], Json]
     writes: Callable[[Json], Iterable[Write]] = _none_else
     emulation: Emulation | None = None
     recording: Callable[[Json, str], Recorded] | None = None
     isolation: Isolation | None = None
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
+    trace_problem: Callable[[Json], tuple[str, str] | None] = _any_trace
+    tells_refusals: bool = False
+    pictured: tuple[str, ...] = ()
 
     def parse(self, line: str | bytes) -> Json:
         """The program of a line. Raises BadProgram for whatever else it may be."""
@@ -201,19 +216,14 @@ class Family:
 
 # --- which there are ----------------------------------------------------------------------------------------
 
-# The profiles are written out, and a family's module is imported when one of them is used: a command that
-# runs one profile does not wait for the others.
-_PROFILES: Final[Mapping[str, tuple[str, ...]]] = {
-    "ai-sdk": (
-        "immutable",
-        *(f"ai-sdk-{version}/{path}" for version in (6, 7) for path in ("stream", "generate")),
-    ),
-    "mastra": ("mastra@1.71.0", "mastra@1.0.4"),
-    "strands": ("strands-ts@1.5.0", "strands-ts@1.19.0", "strands-py@1.62.0"),
-}
 
-PROFILE_NAMES: Final = tuple(name for names in _PROFILES.values() for name in names)
-"""The profiles of all families."""
+def profile_names() -> tuple[str, ...]:
+    """The profiles of all frameworks that are installed now. Imports no framework's format."""
+    return tuple(name for framework in FRAMEWORKS.values() for name in framework.profiles)
+
+
+PROFILE_NAMES: Final = profile_names()
+"""The profiles of all frameworks, as they were installed when this module was imported."""
 
 DEFAULT_PROFILE: Final = "ai-sdk-6"
 """What is meant where no profile is named: the one of these for the program's path."""
@@ -223,25 +233,26 @@ class UnknownProfileError(AgentCoreError, LookupError):
     """No family has a profile of this name."""
 
     def __init__(self, profile: str) -> None:
-        super().__init__(f"no profile is named {profile!r}; there are {', '.join(PROFILE_NAMES)}")
+        known = ", ".join(profile_names()) or f"none: {_NONE_FOUND}"
+        broken = "".join(f"; {entry.error}" for entry in entries() if entry.error)
+        super().__init__(f"no profile is named {profile!r}; there are {known}{broken}")
         self.profile = profile
+
+
+_NONE_FOUND: Final = f"no distribution has an entry point in {GROUP}; install agentcore-reference again"
 
 
 class _Families(Mapping[str, Family]):
     """The families by name, each imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Family:
-        if name not in _PROFILES:
-            raise KeyError(name)
-        package = name.replace("-", "_")
-        family: Family = import_module(f"agentcore.frameworks.{package}.family").FAMILY
-        return family
+        return load_family(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PROFILES)
+        return iter(FRAMEWORKS)
 
     def __len__(self) -> int:
-        return len(_PROFILES)
+        return len(FRAMEWORKS)
 
 
 FAMILIES: Final[Mapping[str, Family]] = _Families()
@@ -267,26 +278,36 @@ def _index(place: Place) -> int:
     return place[-1] if isinstance(place[-1], int) else 0
 
 
-def family_of(profile: str) -> Family:
-    """The family that has the profile, or the paths of it (`ai-sdk-6`).
+def framework_of(profile: str) -> Framework:
+    """The framework that has the profile, or the paths of it (`name-6` of `name-6/path`).
 
     Raises:
         UnknownProfileError: where none has.
     """
     known = next(iter(profiles_under(profile).values()))
-    return next(FAMILIES[name] for name, names in _PROFILES.items() if known in names)
+    return next(framework for framework in FRAMEWORKS.values() if known in framework.profiles)
+
+
+def family_of(profile: str) -> Family:
+    """The family of the framework that has the profile, or the paths of it (`name-6` of `name-6/path`).
+
+    Raises:
+        UnknownProfileError: where none has.
+    """
+    return load_family(framework_of(profile).name)
 
 
 def profiles_under(profile: str) -> Mapping[str, str]:
-    """The profiles for the paths of `ai-sdk-6`, by path; of one without paths, itself by its own name.
+    """The profiles for the paths of `name-6`, by path; of one without paths, itself by its own name.
 
     Raises:
         UnknownProfileError: where there is none.
     """
-    if profile in PROFILE_NAMES:
+    names = profile_names()
+    if profile in names:
         return MappingProxyType({profile: profile})
     below = f"{profile}/"
-    found = {name.removeprefix(below): name for name in PROFILE_NAMES if name.startswith(below)}
+    found = {name.removeprefix(below): name for name in names if name.startswith(below)}
     if not found:
         raise UnknownProfileError(profile)
     return MappingProxyType(found)

@@ -34,7 +34,7 @@ def _followed(value: Any, keys: Sequence[Any]) -> tuple[str, Any]:
 
 
 class Schema:
-    """A schema of `agentcore/schemas`.
+    """The schema `name.schema.json` of a Python package, by default of `agentcore/schemas`.
 
     `choice(schema path, value)` explains a value that is none of several things; it may do so by `explain`,
     once it knows which of them was meant. `reasons` are told for keywords of the schema whose errors say too
@@ -44,12 +44,13 @@ class Schema:
     def __init__(
         self,
         name: str,
+        package: str = "agentcore.schemas",
         *,
         choice: Callable[[Sequence[str], Any], Explanation] = _any_of,
         reasons: Mapping[str, str] = _NO_REASONS,
     ) -> None:
         self.name = name
-        self._schema = schema(name)
+        self._schema = schema(name, package)
         self._choice = choice
         self._reasons = reasons
         self._whole = self._compiled()

@@ -11,9 +11,9 @@ import jsonschema_rs
 
 
 @cache
-def schema(name: str) -> dict[str, Any]:
-    """A schema of `agentcore/schemas`, such as "program"; not to be changed."""
-    text = files("agentcore.schemas").joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
+def schema(name: str, package: str = "agentcore.schemas") -> dict[str, Any]:
+    """The schema `name.schema.json` of a Python package (`agentcore/schemas`); not to be changed."""
+    text = files(package).joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 

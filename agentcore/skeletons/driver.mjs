@@ -2,7 +2,7 @@
 //
 // Fill in the three places marked FILL IN. Nothing else has to change, and no other file is needed.
 
-// FILL IN: what runs the programs, and the format of those that it takes (`ai-sdk`, `mastra` or `strands`).
+// FILL IN: what runs the programs, and the format of those that it takes (`agentcore frameworks`).
 const IMPLEMENTATION = { name: 'my-loop', version: '0.0.0' };
 const FORMATS = ['ai-sdk'];
 

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-# FILL IN: what runs the programs, and the format of those that it takes (`ai-sdk`, `mastra` or `strands`).
+# FILL IN: what runs the programs, and the format of those that it takes (`agentcore frameworks`).
 IMPLEMENTATION = {"name": "my-loop", "version": "0.0.0"}
 FORMATS = ["ai-sdk"]
 

@@ -1,5 +1,5 @@
 // What every peer in Node shares; serving.py says what requests and answers are. Memory is by process.memoryUsage.
-import { serve as serveLines } from '../../agentcore/oracle/targets/lines.mjs';
+import { serve as serveLines } from '../../agentcore/kit/drivers/lines.mjs';
 
 const MESSAGE_LENGTH = 500;
 const RESULT_LENGTH = 450;

@@ -15,9 +15,9 @@ from click.testing import Result
 from agentcore.cli import check as module
 from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.kit.families import FAMILIES, PROFILE_NAMES, family_of
-from agentcore.oracle import targets
 from agentcore.oracle.campaign import executors, worker
 from agentcore.oracle.campaign.executors import Crew
+from agentcore.oracle.drivers import packages as targets
 from cli.commands import driver, run
 from liars.moody import InMemory
 from oracle.junit_shape import assert_junit

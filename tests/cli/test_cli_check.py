@@ -13,8 +13,8 @@ from click.testing import Result
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.frameworks.ai_sdk.reference import trace as trace_program
-from agentcore.oracle import targets
 from agentcore.oracle.campaign import worker
+from agentcore.oracle.drivers import packages as targets
 from cli.commands import TRACE, driver, run
 from faults.profile_driver import faulty_trace
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import pytest
 from agentcore.oracle.spec.examples import examples, mismatches
 from cli.commands import run
 from oracle import toy_versions
+from oracle.installed import installed
 
 pytestmark = pytest.mark.slow
 
@@ -19,8 +21,9 @@ ONE: Final = ("ai-sdk-6/generate", "ai-sdk-7/generate", "-n", "1", "--seed", "1"
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    toy_versions.register(monkeypatch)
+def toy() -> Iterator[None]:
+    with installed(toy_versions.ENTRY):
+        yield
 
 
 @pytest.mark.usefixtures("toy")

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from agentcore.oracle import targets
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.spec.examples import examples, scripts
 from agentcore.oracle.spec.scripts import failure
 from cli.commands import TRACE, driver, run

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle import targets
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.spec.vectors import load, replay
 from cli.commands import TRACE, driver, run
 from oracle.drivers import TESTS

@@ -24,12 +24,12 @@ from agentcore.heap.heap import (
     HeapTypeError,
     ObjectCell,
     Ref,
-    StepCell,
     Store,
     keyed,
     number,
 )
 from agentcore.kit.program import MAX_DEPTH
+from agentcore.kit.step_results import StepCell
 
 FUNCTION: Final = Function(name="f")
 SCALARS: Final = st.sampled_from((None, True, False, 0, 1, 0.5, "", "x", FUNCTION))

@@ -20,7 +20,6 @@ from agentcore.heap.heap import (
     Function,
     HeapTypeError,
     Ref,
-    StepCell,
     Store,
 )
 from agentcore.heap.js import (
@@ -42,6 +41,7 @@ from agentcore.heap.js import (
     stringified,
     text,
 )
+from agentcore.kit.step_results import StepCell
 
 # node -e 'for (const n of [...]) console.log(String(n))'
 NUMBERS: Final = (

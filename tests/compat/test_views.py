@@ -17,10 +17,10 @@ from agentcore.heap.heap import (
     Function,
     HeapTypeError,
     HostValueError,
-    StepCell,
     Store,
 )
 from agentcore.heap.views import ArrayView, Desk, ObjectView, View
+from agentcore.kit.step_results import StepCell
 
 # ---------------------------------------------------------------- the same ops on both
 

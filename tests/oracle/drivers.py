@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.oracle import targets
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 
 TESTS = Path(__file__).parent.parent

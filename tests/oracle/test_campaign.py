@@ -31,7 +31,7 @@ from agentcore.oracle.campaign.selection import Selection, UnknownFeatureError
 from agentcore.oracle.campaign.stop_rules import FRUITLESS, Tally
 from agentcore.oracle.campaign.verdicts import AGREED, Kind, left_out, unsupported
 from agentcore.oracle.drivers.driver import Crashed, Driver, Hung, Malformed
-from agentcore.oracle.targets import TargetError
+from agentcore.oracle.drivers.packages import TargetError
 from liars.moody import InMemory
 from oracle.drivers import TESTS, small
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -12,9 +13,10 @@ from agentcore.oracle.comparison.attribution import Pair
 from agentcore.oracle.comparison.changes import Change, Changes, _fewest, _telling, compare
 from agentcore.oracle.comparison.comparands import Runner, Side, SideError, side
 from agentcore.oracle.comparison.minimal_programs import Both, Witness, marked, says_all, witness_of
-from agentcore.oracle.targets import TARGETS, Target
+from agentcore.oracle.drivers.packages import TARGETS, Target
 from oracle import toy_versions
 from oracle.drivers import TESTS
+from oracle.installed import installed
 from oracle.toy_versions import FAMILY, FIRST, SECOND, ToyProfile, trace
 
 pytestmark = pytest.mark.slow
@@ -24,14 +26,15 @@ SEEDS = range(200)
 
 
 @pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    toy_versions.register(monkeypatch)
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    with installed(toy_versions.ENTRY):
+        yield
 
 
 def live(monkeypatch: pytest.MonkeyPatch, version: str) -> Side:
     """A package that is expected to be `sum@2`, and is the driver of a version."""
-    target = Target(profile="sum@2", package="sum", folder="none")
+    target = Target(profile="sum@2", package="sum", source="oracle", folder="none")
     monkeypatch.setattr(comparands, "TARGETS", {**TARGETS, "sum@2": target})
     monkeypatch.setattr(comparands, "command", lambda _: toy_versions.driver(version))
     return side("live:sum@2")

@@ -13,6 +13,7 @@ from agentcore.kit.families import PROFILE_NAMES, UnknownProfileError, family_of
 from agentcore.kit.program import BadProgram
 from agentcore.oracle.reports.explain import Boundary, Explanation, ExplanationError, Writing, explain
 from oracle import toy_family
+from oracle.installed import installed
 
 Json = dict[str, Any]
 
@@ -187,9 +188,8 @@ def test_what_is_no_program_and_no_profile_is_refused() -> None:
         explain(WRITING, "ai-sdk-5/stream")
 
 
-def test_a_family_whose_runs_cannot_be_looked_into_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    toy_family.register(monkeypatch)
-    with pytest.raises(ExplanationError, match="cannot be looked into"):
+def test_a_family_whose_runs_cannot_be_looked_into_says_so() -> None:
+    with installed(toy_family.ENTRY), pytest.raises(ExplanationError, match="cannot be looked into"):
         explain({"id": "a", "numbers": [1]}, "toy-1")
 
 

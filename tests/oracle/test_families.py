@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,32 +16,35 @@ from hypothesis import HealthCheck, find, settings
 from agentcore import cli
 from agentcore.errors import AgentCoreError
 from agentcore.frameworks.ai_sdk.family import FAMILY as AI_SDK
-from agentcore.kit import families
 from agentcore.kit.families import (
     DEFAULT_PROFILE,
     FAMILIES,
     PROFILE_NAMES,
     UnknownProfileError,
     family_of,
+    profile_names,
     profiles_under,
 )
 from agentcore.kit.program import BadProgram
-from agentcore.oracle import targets
+from agentcore.kit.registry import FRAMEWORKS
 from agentcore.oracle.campaign.check import Agreement, Disagreement, DriverFailure, check
 from agentcore.oracle.campaign.strategies import programs
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver, Malformed
 from agentcore.oracle.spec.vectors import Vector, VectorError, load, record, replay, write
 from cli.commands import run
 from oracle import toy_family
 from oracle.drivers import TESTS
+from oracle.installed import installed
 from oracle.toy_family import FAMILY
 
 Json = dict[str, Any]
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    toy_family.register(monkeypatch)
+def toy() -> Iterator[None]:
+    with installed(toy_family.ENTRY):
+        yield
 
 
 def toy_driver(*arguments: str, **settings: Any) -> Driver:
@@ -55,7 +59,7 @@ def toy_driver(*arguments: str, **settings: Any) -> Driver:
 def test_a_family_is_listed_with_the_name_and_the_profiles_that_it_has(name: str) -> None:
     family = FAMILIES[name]
     assert family.name == name
-    assert families._PROFILES[name] == family.profiles
+    assert tuple(FRAMEWORKS[name].profiles) == family.profiles
     assert all(family_of(profile) is family for profile in family.profiles)
 
 
@@ -105,7 +109,8 @@ def test_profiles_with_paths_are_found_by_path_and_others_by_their_name() -> Non
 def test_names_are_known_without_importing_what_they_name() -> None:
     code = (
         "import sys; from agentcore.kit.families import PROFILE_NAMES, family_of; "
-        "assert not any(name.startswith('agentcore.frameworks.ai_sdk') for name in sys.modules); "
+        "names = [name for name in sys.modules if name.startswith('agentcore.frameworks.ai_sdk.')]; "
+        "assert names == ['agentcore.frameworks.ai_sdk.framework'], names; "
         "family_of('immutable'); assert 'agentcore.frameworks.ai_sdk.family' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=TESTS.parent)
@@ -239,7 +244,7 @@ def test_a_vector_that_its_family_cannot_run_is_none(fields: Json, reason: str, 
 def toy_command(toy: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - is listed first
     for command in (cli.trace.trace, cli.check.check):
         [option] = (option for option in command.params if option.name == "profile")
-        monkeypatch.setattr(option, "type", click.Choice(families.PROFILE_NAMES))
+        monkeypatch.setattr(option, "type", click.Choice(profile_names()))
 
 
 @pytest.mark.usefixtures("toy_command")

@@ -15,6 +15,7 @@ from agentcore.oracle.comparison.guide import Advice, GuideError, advice_of, gui
 from agentcore.oracle.comparison.minimal_programs import Witness
 from agentcore.oracle.spec.examples import examples, mismatches
 from oracle import toy_versions
+from oracle.installed import installed
 
 Json = dict[str, Any]
 
@@ -111,9 +112,9 @@ def test_sides_with_several_paths_and_values_of_several_parts_are_told() -> None
 
 
 def test_profiles_that_are_no_data_have_a_page_of_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    toy_versions.register(monkeypatch)
     monkeypatch.setattr(toy_versions, "FAMILY", attrs.evolve(toy_versions.FAMILY, emulation=None))
-    page = guide(compare(side("sum@1"), side("sum@2"), range(20)), "", {})
+    with installed(toy_versions.ENTRY):
+        page = guide(compare(side("sum@1"), side("sum@2"), range(20)), "", {})
     assert "No field of the profiles explains it." in page
     assert "## Unexplained, at `$.sums[].sum`" in page
     assert '{"sums[1].sum": 3}' in page

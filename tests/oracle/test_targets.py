@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,12 +17,13 @@ import platformdirs
 import pytest
 
 from agentcore.errors import AgentCoreError
-from agentcore.oracle import targets
-from agentcore.oracle.targets import TARGETS, Target, TargetError, command, sources
+from agentcore.oracle.drivers import packages as targets
+from agentcore.oracle.drivers.packages import TARGETS, Target, TargetError, command, sources
 from oracle.drivers import TESTS
 
 NAME: Final = "ai-sdk@6.0.134"
-SOURCES: Final = Path(str(files("agentcore.oracle.targets")))
+AI_SDK: Final = Path(str(files("agentcore.frameworks.ai_sdk"))) / "package"
+SHARED: Final = Path(str(files("agentcore.kit"))) / "drivers"
 
 
 class FakeTools:
@@ -79,9 +81,10 @@ def test_a_package_is_installed_once_beside_its_driver(tools: FakeTools, cache: 
     place = Path(driver).parent
     assert place.parent.parent == cache
     for own in ("driver.mjs", "package.json", "package-lock.json", ".npmrc"):
-        assert (place / own).read_bytes() == (SOURCES / "ai_sdk_6" / own).read_bytes()
-    for shared in ("ai_sdk.mjs", "lines.mjs", "ops.mjs"):
-        assert (place.parent / shared).read_bytes() == (SOURCES / shared).read_bytes()
+        assert (place / own).read_bytes() == (AI_SDK / "ai_sdk_6" / own).read_bytes()
+    assert (place.parent / "ai_sdk.mjs").read_bytes() == (AI_SDK / "ai_sdk.mjs").read_bytes()
+    for shared in ("lines.mjs", "ops.mjs"):
+        assert (place.parent / shared).read_bytes() == (SHARED / shared).read_bytes()
     assert (place / "node_modules").is_dir()
     assert command(NAME) == (node, driver)
     assert tools.runs.read_text("utf-8") == f"{place} ci --ignore-scripts --no-audit --no-fund\n"
@@ -122,9 +125,9 @@ def test_another_driver_has_another_place(
     tools: FakeTools, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = tmp_path / "changed"
-    for name in sources(TARGETS[NAME]):
-        (changed / name).parent.mkdir(parents=True, exist_ok=True)
-        (changed / name).write_bytes((SOURCES / name).read_bytes() + b"\n")
+    shutil.copytree(AI_SDK, changed / "package")
+    shutil.copytree(SHARED, changed / "drivers")
+    (changed / "drivers" / "ops.mjs").write_bytes(b"// another\n")
     _, before = command(NAME)
     monkeypatch.setattr(targets, "files", lambda _: changed)
     _, after = command(NAME)
@@ -146,14 +149,19 @@ def test_the_users_cache_is_used_where_the_environment_names_no_folder(
 # ---------------------------------------------------------------- packages of Python
 
 PYTHON_TARGET: Final = Target(
-    profile="ai-sdk-6", package="a-package==1.0", folder="python", files=("python/more.py",), installer="pip"
+    profile="ai-sdk-6",
+    package="a-package==1.0",
+    source="sources",
+    folder="python",
+    files=("python/more.py",),
+    installer="pip",
 )
 
 
 @pytest.fixture
 def python_target(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A target of Python, its package a comment, whose Python notes how it was called; the notes."""
-    folder = tmp_path / "sources" / "python"
+    folder = tmp_path / "sources" / "package" / "python"
     folder.mkdir(parents=True)
     for name, text in (
         ("driver.py", "import more, sys; print(more.TEXT, sys.prefix)"),
@@ -226,7 +234,7 @@ def test_the_cache_may_be_named_from_where_the_command_is_run(
 def test_an_environment_of_its_own_runs_the_driver_and_nothing_of_this_one_is_seen_there(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "sources" / "python"
+    folder = tmp_path / "sources" / "package" / "python"
     folder.mkdir(parents=True)
     code = "import importlib.util, sys; print(importlib.util.find_spec('attrs'), sys.prefix)"
     (folder / "driver.py").write_text(code, "utf-8")
@@ -245,8 +253,12 @@ def test_an_environment_of_its_own_runs_the_driver_and_nothing_of_this_one_is_se
 # ---------------------------------------------------------------- what is pinned
 
 
+def text_of(target: Target, name: str) -> str:
+    return sources(target)[f"{target.folder}/{name}"].decode()
+
+
 def lock(target: Target) -> dict[str, Any]:
-    text = (SOURCES / target.folder / "package-lock.json").read_text("utf-8")
+    text = text_of(target, "package-lock.json")
     found: dict[str, Any] = json.loads(text)["packages"]
     return {name.rpartition("node_modules/")[2]: entry for name, entry in found.items() if name}
 
@@ -266,20 +278,20 @@ def test_a_lock_file_pins_everything_by_content_and_names_no_address_to_load_it_
 
 @every_target("npm")
 def test_the_package_that_a_target_names_is_the_one_it_pins(target: Target) -> None:
-    wanted = json.loads((SOURCES / target.folder / "package.json").read_text("utf-8"))["dependencies"]
+    wanted = json.loads(text_of(target, "package.json"))["dependencies"]
     name, _, version = target.package.rpartition("@")
     assert wanted[name] == version == lock(target)[name]["version"]
 
 
 @every_target("npm")
 def test_npm_is_told_to_write_no_addresses(target: Target) -> None:
-    settings = (SOURCES / target.folder / ".npmrc").read_text("utf-8").splitlines()
+    settings = text_of(target, ".npmrc").splitlines()
     assert "omit-lockfile-registry-resolved=true" in settings
 
 
 @every_target("pip")
 def test_requirements_pin_everything_and_the_package_that_a_target_names(target: Target) -> None:
-    text = (SOURCES / target.folder / "requirements.txt").read_text("utf-8")
+    text = text_of(target, "requirements.txt")
     pins = [line.split() for line in text.replace("\\\n", " ").splitlines()]
     assert target.package in [pin for pin, *_ in pins]
     for pin, *hashes in pins:
@@ -295,7 +307,7 @@ ADDRESS: Final = re.compile(r"://|git\+|file:|--(extra-)?index-url|--find-links|
 def test_the_settings_of_an_installer_name_no_address(target: Target) -> None:
     own = {"npm": ("package.json", ".npmrc"), "pip": ("requirements.txt",)}
     for name in own[target.installer]:
-        assert not ADDRESS.search((SOURCES / target.folder / name).read_text("utf-8"))
+        assert not ADDRESS.search(text_of(target, name))
 
 
 def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:
@@ -313,11 +325,12 @@ def test_the_wheel_has_the_drivers_and_the_schemas(tmp_path: Path) -> None:
     )
     with zipfile.ZipFile(tmp_path / made.stdout.split()[-1]) as wheel:
         names = {*wheel.namelist()}
-    targets_folder = "agentcore/oracle/targets"
     for target in TARGETS.values():
-        assert {f"{targets_folder}/{name}" for name in sources(target)} <= names
-    schemas = {f"agentcore/schemas/{file.name}" for file in (here / "agentcore" / "schemas").iterdir()}
-    assert len(schemas) >= 3
+        folder = target.source.replace(".", "/")
+        own = {f"{folder}/package/{name}" for name in sources(target).keys() - {*target.shared}}
+        assert own | {f"agentcore/kit/drivers/{name}" for name in target.shared} <= names
+    schemas = {file.relative_to(here).as_posix() for file in (here / "agentcore").rglob("*.schema.json")}
+    assert len(schemas) >= 10
     assert schemas <= names
     assert {"agentcore/skeletons/driver.py", "agentcore/skeletons/driver.mjs"} <= names
     assert "agentcore/py.typed" in names

@@ -11,12 +11,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import pytest
-
-from agentcore.kit import families
 from agentcore.kit.choices import Choices
 from agentcore.kit.compare import ids_may_differ
 from agentcore.kit.families import Comparison, Each, Family, Shrinking
+from agentcore.kit.framework import Framework
 from agentcore.kit.program import BadProgram, program_to_line
 
 Json = dict[str, Any]
@@ -84,17 +82,19 @@ FAMILY: Final = Family(
     ),
     feature_names=("numbers", "no numbers"),
     features=lambda program: {"numbers" if program["numbers"] else "no numbers"},
+    smallest=lambda text: {"id": "lint", "numbers": [], "note": text},
     refusal=refusal,
     trace_fields=("sums", "end"),
 )
 
 
-def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes it one of the families."""
-    known = {**families._PROFILES, FAMILY.name: PROFILES}
-    monkeypatch.setattr(families, "_PROFILES", known)
-    monkeypatch.setattr(families, "PROFILE_NAMES", tuple(name for names in known.values() for name in names))
-    monkeypatch.setitem(sys.modules, "agentcore.oracle.toy.family", sys.modules[__name__])
+FRAMEWORK: Final = Framework(
+    name="toy",
+    title="Toy",
+    profiles=dict.fromkeys(PROFILES, "adds numbers up"),
+    family="oracle.toy_family:FAMILY",
+)
+ENTRY: Final = {"toy": "oracle.toy_family:FRAMEWORK"}
 
 
 def driver(profile: str, *fault: str) -> tuple[str, ...]:

@@ -11,11 +11,10 @@ import sys
 from typing import Any, Final
 
 import attrs
-import pytest
 
-from agentcore.kit import families
 from agentcore.kit.compare import ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family
+from agentcore.kit.framework import Framework
 from oracle import toy_family
 from oracle.toy_family import bys_may_differ
 
@@ -92,12 +91,13 @@ FAMILY: Final[Family] = attrs.evolve(
 )
 
 
-def register(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes it one of the families."""
-    known = {**families._PROFILES, FAMILY.name: FAMILY.profiles}
-    monkeypatch.setattr(families, "_PROFILES", known)
-    monkeypatch.setattr(families, "PROFILE_NAMES", tuple(name for names in known.values() for name in names))
-    monkeypatch.setitem(sys.modules, "agentcore.oracle.sum.family", sys.modules[__name__])
+FRAMEWORK: Final = Framework(
+    name="sum",
+    title="Sum",
+    profiles=dict.fromkeys(PROFILES, "adds numbers up"),
+    family="oracle.toy_versions:FAMILY",
+)
+ENTRY: Final = {"sum": "oracle.toy_versions:FRAMEWORK"}
 
 
 def driver(version: str) -> tuple[str, ...]:

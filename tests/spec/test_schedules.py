@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from agentcore.oracle.targets import TARGETS
+from agentcore.oracle.drivers.packages import TARGETS
 from tools import fit_schedule
 from tools.fit_schedule import (
     UnmeasuredError,

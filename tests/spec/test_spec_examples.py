@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from agentcore.kit.families import PROFILE_NAMES
+from agentcore.oracle.drivers.packages import TARGETS
 from agentcore.oracle.spec.examples import Example, Script, mismatches, scripts
 from agentcore.oracle.spec.scripts import LANGUAGES, failure
-from agentcore.oracle.targets import TARGETS
 from oracle.drivers import installed
 from spec.citations import EXAMPLES, named
 

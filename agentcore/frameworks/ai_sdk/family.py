@@ -9,7 +9,7 @@ from agentcore.frameworks.ai_sdk.comparison import COMPARISON
 from agentcore.frameworks.ai_sdk.features import FEATURES, features
 from agentcore.frameworks.ai_sdk.isolation import ISOLATION
 from agentcore.frameworks.ai_sdk.profiles import PROFILES
-from agentcore.frameworks.ai_sdk.program import check, path_of, to_line
+from agentcore.frameworks.ai_sdk.program import check, path_of, to_line, trace_problem
 from agentcore.frameworks.ai_sdk.programs import random_program
 from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES, recording, trace, trace_under
 from agentcore.frameworks.ai_sdk.shrinking import SHRINKING
@@ -36,6 +36,15 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    smallest=lambda text: {
+        "id": "lint",
+        "path": "generate",
+        "messages": [{"role": "user", "content": text}],
+        "script": [[{"type": "text", "text": "ok"}]],
+    },
+    trace_problem=trace_problem,
+    tells_refusals=True,
+    pictured=("caller", "initial", "response", "prompt"),
     writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,

@@ -1,15 +1,18 @@
-"""The programs of the AI SDK's format (`schemas/program.schema.json`), and what to say of what is none."""
+"""The programs of the AI SDK's format (`program.schema.json`), and what to say of what is none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from agentcore.kit.program import program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema
+from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 from agentcore.messages.schema import schema
 
-__all__ = ["PATHS", "check", "path_of", "to_line"]
+__all__ = ["PATHS", "check", "path_of", "to_line", "trace_problem"]
+
+_PACKAGE: Final = "agentcore.frameworks.ai_sdk"
 
 PATHS: Final = ("stream", "generate")
 _FIELDS: Final = (
@@ -26,6 +29,16 @@ def to_line(program: Mapping[str, Any]) -> str:
 def check(program: dict[str, Any]) -> None:
     """Raises BadProgram unless plain JSON is a program of the format."""
     _SCHEMA.check(program)
+
+
+@cache
+def _trace_schema() -> Schema:
+    return Schema("trace", _PACKAGE)
+
+
+def trace_problem(trace: dict[str, Any]) -> Explanation | None:
+    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    return _trace_schema().problem(trace)
 
 
 def path_of(profile: str) -> str | None:
@@ -91,9 +104,10 @@ def _typed(value: Any) -> Explanation:
     return _SCHEMA.explain(_PARTS[kind], value)
 
 
-_RESERVED: Final = ", ".join(schema("program")["$defs"]["options"]["propertyNames"]["not"]["enum"])
+_RESERVED: Final = ", ".join(schema("program", _PACKAGE)["$defs"]["options"]["propertyNames"]["not"]["enum"])
 _SCHEMA: Final = ProgramSchema(
     "program",
+    _PACKAGE,
     choice=_choice,
     reasons={
         "propertyNames": (

@@ -9,7 +9,7 @@ from agentcore.frameworks.mastra.comparison import COMPARISON
 from agentcore.frameworks.mastra.features import FEATURES, features
 from agentcore.frameworks.mastra.isolation import ISOLATION
 from agentcore.frameworks.mastra.profiles import PROFILES
-from agentcore.frameworks.mastra.program import check, to_line
+from agentcore.frameworks.mastra.program import check, to_line, trace_problem
 from agentcore.frameworks.mastra.programs import random_program
 from agentcore.frameworks.mastra.reference import PROFILE_NAMES, recording, trace, trace_under
 from agentcore.frameworks.mastra.shrinking import SHRINKING
@@ -33,6 +33,8 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    smallest=lambda text: {"id": "lint", "messages": [text]},
+    trace_problem=trace_problem,
     writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,

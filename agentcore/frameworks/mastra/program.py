@@ -1,14 +1,17 @@
-"""The programs of the processors' format (`schemas/mastra-program.schema.json`); how others are refused."""
+"""The programs of the processors' format (`program.schema.json`); how others are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from agentcore.kit.program import program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema
+from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 
-__all__ = ["check", "to_line"]
+__all__ = ["check", "to_line", "trace_problem"]
+
+_PACKAGE: Final = "agentcore.frameworks.mastra"
 
 _FIELDS: Final = (
     *("id", "path", "system", "callSystem", "messages", "context", "script", "tools", "processors"),
@@ -25,6 +28,16 @@ def to_line(program: Mapping[str, Any]) -> str:
 def check(program: dict[str, Any]) -> None:
     """Raises BadProgram unless plain JSON is a program of the format."""
     _SCHEMA.check(program)
+
+
+@cache
+def _trace_schema() -> Schema:
+    return Schema("trace", _PACKAGE)
+
+
+def trace_problem(trace: dict[str, Any]) -> Explanation | None:
+    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    return _trace_schema().problem(trace)
 
 
 # --- what to say of what is wrong ---------------------------------------------------------------------------
@@ -90,7 +103,8 @@ def _model(value: Any) -> Explanation:
 
 
 _SCHEMA: Final = ProgramSchema(
-    "mastra-program",
+    "program",
+    _PACKAGE,
     choice=_choice,
     reasons={
         "propertyNames": "steps are named by their numbers, from 0 to 99, and * names every other one",

@@ -10,7 +10,7 @@ from agentcore.frameworks.strands.comparison import COMPARISON
 from agentcore.frameworks.strands.features import FEATURES, features
 from agentcore.frameworks.strands.isolation import ISOLATION
 from agentcore.frameworks.strands.profiles import PROFILES
-from agentcore.frameworks.strands.program import check, to_line
+from agentcore.frameworks.strands.program import check, to_line, trace_problem
 from agentcore.frameworks.strands.programs import Traits, random_program
 from agentcore.frameworks.strands.reference import recording, trace, trace_under
 from agentcore.frameworks.strands.shrinking import SHRINKING
@@ -48,6 +48,8 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    smallest=lambda text: {"id": "lint", "input": text},
+    trace_problem=trace_problem,
     writes=writes,
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,

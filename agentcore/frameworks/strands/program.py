@@ -1,14 +1,17 @@
-"""Programs of the middleware format (`schemas/strands-program.schema.json`); what to say of what is none."""
+"""Programs of the middleware format (`program.schema.json`); what to say of what is none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from agentcore.kit.program import BadProgram, id_of, program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema
+from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
 
-__all__ = ["ACTIONS", "STAGES", "check", "handlers_of", "phase_of", "stage_of", "to_line"]
+__all__ = ["ACTIONS", "STAGES", "check", "handlers_of", "phase_of", "stage_of", "to_line", "trace_problem"]
+
+_PACKAGE: Final = "agentcore.frameworks.strands"
 
 Json: TypeAlias = dict[str, Any]
 
@@ -35,6 +38,16 @@ def check(program: Json) -> None:
         reason = _misplaced(place, op)
         if reason:
             raise BadProgram(reason, path, id_of(program))
+
+
+@cache
+def _trace_schema() -> Schema:
+    return Schema("trace", _PACKAGE)
+
+
+def trace_problem(trace: dict[str, Any]) -> Explanation | None:
+    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    return _trace_schema().problem(trace)
 
 
 def stage_of(handler: Json) -> str:
@@ -121,7 +134,8 @@ def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
 
 
 _SCHEMA: Final = ProgramSchema(
-    "strands-program",
+    "program",
+    _PACKAGE,
     choice=_choice,
     reasons={
         "stateKey": (

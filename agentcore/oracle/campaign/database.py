@@ -39,7 +39,7 @@ class Database:
     folder: Path
 
     def programs(self, profile: str) -> tuple[list[Json], list[str]]:
-        """The programs of a profile (`ai-sdk-6`: of both paths) by file, and why a file holds none."""
+        """The programs of a profile (without its path: of all paths) by file, and why a file holds none."""
         found: list[Json] = []
         problems: list[str] = []
         for file in sorted(file for run in profiles_under(profile).values() for file in self._files(run)):

@@ -42,7 +42,7 @@ def _programs(draw: DrawFn, profile: str) -> dict[str, Any]:
 
 
 def programs(profile: str) -> SearchStrategy[dict[str, Any]]:
-    """Programs for a profile such as `ai-sdk-6/stream`; those of `ai-sdk-6` are for both of its paths.
+    """Programs for a profile; of one whose path is not named, for all of its paths.
 
     Raises:
         UnknownProfileError: if there is no such profile.

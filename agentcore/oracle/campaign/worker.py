@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.kit.families import Family, family_of, profiles_under
-from agentcore.oracle import targets
 from agentcore.oracle.campaign.batches import Chunk, Found, parsed, run_chunk
 from agentcore.oracle.campaign.findings import Finding, settled
 from agentcore.oracle.campaign.isolated_sides import Isolated, prepared
@@ -19,6 +18,7 @@ from agentcore.oracle.campaign.scope import Scope
 from agentcore.oracle.campaign.selection import Selection
 from agentcore.oracle.campaign.stop_rules import Limits
 from agentcore.oracle.campaign.verdicts import Reference, Sides, Tested
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 
 __all__ = [
@@ -41,7 +41,7 @@ _ALL: Final = 1 << 30
 class Plan:
     """What is checked, and how; data that can be sent to where the work is done.
 
-    `profile` is whose behaviour is expected (`ai-sdk-6`: on both paths). For an `isolated` check programs are
+    `profile` is whose behaviour is expected (without its path: on all). For an `isolated` check programs are
     made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
     of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
     `exclude` are patterns of features, `only` and `ignore` patterns of paths of traces. `time_limit` and
@@ -79,7 +79,7 @@ class Plan:
 
 
 def reference_of(profile: str) -> Reference:
-    """What gives the traces of a profile; of `ai-sdk-6`, those of the path that the program names.
+    """What gives the traces of a profile; of one without its path, those of the path that the program names.
 
     Raises:
         UnknownProfileError: where there is no such profile.
@@ -89,7 +89,7 @@ def reference_of(profile: str) -> Reference:
 
 
 def profile_for(program: Json, profile: str) -> str:
-    """The profile itself, or of `ai-sdk-6` the one of the program's path.
+    """The profile itself, or of one without its path the one of the program's path.
 
     Raises:
         UnknownProfileError: where there is no such profile.

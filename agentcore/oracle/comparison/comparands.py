@@ -1,7 +1,7 @@
 """Sides of a comparison: a profile of the reference, or a real package that is driven.
 
-A name is that of a profile (`ai-sdk-6/generate`; `ai-sdk-6` for both of its paths, each for the programs of
-that path), or of a target (`ai-sdk@6.0.134`, and `ai-sdk@6.0.134/generate` for one path of it). Where a
+A name is that of a profile (`name-6/path`; `name-6` for all of its paths, each for the programs of that
+path), or of a target (`name@6.0.134`, and `name@6.0.134/path` for one path of it). Where a
 profile and a target are called alike, `live:` before the name tells that the target is meant.
 """
 
@@ -16,7 +16,7 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import Family, Trace, UnknownProfileError, family_of, profiles_under
 from agentcore.oracle.drivers.driver import Answer, Crashed, Driver, Hung, Malformed, Unsupported
-from agentcore.oracle.targets import TARGETS, command
+from agentcore.oracle.drivers.packages import TARGETS, command
 
 __all__ = ["Runner", "Side", "SideError", "side"]
 

@@ -13,9 +13,8 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.kit.families import FAMILIES, Family
+from agentcore.kit.families import DEFAULT_PROFILE, FAMILIES, Family, family_of
 from agentcore.kit.outcomes import excerpt
-from agentcore.kit.schemas import Schema
 from agentcore.messages.values import canonical_json
 from agentcore.oracle.drivers.lint_session import BrokenError, Session, ran
 from agentcore.oracle.drivers.protocol import START, VERSION
@@ -96,20 +95,6 @@ def _broken(rule: DriverRule, check: Check, error: BrokenError, session: Session
 
 # ---------------------------------------------------------------- programs
 
-_SMALL: Final[Mapping[str, Callable[[Any], Json]]] = MappingProxyType(
-    {
-        "ai-sdk": lambda text: {
-            "id": "lint",
-            "path": "generate",
-            "messages": [{"role": "user", "content": text}],
-            "script": [[{"type": "text", "text": "ok"}]],
-        },
-        "mastra": lambda text: {"id": "lint", "messages": [text]},
-        "strands": lambda text: {"id": "lint", "input": text},
-    }
-)
-"""The smallest program of each format: a user says the text."""
-
 
 def _family(session: Session) -> Family | None:
     """The first of the driver's formats that is known here."""
@@ -121,8 +106,7 @@ def _family(session: Session) -> Family | None:
 
 def _saying(session: Session, text: str) -> Json:
     """A program in which a user says the text."""
-    family = _family(session)
-    return _SMALL[family.name if family else "ai-sdk"](text)
+    return (_family(session) or family_of(DEFAULT_PROFILE)).smallest(text)
 
 
 _SEEDS: Final = range(12)
@@ -343,7 +327,6 @@ def _trace(session: Session) -> str | None:
     family = _family(session)
     if family is None:
         return "no format is known"
-    schema = Schema("trace" if family.name == "ai-sdk" else f"{family.name}-trace")
     traces = 0
     for number, program in enumerate(programs):
         answer = _run(session, number, program)
@@ -352,7 +335,7 @@ def _trace(session: Session) -> str | None:
         if "trace" not in answer:
             continue
         traces += 1
-        if problem := schema.problem(answer["trace"]):
+        if problem := family.trace_problem(answer["trace"]):
             path, reason = problem
             raise BrokenError(f"the trace of {program['id']} is not what the schema allows: ${path} {reason}")
     return f"{traces} of {len(programs)} programs are supported"

@@ -247,7 +247,7 @@ def explain(program: Json, profile: str) -> Explanation:
     except DepthError as error:
         raise ExplanationError(f"a hook of the program built what cannot be shown: {error}") from None
     heapless = () if watch is not None else (_FROZEN,)
-    unrecorded = () if family.name == "ai-sdk" else (_NO_REFUSALS,)
+    unrecorded = () if family.tells_refusals else (_NO_REFUSALS,)
     return Explanation(
         program=program,
         profile=profile,

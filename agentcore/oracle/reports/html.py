@@ -30,7 +30,8 @@ _OF_RULES: Final = {
 def text(document: Json) -> str:
     """The page. With the extra `pictures` each wrong trace has a picture of how far the difference goes.
 
-    Programs of the AI SDK that have a profile have another one, of who holds what as it is expected.
+    Programs that have a profile have another one, of who holds what as it is expected, where their family
+    says what a picture has.
     """
     # Every text is data: made visible first, then escaped. Only our own pictures are markup.
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_visible, trim_blocks=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any, Final
 
+from agentcore.kit.families import family_of
+
 __all__ = ["alias_picture", "spread_picture"]
 
-_HOLDERS: Final = ("caller", "initial", "response", "prompt")
 # A picture of more is none to look at.
 _CELLS: Final = 400
 
@@ -40,28 +41,26 @@ def _can_draw() -> bool:
 def alias_picture(program: dict[str, Any], profile: str) -> str | None:
     """Who holds what when the model is called for the last time, as an SVG element.
 
-    None without the extra `pictures`, for a profile whose heap is not the AI SDK's, for a run that calls no
-    model, and for one too large to be looked at.
+    None without the extra `pictures`, for a profile whose family has no picture or that runs on no heap, for
+    a run that calls no model, and for one too large to be looked at.
     """
     if not _can_draw():
         return None
-    from agentcore.frameworks.ai_sdk.profiles import PROFILES  # noqa: PLC0415 - only where there is a picture
-    from agentcore.frameworks.ai_sdk.reference import Recording  # noqa: PLC0415
     from agentcore.heap.pictures import alias_graph  # noqa: PLC0415 - takes a second, and is an extra
     from agentcore.heap.pollution import findings  # noqa: PLC0415
 
-    if profile not in PROFILES:
+    family = family_of(profile)
+    if family.recording is None or not family.pictured:
         return None
-    recording = Recording(PROFILES[profile], program)
-    recording.loop.store.watching = True
-    try:
-        recording.trace()
-        moments = [one for one in recording.loop.snapshots if one.moment == "prompt"]
-        if not moments or moments[-1].heap_size > _CELLS:
-            return None
-        holders = [name for name in _HOLDERS if name in moments[-1].holders]
-        written = {finding.write.address for finding in findings(recording.loop)}
-        svg = alias_graph(moments[-1], holders, written=written).svg
-    finally:
-        recording.close()
+    recorded = family.recording(program, profile)
+    if recorded.loop is None:
+        return None
+    recorded.loop.store.watching = True
+    recorded.trace()
+    moments = [one for one in recorded.loop.snapshots if one.moment == "prompt"]
+    if not moments or moments[-1].heap_size > _CELLS:
+        return None
+    holders = [name for name in family.pictured if name in moments[-1].holders]
+    written = {finding.write.address for finding in findings(recorded.loop)}
+    svg = alias_graph(moments[-1], holders, written=written).svg
     return svg[svg.index("<svg") :]

@@ -36,7 +36,7 @@ class VectorError(AgentCoreError):
 class Vector:
     """One version of a file: the claims (C17, X3) and requirements that it shows; `traces` are by run.
 
-    A run is a path of the profile (`stream` of `ai-sdk-7`), or the profile itself where it has no paths.
+    A run is a path of the profile (`stream` of `name-7`), or the profile itself where it has no paths.
     """
 
     __repr__ = brief

@@ -190,7 +190,7 @@ def test_a_value_in_memory_is_checked_like_a_line() -> None:
 
 
 def test_the_trace_schema_takes_runs_refusals_and_the_unsupported() -> None:
-    schema = json.loads(files("agentcore").joinpath("schemas/trace.schema.json").read_text("utf-8"))
+    schema = json.loads(files("agentcore").joinpath("frameworks/ai_sdk/trace.schema.json").read_text("utf-8"))
     valid = jsonschema_rs.validator_for(schema).is_valid
     shown = {"stepNumber": 0, "steps": 0, "messages": []}
     steps = [{"step": 0, "prepareStep": shown, "tools": []}]

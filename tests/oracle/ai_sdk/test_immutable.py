@@ -77,7 +77,7 @@ def test_the_immutable_profile_is_the_first_by_name() -> None:
 
 
 TRACE = jsonschema_rs.validator_for(
-    files("agentcore").joinpath("schemas/trace.schema.json").read_text("utf-8")
+    files("agentcore").joinpath("frameworks/ai_sdk/trace.schema.json").read_text("utf-8")
 )
 NAMES = {
     None,

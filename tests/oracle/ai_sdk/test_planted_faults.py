@@ -18,8 +18,8 @@ from agentcore.frameworks.ai_sdk.programs import random_programs
 from agentcore.frameworks.ai_sdk.reference import trace
 from agentcore.kit.compare import differences
 from agentcore.kit.shrink import size
-from agentcore.oracle import targets
 from agentcore.oracle.campaign.check import Agreement, Disagreement, check
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 from agentcore.oracle.spec.vectors import load
 from faults.js_faults import JS_FAULTS, JsFault, copied_driver

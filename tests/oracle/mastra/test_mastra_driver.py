@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 
 from agentcore.messages.schema import schema
-from agentcore.oracle import targets
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Answer, Driver, Malformed
 
 pytestmark = pytest.mark.live
@@ -62,7 +62,7 @@ def test_the_smallest_program_says_hi(driver: Driver) -> None:
 
 @pytest.mark.parametrize("path", ["generate", "stream"])
 def test_a_trace_is_what_the_schema_says(driver: Driver, path: str) -> None:
-    validator = jsonschema_rs.validator_for(schema("mastra-trace"))
+    validator = jsonschema_rs.validator_for(schema("trace", "agentcore.frameworks.mastra"))
     for ops in ([], [{"op": "abort", "reason": "#4"}], [{"op": "throw", "message": "#5"}]):
         assert validator.is_valid(trace(driver, **with_step(*ops, **LOOKING, path=path)))
 

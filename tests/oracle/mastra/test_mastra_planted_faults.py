@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from agentcore.frameworks.mastra.family import FAMILY
-from agentcore.oracle import targets
 from agentcore.oracle.campaign.check import Agreement, Disagreement, check
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 from faults.js_faults import copied_driver
 from faults.mastra_faults import FAULTS, IN_DRIVER

@@ -56,7 +56,7 @@ def test_every_field_of_the_format_is_read_and_written() -> None:
         "fallbackModels": ["second"],
         "timeoutMs": 100,
     }
-    assert {*program} == {*schema("mastra-program")["properties"]}
+    assert {*program} == {*schema("program", "agentcore.frameworks.mastra")["properties"]}
     assert parse_program(to_line(program), check) == program
 
 
@@ -203,7 +203,7 @@ RUN: dict[str, Any] = {
 
 
 def test_the_trace_schema_takes_runs_refusals_and_the_unsupported() -> None:
-    validator = jsonschema_rs.validator_for(schema("mastra-trace"))
+    validator = jsonschema_rs.validator_for(schema("trace", "agentcore.frameworks.mastra"))
     assert validator.is_valid(RUN)
     assert validator.is_valid({"id": "a", "driverError": "no outcome after 1 ms"})
     assert validator.is_valid({"id": "a", "unsupported": "no such thing here"})
@@ -221,6 +221,6 @@ def test_a_line_that_is_no_program_is_answered_by_a_driver_error() -> None:
 
 
 def test_the_reference_answers_with_traces_that_the_schema_takes() -> None:
-    validator = jsonschema_rs.validator_for(schema("mastra-trace"))
+    validator = jsonschema_rs.validator_for(schema("trace", "agentcore.frameworks.mastra"))
     for program in FAMILY.programs(range(100), "mastra@1.71.0"):
         assert validator.is_valid(json.loads(json.dumps(FAMILY.trace(program, "mastra@1.71.0"))))

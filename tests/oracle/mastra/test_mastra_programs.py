@@ -53,14 +53,16 @@ def test_every_feature_of_processors_occurs_in_a_thousand_programs() -> None:
 
 
 def test_features_name_every_op_and_every_field_of_a_call() -> None:
-    defs = schema("mastra-program")["$defs"]
+    defs = schema("program", "agentcore.frameworks.mastra")["$defs"]
     ops = {choice["$ref"].rpartition("/")[2] for choice in defs["op"]["anyOf"]}
     assert {f"op {op}" for op in ops} <= {*FEATURES}
     stages = defs["messagePipe"]["properties"]["pipe"]["items"]["properties"]
     assert {f"pipe {stage}" for stage in stages} - {*FEATURES} == {"pipe ids"}
     assert {f"list {call}" for call in defs["list"]["properties"]["call"]["enum"]} <= {*FEATURES}
     own = {"id", "path", "processors", "prepareStep", "defaultPrepareStep", "timeoutMs"}
-    fields = {f"call {field}" for field in {*schema("mastra-program")["properties"]} - own}
+    fields = {
+        f"call {field}" for field in {*schema("program", "agentcore.frameworks.mastra")["properties"]} - own
+    }
     assert fields <= {*FEATURES}
 
 

@@ -28,5 +28,6 @@ def _cited() -> set[str]:
 
 def test_vectors_of_mastra_have_every_op_and_every_target() -> None:
     found: set[Any] = {what for vector in VECTORS for what in features({"id": "a", **vector.program})}
-    ops = {choice["$ref"].rpartition("/")[2] for choice in schema("mastra-program")["$defs"]["op"]["anyOf"]}
+    of_op = schema("program", "agentcore.frameworks.mastra")["$defs"]["op"]["anyOf"]
+    ops = {choice["$ref"].rpartition("/")[2] for choice in of_op}
     assert {f"op {op}" for op in ops} <= found

@@ -15,8 +15,8 @@ import attrs
 import pytest
 
 from agentcore.frameworks.strands.family import FAMILY
-from agentcore.oracle import targets
 from agentcore.oracle.campaign.check import Agreement, Disagreement, check
+from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 from faults.js_faults import copied_driver
 from faults.strands_driver import FaultyDriver

@@ -256,7 +256,7 @@ def test_what_has_no_trace_is_answered_with_the_reason_in_a_word_and_a_text() ->
 
 
 def test_the_schema_is_a_valid_schema_with_no_reference_astray() -> None:
-    text = (files("agentcore") / "schemas" / "strands-program.schema.json").read_text("utf-8")
+    text = (files("agentcore.frameworks.strands") / "program.schema.json").read_text("utf-8")
     schema = json.loads(text)
     jsonschema_rs.meta.validate(schema)
     used = {part.split('"')[0] for part in text.split("#/$defs/")[1:]}

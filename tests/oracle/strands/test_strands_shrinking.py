@@ -30,6 +30,7 @@ FORMAT = Family(
     shrinking=SHRINKING,
     feature_names=(),
     features=nothing,
+    smallest=nothing,
 )
 
 

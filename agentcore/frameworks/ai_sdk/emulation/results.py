@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 from agentcore.frameworks.ai_sdk.emulation.convert import or_null
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, Report
-from agentcore.heap.heap import UNDEFINED, CopyingStepCell, Ref, Slot, StepCell, Store, Value
-from agentcore.heap.js import computed_fields, elements, get, is_array
+from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.heap.js import elements, get, is_array, is_nullish
+from agentcore.kit.step_results import StepCell, parts
 
 _FINISH: Final = ("stepNumber", "model", "finishReason", "usage", "content", "response")
 _OF_THE_LAST: Final = frozenset(
@@ -17,6 +19,30 @@ _OF_THE_LAST: Final = frozenset(
         *("experimental_context", "runtimeContext", "toolsContext"),
     }
 )
+
+
+def _copied_reasoning(store: Store, step: Ref) -> Value:
+    copies = []
+    for part in parts(store, step, "reasoning"):
+        metadata = get(store, part, "providerMetadata")
+        copy = {"type": "reasoning", "text": get(store, part, "text")}
+        copies.append(store.object(copy if is_nullish(metadata) else {**copy, "providerOptions": metadata}))
+    return store.array(copies)
+
+
+def _reasoning_text(store: Store, step: Ref) -> Value:
+    whole = StepCell.computed["reasoningText"](store, step)
+    return UNDEFINED if whole == "" else whole
+
+
+class CopyingStepCell(StepCell):
+    """A step result whose `reasoning` are new objects rather than parts of the content."""
+
+    __slots__ = ()
+
+    computed: ClassVar[Mapping[str, Callable[[Store, Ref], Value]]] = MappingProxyType(
+        {**StepCell.computed, "reasoning": _copied_reasoning, "reasoningText": _reasoning_text}
+    )
 
 
 def step_result(
@@ -57,7 +83,7 @@ def finish_event(
     Raises:
         HeapTypeError: if a hook left steps that it cannot be read from.
     """
-    names = (*_FINISH, *profile.contexts.names, *computed_fields)
+    names = (*_FINISH, *profile.contexts.names, *StepCell.computed)
     event = {name: get(store, last, name) for name in names}
     if profile.finish_lists_all:
         event |= {n: _of_all_steps(store, steps, (n,)) for n in names if n not in _OF_THE_LAST}

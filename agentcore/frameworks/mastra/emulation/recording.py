@@ -13,8 +13,9 @@ from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.step_content import response_messages, step_content
 from agentcore.frameworks.mastra.emulation.tools import Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording
-from agentcore.heap.heap import UNDEFINED, Ref, Slot, StepCell, Store, Value
+from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, get
+from agentcore.kit.step_results import StepCell
 
 
 class Recorder:

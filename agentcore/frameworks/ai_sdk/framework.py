@@ -1,0 +1,36 @@
+"""The AI SDK as a framework: its names, and its packages."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from agentcore.kit.framework import Framework, Package
+
+__all__ = ["FRAMEWORK"]
+
+_package = partial(
+    Package, source="agentcore.frameworks.ai_sdk", files=("ai_sdk.mjs",), shared=("lines.mjs", "ops.mjs")
+)
+
+FRAMEWORK: Final = Framework(
+    name="ai-sdk",
+    title="AI SDK",
+    profiles={
+        "immutable": (
+            "the core: hooks get frozen values; what they return holds for one step unless it is marked as "
+            "lasting"
+        ),
+        "ai-sdk-6/stream": "`streamText` of `ai@6.0.134`",
+        "ai-sdk-6/generate": "`generateText` of `ai@6.0.134`",
+        "ai-sdk-7/stream": "`streamText` of `ai@7.0.173`",
+        "ai-sdk-7/generate": "`generateText` of `ai@7.0.173`",
+    },
+    default="ai-sdk-6",
+    family="agentcore.frameworks.ai_sdk.family:FAMILY",
+    emulator="agentcore.frameworks.ai_sdk.emulator:run",
+    packages={
+        "ai-sdk@6.0.134": _package(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6"),
+        "ai-sdk@7.0.173": _package(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7"),
+    },
+)

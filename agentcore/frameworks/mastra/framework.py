@@ -1,0 +1,36 @@
+"""Mastra as a framework: its names, and its packages."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from agentcore.kit.framework import Framework, Package
+
+__all__ = ["FRAMEWORK"]
+
+_package = partial(
+    Package,
+    source="agentcore.frameworks.mastra",
+    files=("mastra.mjs", "mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
+    shared=("lines.mjs", "ops.mjs"),
+)
+
+FRAMEWORK: Final = Framework(
+    name="mastra",
+    title="Mastra",
+    profiles={
+        "mastra@1.71.0": (
+            "the processors of `@mastra/core`, in [a format of their own](spec/program-format-processors.md)"
+        ),
+        "mastra@1.0.4": "the same in its first release",
+    },
+    family="agentcore.frameworks.mastra.family:FAMILY",
+    emulator="agentcore.frameworks.mastra.emulator:run",
+    packages={
+        "mastra@1.71.0": _package(
+            profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71"
+        ),
+        "mastra@1.0.4": _package(profile="mastra@1.0.4", package="@mastra/core@1.0.4", folder="mastra_1_0"),
+    },
+)

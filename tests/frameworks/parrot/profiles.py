@@ -1,0 +1,42 @@
+"""What a version of Parrot copies, and what it keeps, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+import attrs
+
+
+class Handed(Enum):
+    """What a hook is handed."""
+
+    HISTORY = "the conversation itself"
+    COPY = "a copy of it"
+
+
+@attrs.frozen(kw_only=True)
+class ParrotProfile:
+    """A version of Parrot."""
+
+    name: str
+    package: str
+
+    # Lists.
+    caller_copied: bool
+    """Whether the conversation is a copy of the caller's list, rather than the list itself."""
+    handed: Handed
+    """What a hook is handed before a step."""
+    returned_kept: bool
+    """Whether the list that a hook returns is the conversation from then on, rather than for the step."""
+
+
+FIRST: Final = ParrotProfile(
+    name="parrot@1", package="parrot@1", caller_copied=False, handed=Handed.HISTORY, returned_kept=True
+)
+SECOND: Final = ParrotProfile(
+    name="parrot@2", package="parrot@2", caller_copied=True, handed=Handed.COPY, returned_kept=False
+)
+PROFILES: Final[Mapping[str, ParrotProfile]] = MappingProxyType({"parrot@1": FIRST, "parrot@2": SECOND})
