@@ -99,6 +99,11 @@ class Exchange:
         made_of = _same_class if self._freezer is None else self._freezer.own_class
         return _Crossing(value, Data(kept), self._outer, self._inner, made_of).made
 
+    def share(self, given: Snapshot) -> None:
+        """Notes that the hook has the framework's own objects: those it leaves unchanged stay themselves."""
+        for number, record in given.records.items():
+            self._inner[number] = self._outer[number] = _Pair(record, record)
+
     def outlets(self, values: Iterable[Any]) -> list[Outlet]:
         """Returns those of the framework's objects that have entered, whose own slots a hook may assign."""
         pairs = ((each, self._inner[id(each)].other.value) for each in values if id(each) in self._inner)

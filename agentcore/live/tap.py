@@ -33,7 +33,7 @@ class Mode(Enum):
 
     LIVE = "it gets the framework's objects, and what it returns is used"
     VALUE = "it gets copies, and only what it returns counts"
-    LANDED = "it gets the framework's objects, and what it returns is copied"
+    LANDED = "it gets the framework's objects, and what it returns is copied where it wrote that"
 
 
 @dataclass
@@ -253,6 +253,9 @@ class Tap:
             if self._mode is Mode.VALUE:
                 return None, self._entered_as_value(given, data, kept, turn, step)
             before = Snapshot({**data}, Data(kept)) if self._mode is Mode.LANDED else None
+            if before is not None:
+                # A later call may write what this one returns unchanged: that has to be the framework's own.
+                self._exchange.share(before)
             self.met(before)
             entered = _Entered(given, data, {**given}, kept, before, None, Counter(), turn, step)
             self._set_handler(entered)
