@@ -115,3 +115,29 @@ def stateful(request: Any, handler: Any) -> Any:
             _known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {time.time()}")
     told = f"{_calls} {len(_known)} {[text for _, text in _known.values()]}"
     return handler(request.override(messages=[*request.messages, HumanMessage(told)]))
+
+
+_before: list[Any] = []
+
+
+def approval_pollutes(state: Any, runtime: Any) -> Any:
+    """Marks, once a person has answered, what it saw before they were asked."""
+    if isinstance(state["messages"][-1], ToolMessage):
+        for message in _before:
+            message.additional_kwargs["reviewed"] = True
+    _before[:] = state["messages"]
+
+
+def approval_clean(state: Any, runtime: Any) -> Any:
+    """Marks them in new messages."""
+    last = state["messages"][-1]
+    known, _before[:] = len(_before), state["messages"]
+    if not isinstance(last, ToolMessage):
+        return None
+    return {"messages": [last.model_copy(update={"additional_kwargs": {"reviewed": known}})]}
+
+
+def approval_pollutes_after(request: Any, handler: Any) -> Any:
+    """Writes, after the approval, to the call that the person approved."""
+    request.tool_call["args"]["approved"] = True
+    return handler(request)
