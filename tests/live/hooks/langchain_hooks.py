@@ -141,3 +141,25 @@ def approval_pollutes_after(request: Any, handler: Any) -> Any:
     """Writes, after the approval, to the call that the person approved."""
     request.tool_call["args"]["approved"] = True
     return handler(request)
+
+
+# ---------------------------------------------------------------- nodes that are generators
+
+
+def node_yields_pollutes(state: Any) -> Any:
+    yield {}
+    _pollute(state["messages"])
+
+
+def node_yields_clean(state: Any) -> Any:
+    yield {}
+    yield {"messages": _clean(state["messages"])}
+
+
+async def node_yields_async_pollutes(state: Any) -> Any:
+    _pollute(state["messages"])
+    yield {}
+
+
+async def node_yields_async_clean(state: Any) -> Any:
+    yield {"messages": _clean(state["messages"])}
