@@ -181,7 +181,7 @@ class _Here:
 
 def _suppressions(request: Request) -> list[Suppression]:
     file = request.file
-    return suppressions_in(file, request.target[0]) if file is not None and file.is_file() else []
+    return suppressions_in(file, *request.target) if file is not None and file.is_file() else []
 
 
 @attrs.define

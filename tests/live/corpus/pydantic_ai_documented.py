@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import SkipModelRequest
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolReturnPart, UserPromptPart
 
 
 # history_processor: cuts-pair
@@ -62,3 +63,20 @@ def latest_turn_if_full(ctx: RunContext[Any], messages: list[ModelMessage]) -> l
         return messages
     turns = [index for index, each in enumerate(messages) if isinstance(each.parts[0], UserPromptPart)]
     return messages[turns[-1] :] if turns else messages
+
+
+# after_tool_execute: write content
+async def mutates_the_first_part(ctx: Any, *, call: Any, tool_def: Any, args: Any, result: Any) -> Any:
+    """docs/message-history.md, "Editing existing messages": what the page warns of."""
+    ctx.messages[0].parts[0].content = "changed in place"
+    return result
+
+
+# history_processor: clean
+def compacts_with_replace(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """docs/message-history.md, "Editing existing messages": what the page recommends."""
+
+    def short(part: Any) -> Any:
+        return replace(part, content="compacted") if isinstance(part, ToolReturnPart) else part
+
+    return [replace(each, parts=[*map(short, each.parts)]) for each in messages]
