@@ -75,11 +75,14 @@ class ListHandle:
         """Returns all system messages, those with a tag last."""
         return self.system_messages
 
-    def add(self, messages: Any, source: Any = UNDEFINED) -> None:
-        """Adds messages of any form with a source: "input", "response", "context" or "memory"."""
-        self.target.add(self._slot(messages), self._slot(source))
+    def add(self, messages: Any = UNDEFINED, source: Any = UNDEFINED, options: Any = UNDEFINED) -> None:
+        """Adds messages of any form with a source: "input", "response", "context" or "memory".
 
-    def add_system(self, messages: Any, tag: Any = UNDEFINED) -> None:
+        `options` may say `merge: False`, in the versions that take any.
+        """
+        self.target.add(self._slot(messages), self._slot(source), self._slot(options))
+
+    def add_system(self, messages: Any = UNDEFINED, tag: Any = UNDEFINED) -> None:
         """Adds system messages, under a tag if one is given."""
         self.target.add_system(self._slot(messages), self._slot(tag))
 
@@ -91,9 +94,9 @@ class ListHandle:
         """Takes out the system messages of a tag, or those without."""
         self.target.clear_system(self._slot(tag))
 
-    def remove_by_ids(self, ids: Any) -> None:
+    def remove_by_ids(self, ids: Any = UNDEFINED) -> None:
         """Takes the messages of some ids out."""
-        self.target.remove(list(ids))
+        self.target.remove_by_ids(self._slot(ids))
 
     def clear_all(self) -> None:
         """Takes all messages out."""

@@ -13,12 +13,12 @@ from typing import Any, Final
 import attrs
 
 from agentcore.compat.heap import UNDEFINED, Ref, Slot, Store, Value
-from agentcore.compat.js import PackageError, elements, fields, get, is_nullish, or_else, spread
+from agentcore.compat.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, spread
 from agentcore.compat.mastra import tools as tooling
 from agentcore.compat.mastra.answers import Answered, answered
 from agentcore.compat.mastra.clock import Clock, date
 from agentcore.compat.mastra.content import FORMAT
-from agentcore.compat.mastra.conversion import prompt
+from agentcore.compat.mastra.conversion import of_messages, prompt
 from agentcore.compat.mastra.errors import CallerError, MastraError, TripWire
 from agentcore.compat.mastra.message_list import MessageList
 from agentcore.compat.mastra.models import Fallback, Models
@@ -77,6 +77,7 @@ class MastraLoop:
         self.store = self.desk.store
         self.clock = Clock()
         self.list = MessageList(self.store, self.clock, profile)
+        self.list.leave_out = self.desk.leave_out
         self.recorder = RECORDERS[profile.recording](self.list, self.clock)
         self.models = Models(self.desk, profile)
         self.outcome = Outcome()
@@ -119,6 +120,11 @@ class MastraLoop:
         except TripWire as wire:
             self._tripped(wire)
             return
+        except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
+            self._prepare_failed(error)
+            return
+        try:
+            self._convert_first()
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._prepare_failed(error)
             return
@@ -192,6 +198,15 @@ class MastraLoop:
         self.outcome.last_text = "".join(self.texts)
 
     # ---------------------------------------------------------------- the loop
+
+    def _convert_first(self) -> None:
+        """Converts the messages as the package does before the first step, for what that fails with.
+
+        Raises:
+            PackageError: for a role that no model knows.
+            HeapTypeError: for a message or a part of one that is none.
+        """
+        of_messages(self.list, self.list.all())
 
     def _loop(self) -> None:
         live = self.profile.live_system_messages
@@ -406,18 +421,23 @@ class MastraLoop:
 
     def _record_error(self, error: Exception, attempt_id: Value) -> None:
         store = self.store
-        name = getattr(error, "name", type(error).__name__)
-        told = store.object({"name": name, "message": str(error)})
+        # A blank text counts as none, so that no record holds one.
+        name = blank_as(str(getattr(error, "name", type(error).__name__)), "Error")
+        told = store.object({"name": name, "message": blank_as(str(error), "Unknown error")})
         part = store.object({"type": "error", "error": told})
-        target = self.list.by_id(attempt_id)
+        ids = [own_id for own_id in (attempt_id, self.message_id) if own_id]
+        known = {own_id: self.list.by_id(own_id) for own_id in ids}
+        target = next((found for found in known.values() if found is not None), None)
         parts = None if target is None else self.list.parts_of_assistant(target)
-        if target is not None and parts is not None:
-            if not any(get(store, one, "type") == "error" for one in elements(store, parts)):
+        if target is not None and parts is not None and is_array(store, parts):
+            listed = (one for one in elements(store, parts) if not is_nullish(one))
+            if not any(get(store, one, "type") == "error" for one in listed):
                 store.push(parts, [part])
                 self.list.add(target, "response", merge=False)
             return
         content = store.object({"format": FORMAT, "parts": store.array([part])})
-        own_id = attempt_id if target is None else self.clock.draw_id()
+        free = (own_id for own_id in reversed(ids) if known[own_id] is None)
+        own_id = next(free, None) or self.clock.draw_id()
         at = date(store, self.clock.now)
         message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
         self.list.add(store.object(message), "response", merge=False)
@@ -488,6 +508,11 @@ class MastraLoop:
         """Adds the agent's messages to their own list again; the package only logs what fails there."""
         with contextlib.suppress(Exception):
             self.list.add(self.recorder.final_messages(), "response")
+
+
+def blank_as(text: str, other: str) -> str:
+    """Returns the text, or the other one in place of a blank."""
+    return text if text.strip() else other
 
 
 def _is_array(store: Store, value: Slot) -> bool:

@@ -56,11 +56,23 @@ class MastraProfile:
     recovers_args: bool
     """The arguments of a call are the last in the conversation that are not empty."""
 
+    # Adding.
+    reads_lists_only: bool
+    """What tells forms apart is read in content that is a list of objects; otherwise in any content."""
+    knows_signals: bool
+    """A message of the role `signal` is one of its own kind; otherwise it is stored as any other."""
+    add_takes_options: bool
+    """Adding takes options, such as `merge: false`; otherwise a third argument is not read."""
+    adds_nested: bool
+    """An array among messages that are added is gone through too; otherwise it is taken for a message."""
+
     # Merging.
     merging_moves_date: bool
     """A message that another is merged into takes that one's date."""
     merging_takes_all: bool
     """Merging takes metadata, options and failures over, and counts the marks that it puts in."""
+    marks_keep_apart: bool
+    """Marks in the metadata of a message, and parts of data alone, keep another from being merged into it."""
     merges_by_id: bool
     """An assistant's message may be merged into the one of its id, which need not be the last."""
     forgets_replaced: bool
@@ -81,6 +93,10 @@ class MastraProfile:
     """Blank texts, unpaired calls and answers, and messages without content are left out of prompts."""
     options_by_place: bool
     """The options of the n-th message stand at the n-th of a prompt; otherwise at the last one made of it."""
+    keeps_outputs: bool
+    """An output that the provider metadata of a part keeps for the model is what a prompt shows."""
+    results_have_options: bool
+    """A tool's answer has the provider options of its part; otherwise only its call has them."""
     refuses_empty_prompts: bool
     """A prompt of system messages alone fails."""
 
@@ -155,8 +171,13 @@ MASTRA_1_71: Final = MastraProfile(
     tells_reasoning=True,
     cleans_tool_names=True,
     recovers_args=True,
+    reads_lists_only=True,
+    knows_signals=True,
+    add_takes_options=True,
+    adds_nested=True,
     merging_moves_date=False,
     merging_takes_all=True,
+    marks_keep_apart=True,
     merges_by_id=True,
     forgets_replaced=True,
     remembering_merges=True,
@@ -165,6 +186,8 @@ MASTRA_1_71: Final = MastraProfile(
     clears_systems=True,
     sanitizes_prompts=True,
     options_by_place=False,
+    keeps_outputs=True,
+    results_have_options=True,
     refuses_empty_prompts=False,
     call_processors=Executor.WORKFLOW,
     live_system_messages=True,
@@ -204,8 +227,13 @@ MASTRA_1_0: Final = MastraProfile(
     tells_reasoning=False,
     cleans_tool_names=False,
     recovers_args=False,
+    reads_lists_only=False,
+    knows_signals=False,
+    add_takes_options=False,
+    adds_nested=False,
     merging_moves_date=True,
     merging_takes_all=False,
+    marks_keep_apart=False,
     merges_by_id=False,
     forgets_replaced=False,
     remembering_merges=False,
@@ -214,6 +242,8 @@ MASTRA_1_0: Final = MastraProfile(
     clears_systems=False,
     sanitizes_prompts=False,
     options_by_place=True,
+    keeps_outputs=False,
+    results_have_options=False,
     refuses_empty_prompts=True,
     call_processors=Executor.DIRECT,
     live_system_messages=False,
