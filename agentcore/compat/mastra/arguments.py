@@ -71,6 +71,12 @@ class ListHandle:
         """All system messages, those with a tag last."""
         return [self.desk.view(message, ("list", "system")) for message in self.target.all_system()]
 
+    def spread(self) -> dict[str, Any]:
+        """Returns `{...messageList}`: its fields, of which those that are no messages are left undefined."""
+        made: dict[str, Any] = dict.fromkeys(self.target.profile.list_fields, UNDEFINED)
+        systems = self.desk.view(self.target.system_messages, ("list", "system"))
+        return {**made, "messages": self.messages, "systemMessages": systems}
+
     def all_system_messages(self) -> list[Any]:
         """Returns all system messages, those with a tag last."""
         return self.system_messages

@@ -166,6 +166,7 @@ class MastraLoop:
         if given.system:
             self._add_system(given.system, "user-provided")
         self.list.add(get(store, self.caller, "messages"), "input")
+        tooling.name_for_providers(store, self.tools)
         try:
             self.processors.run_input()
         except TripWire:
@@ -387,7 +388,7 @@ class MastraLoop:
                     raise
                 return Answered(error=error)
             once = self.settings.streams and self.profile.streams_call_once
-            return answered(self.store, parts, once=once)
+            return answered(self.store, parts, once=once, fills=self.profile.fills_empty_calls)
         raise PackageError("Error", "Expected `retries` to be a number")
 
     # ---------------------------------------------------------------- recording the answer
@@ -450,7 +451,8 @@ class MastraLoop:
             return {}
         tools, active = current["tools"], current["activeTools"]
         calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
-        return {call: tooling.run(self.desk, call, tools, active) for call in calls}
+        came = answered.came
+        return {call: tooling.run(self.desk, call, tools, active, args=came.get(call)) for call in calls}
 
     def _carry_over(self, early: Mapping[Slot, tooling.Answer]) -> None:
         """What tools answered in an attempt that failed is known to the next one."""
@@ -482,17 +484,26 @@ class MastraLoop:
         tools, active = current["tools"] or self.tools, current["activeTools"]
         if not self.profile.hides_inactive_tools:
             active = UNDEFINED
-        answers = [
-            step.early.get(call) or tooling.run(self.desk, call, tools, active)
-            for call in step.answered.calls
-        ]
+        answers = self._answers(step, tools, active)
         self.outcome.finish_reason = "tool-calls" if answers else "stop"
         if not self.profile.missing_tool_answers:
             tooling.check_known(self.store, step.answered.calls, tools)
         for kind in self.recorder.add_results(answers):
             self._chunk(kind)
         pending = any(answer.result is UNDEFINED and answer.error is None for answer in answers)
+        if self.profile.throwing_tool_ends:
+            pending = pending or any(answer.thrown for answer in answers)
         return bool(answers) and not pending
+
+    def _answers(self, step: _Step, tools: Value, active: Value) -> list[tooling.Answer]:
+        """The answers to the calls of a step; where calls of one id run last, they do but for the first."""
+        store, calls = self.store, step.answered.calls
+        firsts = {get(store, call, "toolCallId"): call for call in reversed(calls)}
+        in_turn = list(calls)
+        if self.profile.repeated_calls_run_last:
+            in_turn.sort(key=lambda call: firsts[get(store, call, "toolCallId")] != call)
+        ran = {call: step.early.get(call) or tooling.run(self.desk, call, tools, active) for call in in_turn}
+        return [ran[call] for call in calls]
 
     # ---------------------------------------------------------------- the end
 

@@ -316,7 +316,7 @@ class Processors:
     def _loadable(self, value: Any) -> Any:
         """A value of which the heap can hold everything: tools as the objects that stand for them."""
         if isinstance(value, Mapping) and any(isinstance(one, Tool) for one in value.values()):
-            return built(self.store, value)
+            return built(self.store, value, wrapped=False)
         return value
 
     def _take(self, result: Fields, ids: Iterable[Value], sources: Mapping[object, str]) -> None:

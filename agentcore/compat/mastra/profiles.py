@@ -107,6 +107,8 @@ class MastraProfile:
     """Processors are given the list's own array of those without a tag; otherwise a new one of all."""
     workflow_has_steps: bool
     """The workflow's processors are given the steps."""
+    list_fields: tuple[str, ...]
+    """A message list has these fields of its own, which spreading it gives."""
     keeps_same_objects: bool
     """A returned message that is the list's own object stays where it is; otherwise it is added anew."""
     returned_may_merge: bool
@@ -151,6 +153,12 @@ class MastraProfile:
     """A call of a tool that is not active fails; otherwise it runs."""
     missing_tool_answers: bool
     """A call of a tool that there is not is answered with an error; otherwise it fails the run."""
+    throwing_tool_ends: bool
+    """A tool that a processor returned ends the run if it throws; otherwise its error is the answer."""
+    fills_empty_calls: bool
+    """A call without arguments takes those of the next call of its id in the same answer."""
+    repeated_calls_run_last: bool
+    """Of calls of one id all but the first run after all other calls; otherwise each in its turn."""
     streams_run_tools_early: bool
     """A stream runs a tool as soon as its call is there, before the list has the message."""
     streams_call_once: bool
@@ -158,6 +166,15 @@ class MastraProfile:
     stream_text_is_last: bool
     """The text of a stream with tools is that of its last step; otherwise of all."""
 
+
+_LIST_BEGINS: Final = (
+    *("messages", "systemMessages", "taggedSystemMessages", "memoryInfo", "stateManager"),
+    *("generateMessageId", "_agentNetworkAppend"),
+)
+_LIST_ENDS: Final = (
+    *("recordedEvents", "all", "remembered", "rememberedPersisted", "input", "inputPersisted"),
+    *("response", "responsePersisted", "lastCreatedAt"),
+)
 
 MASTRA_1_71: Final = MastraProfile(
     name="mastra@1.71.0",
@@ -192,6 +209,11 @@ MASTRA_1_71: Final = MastraProfile(
     call_processors=Executor.WORKFLOW,
     live_system_messages=True,
     workflow_has_steps=True,
+    list_fields=(
+        *_LIST_BEGINS,
+        *("filterIncompleteToolCalls", "logger", "isRecording", "spanRecordings"),
+        *_LIST_ENDS,
+    ),
     keeps_same_objects=True,
     returned_may_merge=False,
     models=("v2", "v3", "v4"),
@@ -210,6 +232,9 @@ MASTRA_1_71: Final = MastraProfile(
     records_errors=True,
     hides_inactive_tools=True,
     missing_tool_answers=True,
+    throwing_tool_ends=False,
+    fills_empty_calls=True,
+    repeated_calls_run_last=True,
     streams_run_tools_early=True,
     streams_call_once=True,
     stream_text_is_last=True,
@@ -248,6 +273,7 @@ MASTRA_1_0: Final = MastraProfile(
     call_processors=Executor.DIRECT,
     live_system_messages=False,
     workflow_has_steps=False,
+    list_fields=(*_LIST_BEGINS, "isRecording", *_LIST_ENDS),
     keeps_same_objects=False,
     returned_may_merge=True,
     models=("v2", "v3"),
@@ -266,6 +292,9 @@ MASTRA_1_0: Final = MastraProfile(
     records_errors=False,
     hides_inactive_tools=False,
     missing_tool_answers=False,
+    throwing_tool_ends=True,
+    fills_empty_calls=False,
+    repeated_calls_run_last=False,
     streams_run_tools_early=False,
     streams_call_once=False,
     stream_text_is_last=False,

@@ -270,6 +270,14 @@ class MastraRule(SourcedRequirement):
         "Returned tools are offered and run in place of the call's, for the step.",
         "M79",
     )
+    TOOLS_NAMED = (
+        "mastra.tools-named",
+        (
+            "The agent's tools are named anew where no provider takes the name, and come last then; two of "
+            "one name fail the call. A call of a name that every object has is answered by nobody."
+        ),
+        "M124",
+    )
     ACTIVE_TOOLS_FILTER = (
         "mastra.active-tools-filter",
         (

@@ -225,8 +225,12 @@ class _Turn:
         made = {
             name: self._field(name, value) for name, value in op.items() if name not in ("op", "undefined")
         }
-        base = self.result if isinstance(self.result, dict) else {}
-        self.result = {**base, **made, **dict.fromkeys(op.get("undefined", ()), UNDEFINED)}
+        base = self.result.spread() if isinstance(self.result, ListHandle) else self.result
+        self.result = {
+            **(base if isinstance(base, Mapping) else {}),
+            **made,
+            **dict.fromkeys(op.get("undefined", ()), UNDEFINED),
+        }
 
     def _field(self, name: str, value: Any) -> Any:
         makers: Mapping[str, Callable[[Any], Any]] = {

@@ -400,11 +400,38 @@ def _printed(
     inside = (*above, slot.address)
     if isinstance(cell, tuple):
         return [_printed(store, item, inside, hide=hide) for item in cell]
-    shown = {name: _printed(store, item, inside, name, hide=hide) for name, item in cell.items()}
-    # A clone has lost the class of the package, and with it the fields that its errors have.
     if isinstance(cell, ErrorCell):
-        shown["class"] = "MastraError" if "domain" in cell else cell["name"]
-    return shown
+        return _error_shown(store, cell, inside, hide=hide)
+    return {name: _printed(store, item, inside, name, hide=hide) for name, item in cell.items()}
+
+
+_OF_PACKAGE: Final = ("id", "domain", "category")
+
+
+def _error_shown(store: Store, cell: ErrorCell, inside: tuple[int, ...], *, hide: bool) -> dict[str, Any]:
+    """An error as a trace shows it: by the fields that errors have, whatever else was put into it."""
+    # A clone has lost the class of the package, and with it the fields that its errors have.
+    kind = "MastraError" if any(name in cell for name in _OF_PACKAGE) else "Error"
+    named: dict[str, Value] = {
+        name: cell.get(name, UNDEFINED) for name in ("name", "message", "cause", *_OF_PACKAGE)
+    }
+    named["code"] = cell.get("code", UNDEFINED)
+    for name in ("id", "code"):
+        if not isinstance(named[name], str):
+            del named[name]
+    cause = named.pop("cause")
+    if (
+        isinstance(cause, Ref)
+        and isinstance(store.cells[cause.address], ErrorCell)
+        and cause.address not in inside
+    ):
+        named["cause"] = cause
+    shown = {
+        name: _printed(store, item, inside, name, hide=hide)
+        for name, item in named.items()
+        if item is not UNDEFINED
+    }
+    return {**shown, "class": kind}
 
 
 def _scalar(value: Any, key: str, *, hide: bool) -> Any:
