@@ -7,7 +7,6 @@ cell.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -184,15 +183,39 @@ def keyed(cell: Cell) -> Iterable[tuple[str | int, Slot]]:
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+_LATEST_TIME: Final = 8.64e15
+_DAY: Final = 86_400_000
+
+
 def moment(time: Any) -> datetime | None:
-    """Returns the moment that milliseconds since 1970 are; None for what is no time."""
-    return _EPOCH + timedelta(milliseconds=time) if math.isfinite(time) else None
+    """Returns the moment that milliseconds since 1970 are; None for no time, and beyond Python's years."""
+    try:
+        return _EPOCH + timedelta(milliseconds=time)
+    except (OverflowError, ValueError):
+        return None
 
 
 def iso_text(time: Any) -> str | None:
-    """The text of a moment in milliseconds since 1970, as JSON has it: null for what is no time."""
-    found = moment(time)
-    return None if found is None else found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Returns the text of milliseconds since 1970 as JSON has it: null for no time, six digits far away."""
+    if not abs(time) <= _LATEST_TIME:
+        return None
+    days, within = divmod(int(time), _DAY)
+    year, month, day = _civil(days)
+    years = f"{year:04d}" if 0 <= year <= _LAST_SHORT_YEAR else f"{year:+07d}"
+    seconds, milliseconds = divmod(within, 1000)
+    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{milliseconds:03d}"
+    return f"{years}-{month:02d}-{day:02d}T{clock}Z"
+
+
+_LAST_SHORT_YEAR: Final = 9999
+_DAYS_OF_400_YEARS: Final = 146_097
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Returns year, month and day of a day since 1970, of any year: Python's own dates end with 9999."""
+    cycles, rest = divmod(days, _DAYS_OF_400_YEARS)
+    found = _EPOCH + timedelta(days=rest)
+    return found.year + 400 * cycles, found.month, found.day
 
 
 # JavaScript has one kind of number: integers above 2**53 are rounded, and 1.0 is 1.

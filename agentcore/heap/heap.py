@@ -65,6 +65,8 @@ __all__ = [
 
 
 _KEPT: Final = frozenset({str, bool, type(None), Ref, Function})
+# What JSON leaves out of objects, and has null for in arrays: an empty place of an array is undefined.
+_UNPRINTED: Final = frozenset({Function, Undefined})
 _WITH_CARE: Final = frozenset({Ref, Function})
 _NUMBERS: Final = frozenset({int, float})
 # The names that a structured clone of an error keeps.
@@ -318,7 +320,7 @@ class Store:
                 printed_in[inside] = address if held is None else (address, held)
                 if levels[inside] >= level:
                     level = levels[inside] + 1
-            elif type(item) is Function:
+            elif type(item) in _UNPRINTED:
                 _leave_out(shown, key)
         if level > DEEPEST:
             raise DepthError
@@ -339,7 +341,7 @@ class Store:
         for key, item in keyed(cell):
             if isinstance(item, Ref):
                 shown[key] = self._print_cyclic(item, above)
-            elif isinstance(item, Function):
+            elif type(item) in _UNPRINTED:
                 _leave_out(shown, key)
         del above[slot.address]
         return shown

@@ -25,6 +25,7 @@ from agentcore.heap.heap import (
     Ref,
     Slot,
     Store,
+    Undefined,
     Value,
     iso_text,
 )
@@ -199,6 +200,10 @@ def _text_of(store: Store, value: Value, above: tuple[int, ...]) -> str:
     return _error_line(store, cell) if isinstance(cell, ErrorCell) else "[object Object]"
 
 
+# An empty place of an array is undefined.
+_NULL_IN_ARRAYS: Final = frozenset({Function, Undefined})
+
+
 # A walk goes through two Python frames a level at most (so: no comprehensions): the interpreter allows 1000.
 def _nested(above: tuple[int, ...], ref: Ref) -> tuple[int, ...]:
     if len(above) > DEEPEST:
@@ -252,7 +257,8 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
         return "null" if shown is None else quoted(shown)
     if isinstance(cell, tuple):
         for item in cell:
-            pieces.append(_stringified(store, item, inside))  # noqa: PERF401 - see _nested
+            shown = "null" if type(item) in _NULL_IN_ARRAYS else _stringified(store, item, inside)
+            pieces.append(shown)
         return f"[{','.join(pieces)}]"
     own = fields(store, value)
     for key in in_object_order(own):

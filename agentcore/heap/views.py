@@ -406,6 +406,15 @@ class ArrayView(View, MutableSequence[Any]):
         at = _place(key, len(cell))
         self.desk.write(self, tuple(slots), key=at, operation="remove", before=before, after=None)
 
+    def vacate(self, index: int) -> None:
+        """Leaves the place of an element empty, as JavaScript's `delete array[index]` does."""
+        cell = self._cell
+        at = _place(index, len(cell))
+        before = self.store.plain(cell[at])
+        # No hook can put this there by its value: an empty place is no element that is undefined.
+        changed: Any = (*cell[:at], UNDEFINED, *cell[at + 1 :])
+        self.desk.write(self, changed, key=at, operation="delete", before=before, after=None)
+
     def insert(self, index: int, value: Any) -> None:
         """Puts an element before the one at an index, as `list.insert` does."""
         at, _, _ = slice(as_index(index), None).indices(len(self))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+from agentcore.heap.heap import NotEmulatedError
 from agentcore.kit import flips
 from spec.requirements import Field, ProfileFamily, families
 
@@ -24,12 +25,17 @@ def decided(names: tuple[str, ...]) -> list[tuple[ProfileFamily, Field]]:
 def tells(family: ProfileFamily, field: Field, profile: str, program: dict[str, Any]) -> bool:
     """Whether a program's trace is another when the profile decides otherwise."""
     package = family.name.replace("-", "_")
-    trace_under = import_module(f"agentcore.oracle.{package}.reference").trace_under
+    trace_under = import_module(f"agentcore.frameworks.{package}.reference").trace_under
     mine = family.profiles[profile]
-    before = json.dumps(trace_under(mine, program))
-    return any(
-        json.dumps(trace_under(other, program)) != before for other in flipped(family, mine, field.name)
-    )
+
+    def told(under: Any) -> str:
+        try:
+            return json.dumps(trace_under(under, program))
+        except NotEmulatedError as error:
+            return str(error)
+
+    before = told(mine)
+    return any(told(other) != before for other in flipped(family, mine, field.name))
 
 
 def flipped(family: ProfileFamily, profile: Any, field: str) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.heap.heap import UNDEFINED
+from agentcore.heap.views import ArrayView
 from agentcore.kit.ops import NowhereError, ThrownError
 
 __all__ = ["Objects", "Ops"]
@@ -118,15 +119,16 @@ def _listed(value: Any, what: str) -> Any:
     return value
 
 
-_LIST_CALLS: Final[Mapping[str, Callable[..., None]]] = {
-    "add": ListHandle.add,
-    "addSystem": ListHandle.add_system,
-    "replaceAllSystemMessages": ListHandle.replace_all_system_messages,
-    "clearSystemMessages": ListHandle.clear_system_messages,
-    "removeByIds": ListHandle.remove_by_ids,
-    "clearAll": lambda target, *_: target.clear_all(),
-    "clearInput": lambda target, *_: target.clear_input(),
-    "clearResponse": lambda target, *_: target.clear_response(),
+# The methods of a list, and how many arguments each takes: more are not read.
+_LIST_CALLS: Final[Mapping[str, tuple[Callable[..., None], int]]] = {
+    "add": (ListHandle.add, 3),
+    "addSystem": (ListHandle.add_system, 2),
+    "replaceAllSystemMessages": (ListHandle.replace_all_system_messages, 1),
+    "clearSystemMessages": (ListHandle.clear_system_messages, 1),
+    "removeByIds": (ListHandle.remove_by_ids, 1),
+    "clearAll": (ListHandle.clear_all, 0),
+    "clearInput": (ListHandle.clear_input, 0),
+    "clearResponse": (ListHandle.clear_response, 0),
 }
 
 
@@ -172,9 +174,10 @@ class _Turn:
 
     def _delete(self, op: Op) -> None:
         container, key = self._target(op)
-        if not isinstance(container, Mapping):
-            raise TypeError("a hole in an array")
-        del container[key]  # type: ignore[attr-defined]
+        if isinstance(container, ArrayView):
+            container.vacate(key)
+        else:
+            del container[key]
 
     def _push(self, op: Op) -> None:
         _listed(self._at(op), "what is pushed to").append(self._value(op))
@@ -200,7 +203,8 @@ class _Turn:
     def _list(self, op: Op) -> None:
         values = self._list_values(op)
         try:
-            _LIST_CALLS[op["call"]](self.args.message_list, *values)
+            method, count = _LIST_CALLS[op["call"]]
+            method(self.args.message_list, *values[:count])
         except Exception as error:
             raise _Thrown(error) from error
 
@@ -221,8 +225,12 @@ class _Turn:
         made = {
             name: self._field(name, value) for name, value in op.items() if name not in ("op", "undefined")
         }
-        base = self.result if isinstance(self.result, dict) else {}
-        self.result = {**base, **made, **dict.fromkeys(op.get("undefined", ()), UNDEFINED)}
+        base = self.result.spread() if isinstance(self.result, ListHandle) else self.result
+        self.result = {
+            **(base if isinstance(base, Mapping) else {}),
+            **made,
+            **dict.fromkeys(op.get("undefined", ()), UNDEFINED),
+        }
 
     def _field(self, name: str, value: Any) -> Any:
         makers: Mapping[str, Callable[[Any], Any]] = {

@@ -56,11 +56,23 @@ class MastraProfile:
     recovers_args: bool
     """The arguments of a call are the last in the conversation that are not empty."""
 
+    # Adding.
+    reads_lists_only: bool
+    """What tells forms apart is read in content that is a list of objects; otherwise in any content."""
+    knows_signals: bool
+    """A message of the role `signal` is one of its own kind; otherwise it is stored as any other."""
+    add_takes_options: bool
+    """Adding takes options, such as `merge: false`; otherwise a third argument is not read."""
+    adds_nested: bool
+    """An array among messages that are added is gone through too; otherwise it is taken for a message."""
+
     # Merging.
     merging_moves_date: bool
     """A message that another is merged into takes that one's date."""
     merging_takes_all: bool
     """Merging takes metadata, options and failures over, and counts the marks that it puts in."""
+    marks_keep_apart: bool
+    """Marks in the metadata of a message, and parts of data alone, keep another from being merged into it."""
     merges_by_id: bool
     """An assistant's message may be merged into the one of its id, which need not be the last."""
     forgets_replaced: bool
@@ -81,6 +93,10 @@ class MastraProfile:
     """Blank texts, unpaired calls and answers, and messages without content are left out of prompts."""
     options_by_place: bool
     """The options of the n-th message stand at the n-th of a prompt; otherwise at the last one made of it."""
+    keeps_outputs: bool
+    """An output that the provider metadata of a part keeps for the model is what a prompt shows."""
+    results_have_options: bool
+    """A tool's answer has the provider options of its part; otherwise only its call has them."""
     refuses_empty_prompts: bool
     """A prompt of system messages alone fails."""
 
@@ -91,6 +107,8 @@ class MastraProfile:
     """Processors are given the list's own array of those without a tag; otherwise a new one of all."""
     workflow_has_steps: bool
     """The workflow's processors are given the steps."""
+    list_fields: tuple[str, ...]
+    """A message list has these fields of its own, which spreading it gives."""
     keeps_same_objects: bool
     """A returned message that is the list's own object stays where it is; otherwise it is added anew."""
     returned_may_merge: bool
@@ -135,6 +153,12 @@ class MastraProfile:
     """A call of a tool that is not active fails; otherwise it runs."""
     missing_tool_answers: bool
     """A call of a tool that there is not is answered with an error; otherwise it fails the run."""
+    throwing_tool_ends: bool
+    """A tool that a processor returned ends the run if it throws; otherwise its error is the answer."""
+    fills_empty_calls: bool
+    """A call without arguments takes those of the next call of its id in the same answer."""
+    repeated_calls_run_last: bool
+    """Of calls of one id all but the first run after all other calls; otherwise each in its turn."""
     streams_run_tools_early: bool
     """A stream runs a tool as soon as its call is there, before the list has the message."""
     streams_call_once: bool
@@ -142,6 +166,15 @@ class MastraProfile:
     stream_text_is_last: bool
     """The text of a stream with tools is that of its last step; otherwise of all."""
 
+
+_LIST_BEGINS: Final = (
+    *("messages", "systemMessages", "taggedSystemMessages", "memoryInfo", "stateManager"),
+    *("generateMessageId", "_agentNetworkAppend"),
+)
+_LIST_ENDS: Final = (
+    *("recordedEvents", "all", "remembered", "rememberedPersisted", "input", "inputPersisted"),
+    *("response", "responsePersisted", "lastCreatedAt"),
+)
 
 MASTRA_1_71: Final = MastraProfile(
     name="mastra@1.71.0",
@@ -155,8 +188,13 @@ MASTRA_1_71: Final = MastraProfile(
     tells_reasoning=True,
     cleans_tool_names=True,
     recovers_args=True,
+    reads_lists_only=True,
+    knows_signals=True,
+    add_takes_options=True,
+    adds_nested=True,
     merging_moves_date=False,
     merging_takes_all=True,
+    marks_keep_apart=True,
     merges_by_id=True,
     forgets_replaced=True,
     remembering_merges=True,
@@ -165,10 +203,17 @@ MASTRA_1_71: Final = MastraProfile(
     clears_systems=True,
     sanitizes_prompts=True,
     options_by_place=False,
+    keeps_outputs=True,
+    results_have_options=True,
     refuses_empty_prompts=False,
     call_processors=Executor.WORKFLOW,
     live_system_messages=True,
     workflow_has_steps=True,
+    list_fields=(
+        *_LIST_BEGINS,
+        *("filterIncompleteToolCalls", "logger", "isRecording", "spanRecordings"),
+        *_LIST_ENDS,
+    ),
     keeps_same_objects=True,
     returned_may_merge=False,
     models=("v2", "v3", "v4"),
@@ -187,6 +232,9 @@ MASTRA_1_71: Final = MastraProfile(
     records_errors=True,
     hides_inactive_tools=True,
     missing_tool_answers=True,
+    throwing_tool_ends=False,
+    fills_empty_calls=True,
+    repeated_calls_run_last=True,
     streams_run_tools_early=True,
     streams_call_once=True,
     stream_text_is_last=True,
@@ -204,8 +252,13 @@ MASTRA_1_0: Final = MastraProfile(
     tells_reasoning=False,
     cleans_tool_names=False,
     recovers_args=False,
+    reads_lists_only=False,
+    knows_signals=False,
+    add_takes_options=False,
+    adds_nested=False,
     merging_moves_date=True,
     merging_takes_all=False,
+    marks_keep_apart=False,
     merges_by_id=False,
     forgets_replaced=False,
     remembering_merges=False,
@@ -214,10 +267,13 @@ MASTRA_1_0: Final = MastraProfile(
     clears_systems=False,
     sanitizes_prompts=False,
     options_by_place=True,
+    keeps_outputs=False,
+    results_have_options=False,
     refuses_empty_prompts=True,
     call_processors=Executor.DIRECT,
     live_system_messages=False,
     workflow_has_steps=False,
+    list_fields=(*_LIST_BEGINS, "isRecording", *_LIST_ENDS),
     keeps_same_objects=False,
     returned_may_merge=True,
     models=("v2", "v3"),
@@ -236,6 +292,9 @@ MASTRA_1_0: Final = MastraProfile(
     records_errors=False,
     hides_inactive_tools=False,
     missing_tool_answers=False,
+    throwing_tool_ends=True,
+    fills_empty_calls=False,
+    repeated_calls_run_last=False,
     streams_run_tools_early=False,
     streams_call_once=False,
     stream_text_is_last=False,

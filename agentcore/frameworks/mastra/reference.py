@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 import attrs
@@ -13,14 +13,15 @@ import attrs
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.frameworks.mastra.emulation.clock import date, is_date, parsed, time_of
 from agentcore.frameworks.mastra.emulation.errors import CallerError
+from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.frameworks.mastra.emulation.loop import MastraLoop
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.outcome import Outcome
 from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Router, Settings, Tool
 from agentcore.frameworks.mastra.ops import Ops
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
-from agentcore.heap.heap import UNDEFINED, DateCell, ErrorCell, Function, Ref, Store, Value, iso_text
-from agentcore.heap.js import in_object_order
+from agentcore.heap.heap import UNDEFINED, DateCell, ErrorCell, Function, Ref, Slot, Store, Value, iso_text
+from agentcore.heap.js import in_object_order, text
 from agentcore.heap.views import Desk, View
 from agentcore.kit.families import Refusal
 from agentcore.kit.ops import ThrownError
@@ -145,17 +146,15 @@ class Recording:
 
     def date(self, time: int | str) -> Any:
         """A date."""
-        return self.desk.view(date(self.store, parsed(time) if isinstance(time, str) else time))
+        moment = parsed(time) if isinstance(time, str) else time
+        return self.desk.view(date(self.store, math.nan if moment is None else moment))
 
     def time_of(self, value: Any) -> int | None:
         """The time of a date or ISO text; None for what is no time."""
+        time: Any = parsed(value) if isinstance(value, str) else value
         if isinstance(value, View) and is_date(self.store, value.ref):
             time = time_of(self.store, value.ref)
-            return int(time) if math.isfinite(time) else None
-        try:
-            return parsed(value) if isinstance(value, str) else None
-        except ValueError:
-            return None
+        return int(time) if isinstance(time, int | float) and math.isfinite(time) else None
 
     def now(self) -> int:
         """The time."""
@@ -213,12 +212,15 @@ class Recording:
     def _prepare_step(self, name: str) -> Callable[[Arguments], Any] | None:
         return self._turn(name, _by_step(self.program[name])) if name in self.program else None
 
-    def _turn(self, processor: str, ops_of: Callable[[Any], Any]) -> Callable[[Arguments], Any]:
+    def _turn(self, processor: str, ops_of: Callable[[str], Any]) -> Callable[[Arguments], Any]:
         def turn(args: Arguments) -> Any:
-            step = args.get("stepNumber", "input")
+            number = args.get("stepNumber", "input")
+            # What a processor of a workflow returned as the number may be anything.
+            step = text(self.store, self.desk.slot(number))
             self.listed = True
             self.events.append(f"{processor}@{step}")
-            record: dict[str, Any] = {"step": step, "processor": processor, "got": self._got(args)}
+            shown = self._shown(number)
+            record: dict[str, Any] = {"step": shown, "processor": processor, "got": self._got(args)}
             self.received.append(record)
             try:
                 result = self.ops.run(ops_of(step), args, f"{processor}@{step}")
@@ -245,7 +247,7 @@ class Recording:
             "steps": None if steps is None else len(steps),
             "stepTexts": None if steps is None else [_text_of(step) for step in steps],
             "retryCount": args.get("retryCount"),
-            "listMessages": [message.get("id") for message in own],
+            "listMessages": [_id_of(message) for message in own],
             "listSystem": target.system_messages,
         }
         given = {name: self._shown(value) for name, value in got.items() if value is not None or name in args}
@@ -254,7 +256,7 @@ class Recording:
             **given,
             "live": {
                 "messages": _same(messages, target.target.messages),
-                "elements": all(isinstance(one, View) and one.ref in refs for one in messages or ()),
+                "elements": all(_among(one, own, refs) for one in filled(messages or ())),
                 "systemMessages": _same(systems, target.target.system_messages),
             },
         }
@@ -264,6 +266,7 @@ class Recording:
     def trace(self) -> dict[str, Any]:
         """Runs the program and writes its trace."""
         outcome = self.loop.run()
+        self.desk.require_accepted()
         streams = self.loop.settings.streams
         made: dict[str, Any] = {
             "id": self.program["id"],
@@ -312,13 +315,12 @@ class Recording:
 
     def _stored(self) -> list[Any]:
         target = self.loop.list
-        return [
-            {
-                "source": _SOURCES.get(source := target.source_of(message), source),
-                "message": _printed(self.store, message, hide=True),
-            }
-            for message in target.all()
-        ]
+        return [None if is_empty(message) else self._with_source(message) for message in target.all()]
+
+    def _with_source(self, message: Slot) -> dict[str, Any]:
+        source = self.loop.list.source_of(message)
+        shown = _printed(self.store, message, hide=True)
+        return {"source": _SOURCES.get(source, source), "message": shown}
 
     def _changed(self) -> dict[str, Any]:
         changed = {}
@@ -336,16 +338,27 @@ def _as_system(value: Any) -> Any:
     return {"role": "system", "content": value} if isinstance(value, str) else value
 
 
-def _by_step(steps: Mapping[str, Any]) -> Callable[[Any], Any]:
-    def ops_of(step: Any) -> Any:
-        found = steps.get(str(step))
+def _by_step(steps: Mapping[str, Any]) -> Callable[[str], Any]:
+    def ops_of(step: str) -> Any:
+        found = steps.get(step)
         return steps.get("*") if found is None else found
 
     return ops_of
 
 
+def _id_of(message: Any) -> Any:
+    return message.get("id") if isinstance(message, Mapping) else None
+
+
 def _text_of(step: Any) -> Any:
     return step.get("text") if isinstance(step, Mapping) else None
+
+
+def _among(one: Any, own: Any, refs: Collection[Ref]) -> bool:
+    """Whether the list has the very element: an object by what it is, anything else by its value."""
+    if isinstance(one, View):
+        return one.ref in refs
+    return any(type(one) is type(other) and one == other for other in own if not isinstance(other, View))
 
 
 def _same(value: Any, ref: Ref) -> bool:
@@ -387,16 +400,45 @@ def _printed(
     inside = (*above, slot.address)
     if isinstance(cell, tuple):
         return [_printed(store, item, inside, hide=hide) for item in cell]
-    shown = {name: _printed(store, item, inside, name, hide=hide) for name, item in cell.items()}
-    # A clone has lost the class of the package, and with it the fields that its errors have.
     if isinstance(cell, ErrorCell):
-        shown["class"] = "MastraError" if "domain" in cell else cell["name"]
-    return shown
+        return _error_shown(store, cell, inside, hide=hide)
+    return {name: _printed(store, item, inside, name, hide=hide) for name, item in cell.items()}
+
+
+_OF_PACKAGE: Final = ("id", "domain", "category")
+
+
+def _error_shown(store: Store, cell: ErrorCell, inside: tuple[int, ...], *, hide: bool) -> dict[str, Any]:
+    """An error as a trace shows it: by the fields that errors have, whatever else was put into it."""
+    # A clone has lost the class of the package, and with it the fields that its errors have.
+    kind = "MastraError" if any(name in cell for name in _OF_PACKAGE) else "Error"
+    named: dict[str, Value] = {
+        name: cell.get(name, UNDEFINED) for name in ("name", "message", "cause", *_OF_PACKAGE)
+    }
+    named["code"] = cell.get("code", UNDEFINED)
+    for name in ("id", "code"):
+        if not isinstance(named[name], str):
+            del named[name]
+    cause = named.pop("cause")
+    if (
+        isinstance(cause, Ref)
+        and isinstance(store.cells[cause.address], ErrorCell)
+        and cause.address not in inside
+    ):
+        named["cause"] = cause
+    shown = {
+        name: _printed(store, item, inside, name, hide=hide)
+        for name, item in named.items()
+        if item is not UNDEFINED
+    }
+    return {**shown, "class": kind}
 
 
 def _scalar(value: Any, key: str, *, hide: bool) -> Any:
     if isinstance(value, Function):
         return "<function>"
+    if value is UNDEFINED:
+        return None
     is_time = hide and key == "createdAt" and isinstance(value, int | float) and not isinstance(value, bool)
     return _shown_date(value) if is_time else value
 

@@ -43,9 +43,10 @@ class MastraRule(SourcedRequirement):
         "mastra.no-result",
         (
             "A result that is neither an object with fields, nor an array, nor the list, changes nothing; "
-            "nor do system messages alone that `processInput` returns in a workflow."
+            "nor do system messages alone that `processInput` returns in a workflow. A text, a number or "
+            "true that `processInput` returns fails the call."
         ),
-        "M43, M68, M86, M106",
+        "M43, M68, M86, M106, M114",
     )
     LIST_RETURNED = (
         "mastra.list-returned",
@@ -167,6 +168,39 @@ class MastraRule(SourcedRequirement):
         "aliasing/outside.tool_input",
     )
 
+    LIVE_WHILE_ADDED = (
+        "mastra.live-while-added",
+        (
+            "An array that is added is gone through as it is at each moment: the list's own array shows "
+            "what adding it to itself makes of it. An empty place is left out by some methods, fails others."
+        ),
+        "M115, M116",
+    )
+    NO_MESSAGE = (
+        "mastra.no-message",
+        (
+            "A method of the list throws for what is no message, and says why in the package's words; it "
+            "takes what it reads nothing of."
+        ),
+        "M117",
+    )
+    DATES_READ = (
+        "mastra.dates-read",
+        (
+            "A message's own date is read as JavaScript reads dates: milliseconds, or a text. One that is no "
+            "time is kept, and is neither before nor after any other."
+        ),
+        "M118",
+    )
+    CONVERTED_FIRST = (
+        "mastra.converted-first",
+        (
+            "Before the first step all messages are converted to the model's form once: what cannot be "
+            "converted then fails the call before any processor of a step runs."
+        ),
+        "M119",
+    )
+
     # --- system messages ---
 
     SYSTEMS_RESET = (
@@ -235,6 +269,14 @@ class MastraRule(SourcedRequirement):
         "mastra.tools-returned",
         "Returned tools are offered and run in place of the call's, for the step.",
         "M79",
+    )
+    TOOLS_NAMED = (
+        "mastra.tools-named",
+        (
+            "The agent's tools are named anew where no provider takes the name, and come last then; two of "
+            "one name fail the call. A call of a name that every object has is answered by nobody."
+        ),
+        "M124",
     )
     ACTIVE_TOOLS_FILTER = (
         "mastra.active-tools-filter",

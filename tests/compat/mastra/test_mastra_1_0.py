@@ -131,7 +131,7 @@ def test_system_messages_cannot_be_taken_out() -> None:
         seen.append(str(caught.value))
 
     Stage(instructions="own", prepare_step=clear)
-    assert seen == ["clearSystemMessages is not a function"]
+    assert seen == ["target.clearSystemMessages is not a function"]
 
 
 # ---------------------------------------------------------------- prompts

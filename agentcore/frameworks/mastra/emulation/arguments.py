@@ -71,15 +71,24 @@ class ListHandle:
         """All system messages, those with a tag last."""
         return [self.desk.view(message, ("list", "system")) for message in self.target.all_system()]
 
+    def spread(self) -> dict[str, Any]:
+        """Returns `{...messageList}`: its fields, of which those that are no messages are left undefined."""
+        made: dict[str, Any] = dict.fromkeys(self.target.profile.list_fields, UNDEFINED)
+        systems = self.desk.view(self.target.system_messages, ("list", "system"))
+        return {**made, "messages": self.messages, "systemMessages": systems}
+
     def all_system_messages(self) -> list[Any]:
         """Returns all system messages, those with a tag last."""
         return self.system_messages
 
-    def add(self, messages: Any, source: Any = UNDEFINED) -> None:
-        """Adds messages of any form with a source: "input", "response", "context" or "memory"."""
-        self.target.add(self._slot(messages), self._slot(source))
+    def add(self, messages: Any = UNDEFINED, source: Any = UNDEFINED, options: Any = UNDEFINED) -> None:
+        """Adds messages of any form with a source: "input", "response", "context" or "memory".
 
-    def add_system(self, messages: Any, tag: Any = UNDEFINED) -> None:
+        `options` may say `merge: False`, in the versions that take any.
+        """
+        self.target.add(self._slot(messages), self._slot(source), self._slot(options))
+
+    def add_system(self, messages: Any = UNDEFINED, tag: Any = UNDEFINED) -> None:
         """Adds system messages, under a tag if one is given."""
         self.target.add_system(self._slot(messages), self._slot(tag))
 
@@ -91,9 +100,9 @@ class ListHandle:
         """Takes out the system messages of a tag, or those without."""
         self.target.clear_system(self._slot(tag))
 
-    def remove_by_ids(self, ids: Any) -> None:
+    def remove_by_ids(self, ids: Any = UNDEFINED) -> None:
         """Takes the messages of some ids out."""
-        self.target.remove(list(ids))
+        self.target.remove_by_ids(self._slot(ids))
 
     def clear_all(self) -> None:
         """Takes all messages out."""

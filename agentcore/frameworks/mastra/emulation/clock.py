@@ -7,8 +7,9 @@ stands still but for what a model call takes, so the order is what the rules of 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from agentcore.heap.heap import DateCell, HeapTypeError, Ref, Store, Value
@@ -19,6 +20,12 @@ THINKING: Final = 15
 """How many milliseconds a model call takes: more than a step makes messages."""
 
 _MOMENT: Final = 2
+_FARTHEST: Final = 8.64e15
+_HOURS: Final = 24
+_MINUTES: Final = 60
+_MONTHS: Final = 12
+_DAYS: Final = 31
+_CYCLE: Final = 146_097 * 86_400_000
 
 
 class Clock:
@@ -43,9 +50,10 @@ class Clock:
         return f"00000000-0000-4000-8000-{self._drawn:012x}"
 
 
-def date(store: Store, time: int) -> Ref:
-    """A new date."""
-    return store.object({"time": time}, DateCell)
+def date(store: Store, time: float) -> Ref:
+    """Returns `new Date(time)`: a new date, of no time if the number is too far from 1970."""
+    known = abs(time) <= _FARTHEST
+    return store.object({"time": int(time) if known else math.nan}, DateCell)
 
 
 def is_date(store: Store, value: Value) -> bool:
@@ -58,8 +66,10 @@ def invalid_date(store: Store) -> Ref:
     return store.object({"time": math.nan}, DateCell)
 
 
-def time_of(store: Store, value: Value) -> float:
-    """`value.getTime()`: a whole number, or NaN for a date that is no time.
+def time_of(store: Store, value: Value, receiver: str = "date") -> float:
+    """Returns `value.getTime()`: a whole number, or NaN for a date that is no time.
+
+    `receiver` is what the value is called in the package, whose engine names it in the error.
 
     Raises:
         HeapTypeError: if the value is no date.
@@ -67,9 +77,41 @@ def time_of(store: Store, value: Value) -> float:
     if is_date(store, value):
         return get(store, value, "time")  # type: ignore[return-value]  # dates are made with a number
     get(store, value, "getTime")
-    raise HeapTypeError("getTime is not a function")
+    raise HeapTypeError(f"{receiver}.getTime is not a function")
 
 
-def parsed(text: str) -> int:
-    """The moment that an ISO text names, in milliseconds since 1970."""
-    return round(datetime.fromisoformat(text).timestamp() * 1000)
+_ISO: Final = re.compile(
+    r"(?P<year>[0-9]{4}|[+-][0-9]{6})(-(?P<month>[0-9]{2})(-(?P<day>[0-9]{2}))?)?"
+    r"(T(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(:(?P<second>[0-9]{2})([.](?P<fraction>[0-9]{1,9}))?)?"
+    r"(Z|(?P<sign>[+-])(?P<away>[0-9]{2}:[0-9]{2}))?)?"
+)
+
+
+def parsed(text: str) -> float | None:
+    """Returns `Date.parse(text)`: milliseconds since 1970, NaN for what names no time.
+
+    Returns None for a text with digits that is not the standard's: engines read those in ways of their own.
+    A time without a zone is taken for one of UTC.
+    """
+    found = _ISO.fullmatch(text)
+    if found is None:
+        return None if re.search("[0-9]", text) else math.nan
+    year, fraction = int(found["year"]), int((found["fraction"] or "").ljust(3, "0")[:3])
+    month, day = int(found["month"] or 1), int(found["day"] or 1)
+    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
+    whole_day = hour == _HOURS and not (minute or second or fraction)
+    if not (1 <= month <= _MONTHS and 1 <= day <= _DAYS and (hour < _HOURS or whole_day)):
+        return None
+    if not (minute < _MINUTES and second < _MINUTES):
+        return None
+    # Days beyond a month's last one run on into the next, and years come round every 400.
+    cycles, short = divmod(year - 2000, 400)
+    at = datetime(2000 + short, month, 1, tzinfo=UTC) + timedelta(
+        days=day - 1, hours=hour, minutes=minute, seconds=second
+    )
+    away = sum(
+        int(one) * size for one, size in zip((found["away"] or "0:0").split(":"), (60, 1), strict=True)
+    )
+    ahead = -away if found["sign"] == "-" else away
+    time = round(at.timestamp()) * 1000 + fraction + cycles * _CYCLE - ahead * 60_000
+    return time if abs(time) <= _FARTHEST else math.nan

@@ -36,6 +36,10 @@ class Context(Protocol):
         """The date of a message that comes now, or came at `start`."""
         ...
 
+    def as_date(self, value: Value) -> Ref:
+        """Returns `new Date(value)`."""
+        ...
+
     def now(self) -> int:
         """The time."""
         ...

@@ -6,14 +6,14 @@ model message is a new cell; what it holds (arguments, outputs, provider options
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 import attrs
 
 from agentcore.frameworks.mastra.emulation.content import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.errors import MastraError
-from agentcore.frameworks.mastra.emulation.forms import has
+from agentcore.frameworks.mastra.emulation.forms import each_of, filled, has
 from agentcore.frameworks.mastra.emulation.intake import of_core
 from agentcore.frameworks.mastra.emulation.keys import starts_with
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
@@ -68,13 +68,15 @@ class ModelMessage:
 # ---------------------------------------------------------------- stored -> UI
 
 
-def ui_message(store: Store, message: Slot) -> UiMessage:
+def ui_message(target: MessageList, message: Slot) -> UiMessage:
     """A stored message as a UI message: the text beside its parts goes unread (rule mastra.mirror-unread)."""
+    store = target.store
     content = get(store, message, "content")
     given = get(store, content, "parts")
-    parts = [
-        part for part in (elements(store, given) if is_array(store, given) else ()) if isinstance(part, Ref)
-    ]
+    listed = elements(store, given) if is_array(store, given) else ()
+    if not target.profile.reads_lists_only:
+        _check_parts(store, listed)
+    parts = [part for part in listed if isinstance(part, Ref)]
     kinds = [get(store, part, "type") for part in parts]
     shown: list[Slot] = []
     calls, reasoning = get(store, content, "toolInvocations"), get(store, content, "reasoning")
@@ -97,6 +99,18 @@ def ui_message(store: Store, message: Slot) -> UiMessage:
     role = get(store, message, "role")
     sources = ((message, _ROLE_AND_CONTENT), (content, read), (given, None))
     return UiMessage(role=role, parts=shown, options=options, sources=sources)
+
+
+def _check_parts(store: Store, parts: Iterable[Slot]) -> None:
+    """Goes over parts as a version does that takes each for an object.
+
+    Raises:
+        HeapTypeError: for a part that is none.
+    """
+    for part in parts:
+        get(store, part, "type")
+        if not isinstance(part, Ref):
+            raise HeapTypeError("Cannot read properties of undefined (reading 'startsWith')")
 
 
 _ROLE_AND_CONTENT: Final = frozenset({"role", "content"})
@@ -268,7 +282,7 @@ def model_messages(
         parts = _fit(target, message, for_prompt=for_prompt) if message.parts else []
         if not parts:
             continue
-        produced = _produced(target.store, message.role, parts, calls_end=calls_end)
+        produced = _produced(target, message.role, parts, calls_end=calls_end)
         if not target.profile.options_by_place:
             _give_options(reversed(produced), message)
         options.append(message.options)
@@ -287,7 +301,8 @@ def _give_options(produced: Iterable[ModelMessage], message: UiMessage) -> None:
                 break
 
 
-def _produced(store: Store, role: Value, parts: list[Slot], *, calls_end: bool) -> list[ModelMessage]:
+def _produced(target: MessageList, role: Value, parts: list[Slot], *, calls_end: bool) -> list[ModelMessage]:
+    store = target.store
     if role == "system":
         texts = [part for part in parts if get(store, part, "type") == "text"]
         options = spread(store, *(get(store, part, "providerMetadata") for part in texts))
@@ -309,7 +324,7 @@ def _produced(store: Store, role: Value, parts: list[Slot], *, calls_end: bool) 
                 if is_ui_call(store, part) and get(store, part, "providerExecuted") is not True
             ]
             if calls:
-                answers = [_answer(store, part) for part in calls]
+                answers = [_answer(target, part) for part in calls]
                 produced.append(ModelMessage("tool", [one for one in answers if one is not None]))
         return produced
     raise PackageError("AI_MessageConversionError", f"Unsupported role: {text(store, role)}")
@@ -352,7 +367,8 @@ def _call(store: Store, part: Slot) -> Ref:
     return store.derive(store.object(made), part)
 
 
-def _answer(store: Store, part: Slot) -> Ref | None:
+def _answer(target: MessageList, part: Slot) -> Ref | None:
+    store = target.store
     state = get(store, part, "state")
     if state == "output-error":
         output = {"type": "error-text", "value": get(store, part, "errorText")}
@@ -366,8 +382,9 @@ def _answer(store: Store, part: Slot) -> Ref | None:
         "toolCallId": get(store, part, "toolCallId"),
         "toolName": _name(store, part),
         "output": store.object(output),
-        "providerOptions": or_else(get(store, part, "callProviderMetadata"), UNDEFINED),
     }
+    if target.profile.results_have_options:
+        made["providerOptions"] = or_else(get(store, part, "callProviderMetadata"), UNDEFINED)
     return store.derive(store.object(made), part)
 
 
@@ -379,27 +396,67 @@ def of_messages(
 ) -> list[ModelMessage]:
     """Stored messages of a list as model messages, with the input of each call beside its answer."""
     store = target.store
-    made = model_messages(target, [ui_message(store, one) for one in messages], for_prompt=for_prompt)
-    _look_at_parts(target)
+    shown = [ui_message(target, one) for one in filled(messages)]
+    made = model_messages(target, shown, for_prompt=for_prompt)
+    _check_results(target)
     for message in made:
         if message.role == "tool" and not isinstance(message.content, str):
             message.content = [_with_input(target, part) for part in message.content]
     return _paired(store, made) if for_prompt and target.profile.sanitizes_prompts else made
 
 
-def _look_at_parts(target: MessageList) -> None:
-    """The package goes over the parts of all messages here, for results in a form that no program has.
+def _results(target: MessageList) -> Iterator[tuple[Slot, Value]]:
+    """Yields the parts of the conversation that have a tool's result, with what the package keeps in each.
 
     Raises:
-        HeapTypeError: if there is a part that is null.
+        HeapTypeError: if there is a message or a part that is null.
     """
     store = target.store
     for message in target.all():
         content = get(store, message, "content")
         parts = UNDEFINED if is_nullish(content) else get(store, content, "parts")
-        if parts and get(store, content, "format") == FORMAT:
-            for part in elements(store, parts, "Symbol(Symbol.iterator)"):
-                get(store, part, "type")
+        if not parts or get(store, content, "format") != FORMAT:
+            continue
+        for part in each_of(store, parts, "message.content.parts"):
+            is_call = get(store, part, "type") == "tool-invocation"
+            call = get(store, part, "toolInvocation") if is_call else UNDEFINED
+            if not is_nullish(call) and get(store, call, "state") == "result":
+                options = get(store, part, "providerMetadata")
+                yield call, UNDEFINED if is_nullish(options) else get(store, options, "mastra")  # type: ignore[misc]
+
+
+def _check_results(target: MessageList) -> None:
+    """The package goes over all results for media in the form of the Model Context Protocol.
+
+    Raises:
+        HeapTypeError: if there is a message or a part that is null.
+        NotEmulatedError: for a result with media.
+    """
+    if not target.profile.keeps_outputs:
+        return
+    store = target.store
+    for call, kept in _results(target):
+        result = get(store, call, "result")
+        content = get(store, result, "content") if isinstance(result, Ref) else UNDEFINED
+        listed = elements(store, content) if is_array(store, content) else ()
+        if not (isinstance(kept, Ref) and has(store, kept, "modelOutput")) and any(
+            isinstance(part, Ref)
+            and get(store, part, "type") in ("image", "audio")
+            and isinstance(get(store, part, "data"), str)
+            for part in listed
+        ):
+            raise target.leave_out("a result with images or audio", "give JSON without such parts")
+
+
+def _kept_outputs(target: MessageList) -> dict[Value, Value]:
+    """The outputs that parts keep for the model, by the ids of their calls."""
+    store = target.store
+    found: dict[Value, Value] = {}
+    for call, kept in _results(target) if target.profile.keeps_outputs else ():
+        output = get(store, kept, "modelOutput") if isinstance(kept, Ref) else UNDEFINED
+        if not is_nullish(output):
+            found[get(store, call, "toolCallId")] = output
+    return found
 
 
 def _with_input(target: MessageList, part: Slot) -> Slot:
@@ -441,9 +498,8 @@ def _is_unanswered(store: Store, part: Slot, answered: set[Value]) -> bool:
 
 def system_prompt(target: MessageList) -> list[ModelMessage]:
     """The system messages as a model is shown them. Each is dated on the way, which the list remembers."""
-    store = target.store
     stored_forms = [of_core(target, message, "system") for message in target.all_system()]
-    return model_messages(target, [ui_message(store, message) for message in stored_forms])
+    return model_messages(target, [ui_message(target, message) for message in stored_forms])
 
 
 def model_prompt(target: MessageList) -> list[ModelMessage]:
@@ -473,26 +529,34 @@ def prompt(target: MessageList) -> Ref:
         MastraError: if there is no conversation, and the package wants one.
     """
     store = target.store
-    cells = [_prompt_message(target, message) for message in model_prompt(target)]
+    kept = _kept_outputs(target)
+    cells = [_prompt_message(target, message, kept) for message in model_prompt(target)]
     listed = store.array([cell for cell in cells if cell is not None])
     return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
 
 
-def _prompt_message(target: MessageList, message: ModelMessage) -> Ref | None:
+def _prompt_message(target: MessageList, message: ModelMessage, kept: Mapping[Value, Value]) -> Ref | None:
     store = target.store
     if message.role == "system":
         return message.cell(store)
     if isinstance(message.content, str):
         part = store.object({"type": "text", "text": message.content})
         return attrs.evolve(message, content=[part]).cell(store)
-    content = [_prompt_part(target, part) for part in message.content]
-    kept = content or not target.profile.sanitizes_prompts
-    return attrs.evolve(message, content=content).cell(store) if kept else None
+    content = [_prompt_part(target, part, kept) for part in message.content]
+    shown = content or not target.profile.sanitizes_prompts
+    return attrs.evolve(message, content=content).cell(store) if shown else None
 
 
-def _prompt_part(target: MessageList, part: Slot) -> Slot:
+def _prompt_part(target: MessageList, part: Slot, kept: Mapping[Value, Value]) -> Slot:
     store = target.store
-    if get(store, part, "type") not in ("tool-call", "tool-result"):
+    kind = get(store, part, "type")
+    if kind not in ("tool-call", "tool-result"):
         return part
-    named = {**fields(store, part), "toolName": tool_name(target, get(store, part, "toolName"))}
+    named: dict[str, Value] = {
+        **fields(store, part),
+        "toolName": tool_name(target, get(store, part, "toolName")),
+    }
+    output = kept.get(get(store, part, "toolCallId")) if kind == "tool-result" else None
+    if output is not None:
+        named["output"] = output
     return store.derive(store.object(named), part)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import Final
 
-from agentcore.heap.heap import HeapTypeError, ObjectCell, Ref, Store, Value
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, ObjectCell, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, get, is_array, is_nullish, text
 
 
@@ -46,8 +47,14 @@ def assign(store: Store, value: Value, key: str, slot: Value) -> None:
     store.put(value, key, slot)  # type: ignore[arg-type]  # callers assign what is defined
 
 
-def form_of(store: Store, message: Value) -> Form | None:
-    """The form of a message; None for what has none."""
+def form_of(store: Store, message: Value, *, lists_only: bool) -> Form | None:
+    """Returns the form of a message; None for what has none.
+
+    `lists_only`: of content that is no list of objects nothing is read; otherwise all of it is.
+
+    Raises:
+        HeapTypeError: for a message or a part that is no object.
+    """
     if _is_stored(store, message):
         return Form.STORED
     if has(store, message, "threadId") or has(store, message, "resourceId"):
@@ -56,14 +63,28 @@ def form_of(store: Store, message: Value) -> Form | None:
         return Form.UI_5 if _has_parts_of_5(store, message) else Form.UI_4
     if not has(store, message, "content"):
         return None
-    return Form.CORE_5 if _has_content_of_5(store, message) else Form.CORE_4
+    return Form.CORE_5 if _has_content_of_5(store, message, lists_only=lists_only) else Form.CORE_4
+
+
+def system_form_of(store: Store, message: Value, *, lists_only: bool) -> Form | None:
+    """Returns the form of a system message, which is looked at less closely: that of one with parts is none.
+
+    Raises:
+        HeapTypeError: for a message or a part of its content that is no object.
+    """
+    is_stored = _is_stored(store, message)
+    return (
+        None
+        if not is_stored and has(store, message, "parts")
+        else form_of(store, message, lists_only=lists_only)
+    )
 
 
 def _is_stored(store: Store, message: Value) -> bool:
-    if not has(store, message, "content"):
+    content = get(store, message, "content") if has(store, message, "content") else UNDEFINED
+    if not content or isinstance(content, str) or is_array(store, content):
         return False
-    content = get(store, message, "content")
-    return type(content) is Ref and not is_array(store, content) and get(store, content, "format") == 2  # noqa: PLR2004
+    return has(store, content, "format") and get(store, content, "format") == 2  # noqa: PLR2004
 
 
 _OF_UI_4 = ("toolInvocations", "reasoning", "experimental_attachments", "data", "annotations")
@@ -73,42 +94,75 @@ def _has_parts_of_5(store: Store, message: Value) -> bool:
     parts = get(store, message, "parts")
     if any(has(store, message, key) for key in _OF_UI_4) or not parts:
         return False
-    return _first(_part_of_5(store, part) for part in elements(store, parts, "forEach"))
+    return _first(_part_of_5(store, part) for part in each_of(store, parts, "msg.parts"))
 
 
 def _part_of_5(store: Store, part: Value) -> bool | None:
+    for key, answer in (("metadata", True), ("toolInvocation", False), ("toolCallId", True)):
+        if has(store, part, key):
+            return answer
     kind = get(store, part, "type")
-    if has(store, part, "metadata"):
-        return True
-    if has(store, part, "toolInvocation"):
-        return False
-    if has(store, part, "toolCallId"):
-        return True
-    if kind == "reasoning" and (has(store, part, "state") or has(store, part, "text")):
-        return True
-    return False if kind == "reasoning" and has(store, part, "reasoning") else None
+    if kind in ("source", "source-url"):
+        return kind == "source-url"
+    if kind == "reasoning":
+        if has(store, part, "state") or has(store, part, "text"):
+            return True
+        return False if has(store, part, "reasoning") or has(store, part, "details") else None
+    return True if kind == "file" and has(store, part, "mediaType") else None
 
 
-def _has_content_of_5(store: Store, message: Value) -> bool:
+def _has_content_of_5(store: Store, message: Value, *, lists_only: bool) -> bool:
     if has(store, message, "experimental_providerMetadata"):
         return False
     content = get(store, message, "content")
-    if not is_array(store, content):
+    if isinstance(content, str) or (lists_only and not is_array(store, content)):
         return True
-    found = [told for part in elements(store, content) if (told := _content_of_5(store, part)) is not None]
-    return found[0] if found else True
+    for part in each_of(store, content, "msg.content"):
+        answer = None if lists_only and type(part) is not Ref else _content_of_5(store, part)
+        if answer is not None:
+            return answer
+    return True
 
 
 def _content_of_5(store: Store, part: Value) -> bool | None:
-    if type(part) is not Ref:
-        return None
     kind = get(store, part, "type")
-    for name, new, old in (("tool-result", "output", "result"), ("tool-call", "input", "args")):
-        if kind == name and (has(store, part, new) or has(store, part, old)):
-            return has(store, part, new)
-    if kind == "redacted-reasoning" or (kind == "reasoning" and has(store, part, "signature")):
+    for new in (True, False):
+        for name, key in _KEYS_OF_CALLS[new]:
+            if kind == name and has(store, part, key):
+                return new
+    if has(store, part, "mediaType"):
+        return True
+    if has(store, part, "mimeType") or has(store, part, "experimental_providerMetadata"):
         return False
-    return False if has(store, part, "experimental_providerMetadata") else None
+    is_old = kind == "redacted-reasoning" or (kind == "reasoning" and has(store, part, "signature"))
+    return False if is_old else None
+
+
+_KEYS_OF_CALLS: Final = {
+    True: (("tool-result", "output"), ("tool-call", "input")),
+    False: (("tool-result", "result"), ("tool-call", "args")),
+}
+
+
+def is_empty(slot: Value) -> bool:
+    """Returns whether this stands for an empty place of an array, as `delete array[index]` leaves it."""
+    return slot is UNDEFINED
+
+
+def filled(slots: Iterable[Slot]) -> list[Slot]:
+    """Returns the elements that `filter`, `map` and the like visit: not those of empty places."""
+    return [slot for slot in slots if not is_empty(slot)]
+
+
+def each_of(store: Store, value: Value, receiver: str) -> Iterable[Slot]:
+    """Returns what `for (... of value)` goes over; `receiver` is what errors of the engine call the value.
+
+    Raises:
+        HeapTypeError: if the value cannot be iterated.
+    """
+    if not isinstance(value, str) and not is_array(store, value):
+        raise HeapTypeError(f"{receiver} is not iterable")
+    return value if isinstance(value, str) else elements(store, value)
 
 
 def _first(answers: Iterable[bool | None]) -> bool:

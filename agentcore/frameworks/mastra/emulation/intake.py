@@ -6,9 +6,7 @@ the caller's own parts in it where the form has the same ones. Files and images 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from agentcore.frameworks.mastra.emulation.clock import date, invalid_date, is_date, parsed
+from agentcore.frameworks.mastra.emulation.clock import invalid_date, is_date
 from agentcore.frameworks.mastra.emulation.content import (
     FORMAT,
     Context,
@@ -19,6 +17,7 @@ from agentcore.frameworks.mastra.emulation.content import (
     ui_content,
 )
 from agentcore.frameworks.mastra.emulation.forms import Form, assign, form_of, has
+from agentcore.frameworks.mastra.emulation.printing import printed
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import (
     PackageError,
@@ -28,6 +27,7 @@ from agentcore.heap.js import (
     is_array,
     is_nullish,
     or_else,
+    stringified,
     text,
 )
 
@@ -35,7 +35,7 @@ from agentcore.heap.js import (
 def stored(context: Context, message: Value, source: str) -> Ref:
     """The message in the stored form, which may be the caller's own object (rule mastra.caller-shared)."""
     store = context.store
-    form = form_of(store, message)
+    form = form_of(store, message, lists_only=context.profile.reads_lists_only)
     if form is Form.STORED:
         made = _completed(context, message, source)
     elif form is Form.OLD:
@@ -49,7 +49,7 @@ def stored(context: Context, message: Value, source: str) -> Ref:
     elif form is Form.UI_5:
         made = _of_5(context, message, source, ui_content(context, message))
     else:
-        raise PackageError("Error", "Found unhandled message")
+        raise PackageError("Error", f"Found unhandled message {text(store, stringified(store, message))}")
     return _stamped(context, made, source)
 
 
@@ -66,11 +66,10 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
         raise HeapTypeError("a message is an object")
     content = get(store, message, "content")
     parts = get(store, content, "parts")
-    kept = (
-        [part for part in elements(store, parts) if isinstance(part, Ref)] if is_array(store, parts) else []
-    )
     if context.profile.owns_parts:
-        assign(store, content, "parts", store.array(kept))
+        listed = elements(store, parts) if is_array(store, parts) else ()
+        parts = store.array(part for part in listed if isinstance(part, Ref))
+        assign(store, content, "parts", parts)
     if not get(store, message, "id"):
         assign(store, message, "id", context.new_id())
     at = get(store, message, "createdAt")
@@ -78,23 +77,20 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
         given = context.new_date(source) if context.profile.dates_stored else invalid_date(store)
         assign(store, message, "createdAt", given)
     elif not is_date(store, at):
-        assign(store, message, "createdAt", _as_date(store, at))
+        assign(store, message, "createdAt", context.as_date(at))
     calls = get(store, content, "toolInvocations")
-    if calls:
-        listed = [_with_args(store, call, kept) for call in elements(store, calls, "map")]
-        assign(store, content, "toolInvocations", store.array(listed))
+    if calls and parts:
+        listed = elements(store, calls, "message.content.toolInvocations.map")
+        made = store.array([_with_args(store, call, parts) for call in listed])
+        assign(store, content, "toolInvocations", made)
     return message
 
 
-def _as_date(store: Store, value: Value) -> Ref:
-    return date(store, parsed(value) if isinstance(value, str) else int(value))  # type: ignore[arg-type]
-
-
-def _with_args(store: Store, call: Slot, parts: Iterable[Slot]) -> Slot:
+def _with_args(store: Store, call: Slot, parts: Value) -> Slot:
     args = get(store, call, "args")
     if args and fields(store, args):
         return call
-    for part in parts:
+    for part in elements(store, parts, "message.content.parts.find"):
         found = (
             get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else UNDEFINED
         )
@@ -135,7 +131,7 @@ def of_core(context: Context, message: Value, source: str) -> Ref:
         store,
         message,
         id=own_id,
-        role=normal_role(store, get(store, message, "role")),
+        role=normal_role(store, message),
         createdAt=context.new_date(source, _date_in(store, metadata)),
         content=store.object(made),
     )
@@ -148,17 +144,21 @@ def _single_text(store: Store, content: Value) -> Value:
     return get(store, part, "text") if part and get(store, part, "type") == "text" else UNDEFINED
 
 
-def normal_role(store: Store, role: Value) -> str:
-    """The role that the list stores.
+def normal_role(store: Store, message: Value) -> str:
+    """Returns the role that the list stores for a message.
 
     Raises:
         PackageError: for a role that it does not know.
     """
+    role = get(store, message, "role")
     if role in ("assistant", "tool"):
         return "assistant"
     if role in ("user", "system"):
         return str(role)
-    raise PackageError("Error", f"BUG: add handling for message role {text(store, role)}")
+    raise PackageError(
+        "Error",
+        f"BUG: add handling for message role {text(store, role)} in message {printed(store, message)}",
+    )
 
 
 def _core_parts(context: Context, message: Value, content: Value) -> tuple[list[Slot], list[Slot]]:
@@ -242,7 +242,7 @@ def _of_ui_4(context: Context, message: Value, source: str) -> Ref:
         store,
         message,
         id=get(store, message, "id") or context.new_id(),
-        role=normal_role(store, get(store, message, "role")),
+        role=normal_role(store, message),
         createdAt=context.new_date(source, get(store, message, "createdAt")),
         content=store.object(content),
     )

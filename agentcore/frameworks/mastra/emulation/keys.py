@@ -8,6 +8,11 @@ from agentcore.heap.heap import HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get, is_array, is_nullish, or_else, stringified, text
 
 
+def is_same(one: Value, two: Value) -> bool:
+    """Returns `one === two`: in Python `True == 1`."""
+    return one == two and (type(one) is bool) == (type(two) is bool)
+
+
 def starts_with(store: Store, value: Value, start: str) -> bool:
     """`value.startsWith(start)`.
 
@@ -79,9 +84,9 @@ def parts_key(store: Store, message: Value) -> str:
     return "".join([part_key(store, part) for part in elements(store, parts, "Symbol(Symbol.iterator)")])
 
 
-def messages_equal(store: Store, one: Value, two: Value) -> bool:
+def messages_equal(store: Store, one: Value, two: Value, *, lists_only: bool) -> bool:
     """Whether a message of the list and one that is added say the same under the same id."""
-    form = form_of(store, one)
+    form = form_of(store, one, lists_only=lists_only)
     if form is not Form.STORED:
         # What a processor left in the list may be of no form at all: that is equal to everything.
         return form is None

@@ -85,7 +85,9 @@ class Views5:
     def ui(self) -> ArrayView:
         """Returns the messages as UI messages."""
         store = self.views.target.store
-        return self._shown(store, [_ui_cell(store, message) for message in self.views.messages], "ui")
+        return self._shown(
+            store, [_ui_cell(self.views.target, message) for message in self.views.messages], "ui"
+        )
 
     def prompt(self) -> ArrayView:
         """Returns what a model would be shown now, system messages first.
@@ -114,8 +116,9 @@ def _missing(views: SourceViews | Views5, name: str, left_out: Iterable[str]) ->
     return AttributeError(f"messageList.get.{views.source} has no {name!r}")
 
 
-def _ui_cell(store: Store, message: Slot) -> Ref:
-    shown = ui_message(store, message)
+def _ui_cell(target: MessageList, message: Slot) -> Ref:
+    store = target.store
+    shown = ui_message(target, message)
     content = get(store, message, "content")
     named = {name: get(store, message, name) for name in ("createdAt", "threadId", "resourceId")}
     named["providerMetadata"] = get(store, content, "providerMetadata")

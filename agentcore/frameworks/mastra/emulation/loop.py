@@ -16,7 +16,7 @@ from agentcore.frameworks.mastra.emulation import tools as tooling
 from agentcore.frameworks.mastra.emulation.answers import Answered, answered
 from agentcore.frameworks.mastra.emulation.clock import Clock, date
 from agentcore.frameworks.mastra.emulation.content import FORMAT
-from agentcore.frameworks.mastra.emulation.conversion import prompt
+from agentcore.frameworks.mastra.emulation.conversion import of_messages, prompt
 from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, TripWire
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.models import Fallback, Models
@@ -26,7 +26,7 @@ from agentcore.frameworks.mastra.emulation.recording import RECORDERS
 from agentcore.frameworks.mastra.emulation.settings import Settings, load
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
-from agentcore.heap.js import PackageError, elements, fields, get, is_nullish, or_else, spread
+from agentcore.heap.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, spread
 from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Desk
 
@@ -77,6 +77,7 @@ class MastraLoop:
         self.store = self.desk.store
         self.clock = Clock()
         self.list = MessageList(self.store, self.clock, profile)
+        self.list.leave_out = self.desk.leave_out
         self.recorder = RECORDERS[profile.recording](self.list, self.clock)
         self.models = Models(self.desk, profile)
         self.outcome = Outcome()
@@ -122,6 +123,11 @@ class MastraLoop:
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._prepare_failed(error)
             return
+        try:
+            self._convert_first()
+        except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
+            self._prepare_failed(error)
+            return
         self._chunk("start")
         try:
             self._loop()
@@ -160,6 +166,7 @@ class MastraLoop:
         if given.system:
             self._add_system(given.system, "user-provided")
         self.list.add(get(store, self.caller, "messages"), "input")
+        tooling.name_for_providers(store, self.tools)
         try:
             self.processors.run_input()
         except TripWire:
@@ -192,6 +199,15 @@ class MastraLoop:
         self.outcome.last_text = "".join(self.texts)
 
     # ---------------------------------------------------------------- the loop
+
+    def _convert_first(self) -> None:
+        """Converts the messages as the package does before the first step, for what that fails with.
+
+        Raises:
+            PackageError: for a role that no model knows.
+            HeapTypeError: for a message or a part of one that is none.
+        """
+        of_messages(self.list, self.list.all())
 
     def _loop(self) -> None:
         live = self.profile.live_system_messages
@@ -372,7 +388,7 @@ class MastraLoop:
                     raise
                 return Answered(error=error)
             once = self.settings.streams and self.profile.streams_call_once
-            return answered(self.store, parts, once=once)
+            return answered(self.store, parts, once=once, fills=self.profile.fills_empty_calls)
         raise PackageError("Error", "Expected `retries` to be a number")
 
     # ---------------------------------------------------------------- recording the answer
@@ -406,18 +422,23 @@ class MastraLoop:
 
     def _record_error(self, error: Exception, attempt_id: Value) -> None:
         store = self.store
-        name = getattr(error, "name", type(error).__name__)
-        told = store.object({"name": name, "message": str(error)})
+        # A blank text counts as none, so that no record holds one.
+        name = blank_as(str(getattr(error, "name", type(error).__name__)), "Error")
+        told = store.object({"name": name, "message": blank_as(str(error), "Unknown error")})
         part = store.object({"type": "error", "error": told})
-        target = self.list.by_id(attempt_id)
+        ids = [own_id for own_id in (attempt_id, self.message_id) if own_id]
+        known = {own_id: self.list.by_id(own_id) for own_id in ids}
+        target = next((found for found in known.values() if found is not None), None)
         parts = None if target is None else self.list.parts_of_assistant(target)
-        if target is not None and parts is not None:
-            if not any(get(store, one, "type") == "error" for one in elements(store, parts)):
+        if target is not None and parts is not None and is_array(store, parts):
+            listed = (one for one in elements(store, parts) if not is_nullish(one))
+            if not any(get(store, one, "type") == "error" for one in listed):
                 store.push(parts, [part])
                 self.list.add(target, "response", merge=False)
             return
         content = store.object({"format": FORMAT, "parts": store.array([part])})
-        own_id = attempt_id if target is None else self.clock.draw_id()
+        free = (own_id for own_id in reversed(ids) if known[own_id] is None)
+        own_id = next(free, None) or self.clock.draw_id()
         at = date(store, self.clock.now)
         message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
         self.list.add(store.object(message), "response", merge=False)
@@ -430,7 +451,8 @@ class MastraLoop:
             return {}
         tools, active = current["tools"], current["activeTools"]
         calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
-        return {call: tooling.run(self.desk, call, tools, active) for call in calls}
+        came = answered.came
+        return {call: tooling.run(self.desk, call, tools, active, args=came.get(call)) for call in calls}
 
     def _carry_over(self, early: Mapping[Slot, tooling.Answer]) -> None:
         """What tools answered in an attempt that failed is known to the next one."""
@@ -462,17 +484,26 @@ class MastraLoop:
         tools, active = current["tools"] or self.tools, current["activeTools"]
         if not self.profile.hides_inactive_tools:
             active = UNDEFINED
-        answers = [
-            step.early.get(call) or tooling.run(self.desk, call, tools, active)
-            for call in step.answered.calls
-        ]
+        answers = self._answers(step, tools, active)
         self.outcome.finish_reason = "tool-calls" if answers else "stop"
         if not self.profile.missing_tool_answers:
             tooling.check_known(self.store, step.answered.calls, tools)
         for kind in self.recorder.add_results(answers):
             self._chunk(kind)
         pending = any(answer.result is UNDEFINED and answer.error is None for answer in answers)
+        if self.profile.throwing_tool_ends:
+            pending = pending or any(answer.thrown for answer in answers)
         return bool(answers) and not pending
+
+    def _answers(self, step: _Step, tools: Value, active: Value) -> list[tooling.Answer]:
+        """The answers to the calls of a step; where calls of one id run last, they do but for the first."""
+        store, calls = self.store, step.answered.calls
+        firsts = {get(store, call, "toolCallId"): call for call in reversed(calls)}
+        in_turn = list(calls)
+        if self.profile.repeated_calls_run_last:
+            in_turn.sort(key=lambda call: firsts[get(store, call, "toolCallId")] != call)
+        ran = {call: step.early.get(call) or tooling.run(self.desk, call, tools, active) for call in in_turn}
+        return [ran[call] for call in calls]
 
     # ---------------------------------------------------------------- the end
 
@@ -488,6 +519,11 @@ class MastraLoop:
         """Adds the agent's messages to their own list again; the package only logs what fails there."""
         with contextlib.suppress(Exception):
             self.list.add(self.recorder.final_messages(), "response")
+
+
+def blank_as(text: str, other: str) -> str:
+    """Returns the text, or the other one in place of a blank."""
+    return text if text.strip() else other
 
 
 def _is_array(store: Store, value: Slot) -> bool:

@@ -8,7 +8,7 @@ import attrs
 
 from agentcore.frameworks.mastra.emulation.content import stamp
 from agentcore.frameworks.mastra.emulation.forms import assign
-from agentcore.frameworks.mastra.emulation.keys import part_key, starts_with
+from agentcore.frameworks.mastra.emulation.keys import is_same, part_key, starts_with
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, get, is_array, is_nullish, spread
 
@@ -18,16 +18,39 @@ if TYPE_CHECKING:
 _FROM_CLIENT = ("approval-requested", "approval-responded", "output-denied", "output-error")
 
 
-def merges(store: Store, latest: Slot, incoming: Ref) -> bool:
-    """Whether a message goes into the one that is the latest: both are the assistant's, of one thread."""
-    content = get(store, latest, "content")
-    parts = UNDEFINED if is_nullish(content) else get(store, content, "parts")
-    listed = () if is_nullish(parts) else elements(store, parts, "every")
-    only_data = bool(listed) and all(starts_with(store, get(store, part, "type"), "data-") for part in listed)
-    if only_data and get(store, latest, "id") != get(store, incoming, "id"):
+def merges(store: Store, latest: Slot, incoming: Ref, *, heeds_marks: bool) -> bool:
+    """Returns whether a message goes into the latest one: both are the assistant's, of one thread.
+
+    `heeds_marks`: what either says of itself in its metadata, or by parts of data alone, keeps them apart.
+    """
+    if heeds_marks and _is_kept_apart(store, latest, incoming):
         return False
     roles = {get(store, message, "role") for message in (latest, incoming)}
     return roles == {"assistant"} and get(store, latest, "threadId") == get(store, incoming, "threadId")
+
+
+def _is_kept_apart(store: Store, latest: Slot, incoming: Ref) -> bool:
+    if mark_in(store, latest, "responseBoundary"):
+        return True
+    for name in ("completionResult", "isTaskCompleteResult"):
+        for message in (incoming, latest):
+            metadata = get(store, get(store, message, "content"), "metadata")
+            if not is_nullish(metadata) and get(store, metadata, name):
+                return True
+    parts = get(store, get(store, latest, "content"), "parts")
+    listed = () if is_nullish(parts) else elements(store, parts, "every")
+    only_data = bool(listed) and all(starts_with(store, get(store, part, "type"), "data-") for part in listed)
+    return only_data and not is_same(get(store, latest, "id"), get(store, incoming, "id"))
+
+
+def mark_in(store: Store, message: Slot, name: str) -> Value:
+    """Returns `message.content?.metadata?.mastra?.[name]`."""
+    value: Value = get(store, message, "content")
+    for key in ("metadata", "mastra", name):
+        if is_nullish(value):
+            return UNDEFINED
+        value = get(store, value, key)
+    return value
 
 
 def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:

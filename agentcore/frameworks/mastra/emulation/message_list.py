@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cmp_to_key
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import cmp_to_key, partial
 from typing import Final
 
 from agentcore.frameworks.mastra.emulation import merging
 from agentcore.frameworks.mastra.emulation.clock import Clock, date, is_date, parsed, time_of
 from agentcore.frameworks.mastra.emulation.content import core_content, stamp
 from agentcore.frameworks.mastra.emulation.errors import MastraError
-from agentcore.frameworks.mastra.emulation.forms import Form, assign, form_of, has
+from agentcore.frameworks.mastra.emulation.forms import (
+    Form,
+    assign,
+    each_of,
+    filled,
+    form_of,
+    has,
+    is_empty,
+    system_form_of,
+)
 from agentcore.frameworks.mastra.emulation.intake import stored
-from agentcore.frameworks.mastra.emulation.keys import messages_equal, system_key
+from agentcore.frameworks.mastra.emulation.keys import is_same, messages_equal, system_key
+from agentcore.frameworks.mastra.emulation.printing import printed
 from agentcore.frameworks.mastra.emulation.remembering import remember
 from agentcore.frameworks.mastra.profiles import MastraProfile
-from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.heap.js import PackageError, elements, fields, get, is_array, iterated, text
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, NotEmulatedError, Ref, Slot, Store, Value
+from agentcore.heap.js import PackageError, elements, fields, get, is_array, is_nullish, iterated, text
 
 SOURCES: Final = ("memory", "input", "response", "context")
 _BEYOND_MEMORY: Final = SOURCES[1:]
+_SYSTEM_FORMS: Final = frozenset({Form.CORE_4, Form.CORE_5, Form.STORED})
 
 
 class MessageList:
@@ -39,11 +51,12 @@ class MessageList:
         self.tagged: dict[str, Ref] = {}
         self.sources: dict[str, dict[int, None]] = {name: {} for name in SOURCES}
         self.latest: float = 0
+        self.leave_out: Callable[[str, str], Exception] = partial(NotEmulatedError, "the message list")
 
     # ---------------------------------------------------------------- looking
 
     def all(self) -> tuple[Slot, ...]:
-        """The messages."""
+        """Returns the messages; see `is_empty` of places that were left so."""
         return elements(self.store, self.messages)
 
     def of(self, source: str) -> tuple[Slot, ...]:
@@ -56,7 +69,7 @@ class MessageList:
     def by_id(self, own_id: Value) -> Ref | None:
         """The first message of an id."""
         for message in self.all():
-            if get(self.store, message, "id") == own_id:
+            if is_same(get(self.store, message, "id"), own_id):
                 return message  # type: ignore[return-value]
         return None
 
@@ -89,8 +102,13 @@ class MessageList:
     def pass_time(self) -> None:
         """Lets a little time pass before a processor."""
         store = self.store
-        dates = (get(store, one, "createdAt") for one in self.all() if isinstance(one, Ref))
-        self.clock.pass_by(time_of(store, at) for at in dates if is_date(store, at))
+        dates = [get(store, one, "createdAt") for one in self.all() if isinstance(one, Ref)]
+        times = [
+            time_of(store, at) if is_date(store, at) else self._time_in(at)
+            for at in dates
+            if not is_nullish(at)
+        ]
+        self.clock.pass_by(times)
 
     def new_id(self) -> str:
         """An id that no message has."""
@@ -99,15 +117,19 @@ class MessageList:
     def new_date(self, source: str, start: Value = UNDEFINED) -> Ref:
         """A date after all that the list gave or saw, or the one that a message came with if it is later."""
         given = start if is_date(self.store, start) else self._read_date(start)
-        time = time_of(self.store, given) if isinstance(given, Ref) else None
-        if isinstance(given, Ref) and time is not None and (not self.latest or source == "memory"):
-            self.latest = self.latest or time
+        if isinstance(given, Ref) and (source == "memory" or not _known(self.latest)):
+            if not _known(self.latest):
+                self.latest = time_of(self.store, given)
             return given
-        time = time or self.now()
-        latest = self.latest if self.profile.follows_dates else max(self.latest, *self._dates(), 0)
+        time = (_known(time_of(self.store, given)) if isinstance(given, Ref) else 0) or self.now()
+        latest = _known(self.latest)
+        if not self.profile.follows_dates:
+            for other in self._dates():
+                latest = max(latest, other)
         if time <= latest:
-            self.latest = latest + 1
-            return date(self.store, int(self.latest))
+            new = date(self.store, latest + 1)
+            self.latest = time_of(self.store, new)
+            return new
         self.latest = time
         if isinstance(given, Ref) and self.profile.keeps_late_dates:
             return given
@@ -115,14 +137,27 @@ class MessageList:
 
     def _dates(self) -> Iterator[float]:
         """The times of the messages."""
-        for message in self.all():
-            yield time_of(self.store, get(self.store, message, "createdAt"))
+        for message in filled(self.all()):
+            yield self._time_of(message, "m")
 
     def _read_date(self, start: Value) -> Ref | None:
-        if isinstance(start, str):
-            return date(self.store, parsed(start))
         is_number = isinstance(start, int | float) and not isinstance(start, bool)
-        return date(self.store, int(start)) if is_number else None  # type: ignore[arg-type]
+        return self.as_date(start) if is_number or isinstance(start, str) else None
+
+    def as_date(self, value: Value) -> Ref:
+        """Returns `new Date(value)`."""
+        return date(self.store, self._time_in(value))
+
+    def _time_in(self, value: Value) -> float:
+        if isinstance(value, int | float):
+            return value
+        told = text(self.store, value)
+        time = math.nan if value is UNDEFINED else parsed(told)
+        if time is None:
+            raise self.leave_out(
+                f"the date {told!r}", "write a date as ISO text, such as 2000-01-01T00:00:00Z"
+            )
+        return time
 
     def known_args(self, call_id: Value) -> Value:
         """The arguments of a call, from the last message that has some of it; an empty object if none has."""
@@ -155,8 +190,11 @@ class MessageList:
 
     # ---------------------------------------------------------------- adding
 
-    def add(self, messages: Value, source: Value, *, merge: bool = True) -> None:
+    def add(self, messages: Value, source: Value, options: Value = UNDEFINED, *, merge: bool = True) -> None:
         """Adds messages of any form, or texts of the user's.
+
+        An array is gone through as it is at each moment, so that the list's own array is seen to change while
+        it is added to itself (rule mastra.live-while-added). `options` may say `merge: false`.
 
         Raises:
             MastraError: for what is no message.
@@ -167,29 +205,67 @@ class MessageList:
         if not messages:
             return
         name = "input" if source == "user" else source
-        for message in elements(store, messages) if is_array(store, messages) else (messages,):
-            for one in elements(store, message) if is_array(store, message) else (message,):
-                given = store.object({"role": "user", "content": one}) if isinstance(one, str) else one
-                self._add_one(given, name, merge=merge)
+        given = options if self.profile.add_takes_options and options is not UNDEFINED else store.object({})
+        for message in self._each(messages):
+            nested = is_array(store, message) and self.profile.adds_nested
+            for one in self._each(message) if nested else (message,):
+                added = store.object({"role": "user", "content": one}) if isinstance(one, str) else one
+                self._add_one(added, name, given, merge=merge)
 
-    def _add_one(self, message: Slot, source: Value, *, merge: bool) -> None:
+    def _each(self, messages: Value) -> Iterator[Value]:
+        """The elements of an array, which may change meanwhile; what is no array, itself."""
+        if not is_array(self.store, messages):
+            yield messages
+            return
+        at = 0
+        while at < len(now := elements(self.store, messages)):
+            yield now[at]
+            at += 1
+
+    def _add_one(self, message: Value, source: Value, options: Value, *, merge: bool) -> None:
         self._check(message)
         store = self.store
         if get(store, message, "role") == "system":
             if source != "memory":
-                self.add_system(message)
+                self._add_system_among(message)
             return
+        if get(store, message, "role") == "signal" and self.profile.knows_signals:
+            raise self.leave_out("a message of the role signal", "give it the role user")
         made = stored(self, message, source if isinstance(source, str) else text(store, source))
         known = self.by_id(get(store, made, "id")) if get(store, made, "id") else None
-        changed = known is not None and not messages_equal(store, known, made)
+        changed = known is not None and not self._equal(known, made)
+        if self.profile.marks_keep_apart:
+            self._refuse_sealed()
         if source != "memory" or not self._is_remembered(made, known):
+            merge = merge and get(store, options, "merge") is not False
             self._place(made, known if changed else None, source, merge=merge, is_new=known is None)
+
+    def _refuse_sealed(self) -> None:
+        for message in reversed(self.all()):
+            if merging.mark_in(self.store, message, "sealed") is True:
+                raise self.leave_out("a sealed message", "take metadata.mastra.sealed out of it")
+
+    def _equal(self, one: Value, two: Value) -> bool:
+        return messages_equal(self.store, one, two, lists_only=self.profile.reads_lists_only)
+
+    def _form_of(self, message: Value) -> Form | None:
+        return form_of(self.store, message, lists_only=self.profile.reads_lists_only)
+
+    def _add_system_among(self, message: Value) -> None:
+        """Adds a system message that stands among messages, of those forms that may."""
+        if self._form_of(message) not in _SYSTEM_FORMS:
+            raise MastraError(
+                "INVALID_SYSTEM_MESSAGE_FORMAT",
+                "Invalid system message format. System messages must be CoreMessage format with 'role' and "
+                "'content' properties. The content should be a string or valid content array.",
+            )
+        self.add_system(message)
 
     def _is_remembered(self, made: Ref, known: Ref | None) -> bool:
         """Whether nothing is left to do with a remembered message: it is there, or is now."""
         if known is not None and self.profile.remembering_merges and self._remember(made, known):
             return True
-        return any(messages_equal(self.store, one, made) for one in self.all())
+        return any(self._equal(one, made) for one in self.all())
 
     def _place(self, made: Ref, changed: Ref | None, source: Value, *, merge: bool, is_new: bool) -> None:
         """Merges a message, or puts it in the place of the one of its id that it is a change of."""
@@ -222,18 +298,22 @@ class MessageList:
         at = everything.index(known)
         self.store.replace(self.messages, (*everything[:at], made, *everything[at + 1 :]))
 
-    def _check(self, message: Slot) -> None:
+    def _check(self, message: Value) -> None:
         store = self.store
         content = get(store, message, "content") if has(store, message, "content") else UNDEFINED
         parts = get(store, message, "parts") if has(store, message, "parts") else UNDEFINED
         if not content and not isinstance(content, str) and not parts:
-            role = text(store, get(store, message, "role"))
             raise MastraError(
-                "INVALID_MESSAGE_CONTENT", f'Message with role "{role}" must have content or parts'
+                "INVALID_MESSAGE_CONTENT",
+                f'Message with role "{text(store, get(store, message, "role"))}" must have either a '
+                "'content' property (string or array) or a 'parts' property (array) that is not empty, null, "
+                f"or undefined. Received message: {printed(store, message)}",
             )
 
     def _merges(self, latest: Slot, made: Ref, source: Value) -> bool:
-        return bool(latest) and merging.merges(self.store, latest, made) and source != "memory"
+        marks = self.profile.marks_keep_apart
+        may = bool(latest) and merging.merges(self.store, latest, made, heeds_marks=marks)
+        return may and source != "memory"
 
     def _remember(self, made: Ref, known: Ref) -> bool:
         """Puts a remembered message in the place of one that is more than remembered; whether it is."""
@@ -273,28 +353,50 @@ class MessageList:
 
     def _see(self, message: Slot) -> None:
         if self.profile.follows_dates:
-            self.latest = max(self.latest, time_of(self.store, get(self.store, message, "createdAt")))
+            self.latest = _latest(self.latest, self._time_of(message, "message"))
 
     def see_now(self, message: Slot) -> None:
         """Notes that a message was changed now."""
-        self.latest = max(self.latest, self.now())
-        self._see(message)
+        if self.profile.follows_dates:
+            self.latest = _latest(self.latest, self.now())
+            self._see(message)
 
     def _sort(self) -> None:
         messages = self.all()
         if len(messages) > 1:
-            dated = [(time_of(self.store, get(self.store, one, "createdAt")), one) for one in messages]
-            ordered = sorted(dated, key=cmp_to_key(_by_time))
-            self.store.replace(self.messages, tuple(one for _, one in ordered))
+            # Empty places are sorted to the end, without being compared.
+            ordered = sorted(filled(messages), key=cmp_to_key(self._by_time))
+            self.store.replace(self.messages, (*ordered, *filter(is_empty, messages)))
+
+    def _by_time(self, one: Slot, two: Slot) -> int:
+        """Compares by date; what is no time is neither before nor after anything."""
+        first, second = self._time_of(one, "a"), self._time_of(two, "b")
+        return (first > second) - (first < second)
+
+    def _time_of(self, message: Slot, receiver: str) -> float:
+        return time_of(self.store, get(self.store, message, "createdAt"), f"{receiver}.createdAt")
 
     # ---------------------------------------------------------------- removing
 
-    def remove(self, ids: Iterable[object]) -> None:
+    def remove_by_ids(self, ids: Value) -> None:
+        """Takes out the messages of some ids, as a value that a processor gave them in.
+
+        Raises:
+            HeapTypeError: for what can hold no ids.
+        """
+        store = self.store
+        if not (is_nullish(ids) or isinstance(ids, str) or is_array(store, ids)):
+            kind = {bool: "boolean ", int: "number ", float: "number "}.get(type(ids), "")
+            told = f"{kind}{text(store, ids)}" if kind else "object"
+            raise HeapTypeError(f"{told} is not iterable (cannot read property Symbol(Symbol.iterator))")
+        self.remove(() if is_nullish(ids) else iterated(store, ids))
+
+    def remove(self, ids: Iterable[Value]) -> None:
         """Takes the messages of some ids out; the array is a new one, whether or not there are any."""
         gone = list(ids)
         kept = []
-        for message in self.all():
-            if get(self.store, message, "id") in gone:
+        for message in filled(self.all()):
+            if any(is_same(get(self.store, message, "id"), one) for one in gone):
                 self._forget(message)
             else:
                 kept.append(message)
@@ -309,7 +411,8 @@ class MessageList:
     def clear_source(self, source: str) -> None:
         """Takes the messages of a source out."""
         held = self.sources[source]
-        self._become([one for one in self.all() if not (isinstance(one, Ref) and one.address in held)])
+        there = filled(self.all())
+        self._become([one for one in there if not (isinstance(one, Ref) and one.address in held)])
         held.clear()
 
     def _become(self, messages: Iterable[Slot]) -> None:
@@ -335,21 +438,24 @@ class MessageList:
         core = self._as_system(message)
         role = get(store, core, "role")
         if role != "system":
-            raise PackageError("Error", f'Expected role "system" but saw {text(store, role)} for message')
-        array = self.tagged.get(str(tag)) if tag else self.system_messages
-        key = system_key(store, get(store, core, "content"))
+            raise PackageError(
+                "Error",
+                f'Expected role "system" but saw {text(store, role)} for message {printed(store, core)}',
+            )
+        array = self.tagged.get(text(store, tag)) if tag else self.system_messages
         known = () if array is None else elements(store, array)
-        if any(system_key(store, get(store, one, "content")) == key for one in known):
+        keys = (system_key(store, get(store, one, "content")) for one in known)
+        if any(key == system_key(store, get(store, core, "content")) for key in keys):
             return
         if array is None:
-            array = self.tagged[str(tag)] = store.array(())
+            array = self.tagged[text(store, tag)] = store.array(())
         store.push(array, [core])
 
     def _as_system(self, message: Slot) -> Slot:
         store = self.store
         if isinstance(message, str):
             return store.object({"role": "system", "content": message})
-        form = form_of(store, message)
+        form = system_form_of(store, message, lists_only=self.profile.reads_lists_only)
         if form is Form.CORE_5:
             content: Value = store.object(core_content(self, message))
         elif form is Form.STORED:
@@ -358,7 +464,11 @@ class MessageList:
             return message
         told = get(store, content, "content")
         if get(store, message, "role") != "system" or not told:
-            raise MastraError("INVALID_SYSTEM_MESSAGE_FORMAT", "Invalid system message format.")
+            raise MastraError(
+                "INVALID_SYSTEM_MESSAGE_FORMAT",
+                "Invalid system message format. System messages must include 'role' and 'content' "
+                "properties. The content should be a string.",
+            )
         options = get(store, content, "providerMetadata") or UNDEFINED
         made = {"role": "system", "content": told, "experimental_providerMetadata": options}
         return store.derive(store.object(made), message)
@@ -374,7 +484,7 @@ class MessageList:
         self.system_messages = self.store.array(())
         if self.profile.replacing_clears_tags:
             self.tagged.clear()
-        for message in iterated(self.store, messages):
+        for message in each_of(self.store, messages, "messages"):
             if get(self.store, message, "role") == "system":
                 self.store.push(self.system_messages, [message])
 
@@ -385,9 +495,9 @@ class MessageList:
             HeapTypeError: if this version of the list has no such method.
         """
         if not self.profile.clears_systems:
-            raise HeapTypeError("clearSystemMessages is not a function")
+            raise HeapTypeError("target.clearSystemMessages is not a function")
         if tag:
-            self.tagged.pop(str(tag), None)
+            self.tagged.pop(text(self.store, tag), None)
         else:
             self.system_messages = self.store.array(())
 
@@ -435,6 +545,7 @@ class MessageList:
         store = self.store
         call_id = get(store, call, "toolCallId")
         for message in reversed(self.all()):
+            get(store, message, "role")  # which null and empty places have none of
             parts = self.parts_of_assistant(message)
             for index, part in enumerate(elements(store, parts) if parts is not None else ()):
                 held = (
@@ -447,6 +558,11 @@ class MessageList:
                     return
 
 
-def _by_time(one: tuple[float, Slot], two: tuple[float, Slot]) -> int:
-    """What is no time is neither before nor after anything."""
-    return (one[0] > two[0]) - (one[0] < two[0])
+def _known(time: float) -> float:
+    """Returns `time || 0`."""
+    return time if time == time else 0  # noqa: PLR0124 - NaN is not itself
+
+
+def _latest(one: float, two: float) -> float:
+    """Returns `Math.max(one || 0, two)`, which is no time if the second is none."""
+    return math.nan if math.isnan(two) else max(_known(one), two)

@@ -12,6 +12,8 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.frameworks.mastra.emulation.errors import MastraError, TripWire
+from agentcore.frameworks.mastra.emulation.forms import each_of, filled, is_empty
+from agentcore.frameworks.mastra.emulation.keys import is_same
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.models import Models
 from agentcore.frameworks.mastra.emulation.settings import Hook, Processor, Settings, Tool
@@ -119,7 +121,8 @@ class Processors:
         messages = values["messages"]
         ids = self._ids(messages)
         sources = target.source_by_id()
-        shown = {"messages": messages, "systemMessages": values["systemMessages"], "retryCount": 0}
+        systems = self._or_none(values["systemMessages"])
+        shown = {"messages": messages, "systemMessages": systems, "retryCount": 0}
         returned = self._called(processor.id, hook, shown)
         if isinstance(returned, ListHandle):
             if returned.target is not target:
@@ -131,6 +134,9 @@ class Processors:
             return {**values, "messages": given}
         if _is_falsy(returned):
             return values
+        if not isinstance(returned, Mapping):
+            told = text(self.store, self.desk.slot(returned))
+            raise HeapTypeError(f"Cannot use 'in' operator to search for 'messages' in {told}")
         result = self._fields(returned)
         if "messages" in result and "systemMessages" in result:
             self._apply(result["messages"], ids, sources)
@@ -184,8 +190,8 @@ class Processors:
         shown = {
             "messages": messages,
             "stepNumber": number,
-            "systemMessages": or_else(values["systemMessages"], UNDEFINED),
-            "steps": self.store.array(()) if values["steps"] is UNDEFINED else values["steps"],
+            "systemMessages": self._or_none(values["systemMessages"]),
+            "steps": self._or_none(values["steps"]),
             **{name: values[name] for name in _STEP_FIELDS},
             "retryCount": or_else(values["retryCount"], 0),
         }
@@ -197,6 +203,10 @@ class Processors:
         if self.profile.live_system_messages:
             named["systemMessages"] = target.system_messages
         return {**passed, "messages": messages, **result, **named}
+
+    def _or_none(self, value: Value) -> Value:
+        """Returns `value ?? []`."""
+        return self.store.array(()) if is_nullish(value) else value
 
     def _prepared(self, processor_id: str, hook: Hook, step: Fields, number: Value, steps: Ref) -> Fields:
         target = self.target
@@ -248,7 +258,8 @@ class Processors:
         return self.desk.settled(hook(args.handed()))
 
     def _ids(self, messages: Value) -> list[Value]:
-        return [get(self.store, message, "id") for message in elements(self.store, messages, "map")]
+        listed = elements(self.store, messages, "map")
+        return [get(self.store, message, "id") for message in filled(listed)]
 
     # ---------------------------------------------------------------- what was returned
 
@@ -305,7 +316,7 @@ class Processors:
     def _loadable(self, value: Any) -> Any:
         """A value of which the heap can hold everything: tools as the objects that stand for them."""
         if isinstance(value, Mapping) and any(isinstance(one, Tool) for one in value.values()):
-            return built(self.store, value)
+            return built(self.store, value, wrapped=False)
         return value
 
     def _take(self, result: Fields, ids: Iterable[Value], sources: Mapping[object, str]) -> None:
@@ -321,21 +332,34 @@ class Processors:
         added (rule mastra.systems-among-messages).
         """
         store, target = self.store, self.target
-        listed = elements(store, messages, "some")
-        returned = [get(store, message, "id") for message in listed]
-        gone = [own_id for own_id in ids if own_id not in returned]
+        gone = [own_id for own_id in ids if not self._has(messages, own_id)]
         if gone:
             target.remove(gone)
-        known = {get(store, message, "id"): message for message in target.all()}
-        for message in listed:
+        known = self._known_by_id() if self.profile.keeps_same_objects else {}
+        for message in each_of(store, messages, "messages"):
             own_id = get(store, message, "id")
-            if self.profile.keeps_same_objects and known.get(own_id) == message:
+            if self.profile.keeps_same_objects and known.get(_key(own_id)) == message:
                 continue
             target.remove([own_id])
             if get(store, message, "role") == "system":
                 target.add_system(self._system_text(message))
             else:
                 target.add(message, sources.get(own_id, "input"), merge=self.profile.returned_may_merge)
+
+    def _has(self, messages: Value, own_id: Value) -> bool:
+        """Returns `messages.some((message) => message.id === own_id)`."""
+        there = filled(elements(self.store, messages, "some"))
+        return any(is_same(get(self.store, one, "id"), own_id) for one in there)
+
+    def _known_by_id(self) -> dict[object, Value]:
+        """The list's messages by their ids.
+
+        Raises:
+            HeapTypeError: if a place in the list was left empty.
+        """
+        if any(map(is_empty, self.target.all())):
+            raise HeapTypeError("Iterator value undefined is not an entry object")
+        return {_key(get(self.store, message, "id")): message for message in self.target.all()}
 
     def _system_text(self, message: Slot) -> Value:
         store = self.store
@@ -349,6 +373,11 @@ class Processors:
             for part in elements(store, parts, "map")
         ]
         return "\n".join(texts)
+
+
+def _key(own_id: Value) -> object:
+    """An id as a key of a dict, in which True is no 1."""
+    return (type(own_id) is bool, own_id)
 
 
 def _is_list(returned: Any) -> bool:

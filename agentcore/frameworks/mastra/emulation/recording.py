@@ -166,10 +166,16 @@ class PieceRecorder(Recorder):
             self.target.add(messages, "response")
 
     def add_results(self, answers: Sequence[Answer]) -> Iterator[str]:
-        """Adds what tools answered as one message, unless one of them did not."""
+        """Adds what tools answered as one message; if one of them did not, only what was thrown."""
         store = self.store
         results = [self._result(answer) for answer in answers]
-        if answers and UNDEFINED not in results:
+        if UNDEFINED in results:
+            thrown = [answer for answer in answers if answer.thrown]
+            yield from ("tool-error" for _ in thrown)
+            told = [self._called(answer.call, answer.error) for answer in thrown]
+            if told:
+                self.target.add(self._message(self.clock.draw_id(), told), "response")
+        elif answers:
             yield "tool-result"
             called = [
                 self._called(answer.call, result) for answer, result in zip(answers, results, strict=True)
@@ -178,7 +184,9 @@ class PieceRecorder(Recorder):
             self.seen = len(elements(store, self.response_messages()))
 
     def _result(self, answer: Answer) -> Value:
-        return answer.result if answer.error is None else failure(self.store, answer.error)
+        if answer.error is None or answer.thrown:
+            return answer.result
+        return failure(self.store, answer.error)
 
     def _called(self, call: Slot, result: Value) -> Ref:
         store = self.store

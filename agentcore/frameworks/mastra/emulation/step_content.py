@@ -26,7 +26,7 @@ def response_messages(target: MessageList) -> list[ModelMessage]:
 def step_content(target: MessageList, number: int) -> Ref:
     """The content of a step, counted from 1; that of a step 0 is empty."""
     store = target.store
-    parts = [part for message in target.of("response") for part in ui_message(store, message).parts]
+    parts = [part for message in target.of("response") for part in ui_message(target, message).parts]
     starts = [index for index, part in enumerate(parts) if get(store, part, "type") == "step-start"]
     bounds = [-1, *starts, len(parts)]
     inside: list[Slot] = []

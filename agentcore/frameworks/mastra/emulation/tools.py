@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 import attrs
 
+from agentcore.frameworks.mastra.emulation.errors import MastraError
 from agentcore.frameworks.mastra.emulation.forms import has
 from agentcore.frameworks.mastra.emulation.settings import Tool
 from agentcore.heap.copying import deep_copy
@@ -17,6 +19,7 @@ from agentcore.heap.heap import (
     Function,
     HeapTypeError,
     HostValueError,
+    ObjectCell,
     Ref,
     Slot,
     Store,
@@ -31,6 +34,7 @@ from agentcore.heap.js import (
     is_nullish,
     iterated,
     joined,
+    or_else,
     stringified,
     text,
 )
@@ -39,15 +43,69 @@ from agentcore.heap.views import Desk
 _NOT_INPUT: Final = ("resumeData", "suspendedToolCallId", "suspendedToolRunId")
 
 
-def built(store: Store, tools: Mapping[str, Tool] | None) -> Ref:
-    """The object of tools that processors are given."""
-    made = {name: _built(store, name, tool) for name, tool in (tools or {}).items()}
+_TYPE: Final = "function"
+
+
+def built(store: Store, tools: Mapping[str, Tool] | None, *, wrapped: bool = True) -> Ref:
+    """Returns the object of tools that processors are given.
+
+    `wrapped`: the tools are the agent's, which the package puts into objects of its own, with a type.
+    """
+    made = {name: _built(store, name, tool, wrapped=wrapped) for name, tool in (tools or {}).items()}
     return store.object(made)
 
 
-def _built(store: Store, name: str, tool: Tool) -> Ref:
+def _built(store: Store, name: str, tool: Tool, *, wrapped: bool) -> Ref:
     execute = Function(name=f"{name}.execute", call=tool.execute)
-    return store.object({"type": "function", "description": tool.description, "execute": execute, "id": name})
+    named: dict[str, Value] = {"description": tool.description, "execute": execute, "id": name}
+    return store.object({"type": _TYPE, **named} if wrapped else named)
+
+
+_LONGEST_NAME: Final = 63
+_NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_BEGINS_NAMES: Final = re.compile(r"[a-zA-Z_]")
+
+
+def name_for_providers(store: Store, tools: Ref) -> None:
+    """Gives tools whose names no provider takes other names, in place: they come last then.
+
+    Raises:
+        MastraError: if two tools have one name then.
+        HeapTypeError: for a tool without a name.
+    """
+    for key in in_object_order(fields(store, tools)):
+        named = fields(store, tools)
+        if not key:
+            raise HeapTypeError("Cannot read properties of undefined (reading 'match')")
+        if len(key) <= _LONGEST_NAME and not _NOT_IN_NAMES.search(key) and _BEGINS_NAMES.match(key[0]):
+            continue
+        name = _NOT_IN_NAMES.sub("_", _in_units(key))
+        name = (name if _BEGINS_NAMES.match(name[0]) else f"_{name}")[:_LONGEST_NAME]
+        if name in named or name in INHERITED:
+            raise MastraError(
+                "AGENT_TOOL_NAME_COLLISION",
+                f'Two or more tools resolve to the same name "{name}". Please rename one of the tools to '
+                "avoid this collision.",
+            )
+        store.replace(
+            tools, ObjectCell({**{one: named[one] for one in named if one != key}, name: named[key]})
+        )
+
+
+def _in_units(name: str) -> str:
+    """The text with as many characters as JavaScript counts in it."""
+    return "".join("\0\0" if ord(one) > _LAST_UNIT else one for one in name)
+
+
+_LAST_UNIT: Final = 0xFFFF
+INHERITED: Final = frozenset(
+    {
+        *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"),
+        *("toString", "valueOf", "__proto__", "__defineGetter__", "__defineSetter__"),
+        *("__lookupGetter__", "__lookupSetter__"),
+    }
+)
+"""What every object of JavaScript answers to, without a field of its own."""
 
 
 @attrs.frozen
@@ -108,11 +166,15 @@ def check_active(store: Store, tools: Value, active: Value) -> None:
 
 @attrs.frozen
 class Answer:
-    """How a call of a tool ended: with a result, an error, or neither if nobody answers it."""
+    """How a call of a tool ended: with a result, an error, or neither if nobody answers it.
+
+    `thrown`: the error came out of a tool that the package has not wrapped.
+    """
 
     call: Slot
     result: Value = UNDEFINED
     error: str | None = None
+    thrown: bool = False
 
 
 def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
@@ -123,22 +185,26 @@ def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
     return isinstance(execute, Function) and (not active or includes(store, active, name))
 
 
-def run(desk: Desk, call: Slot, tools: Value, active: Value) -> Answer:
-    """Runs a call: {toolCallId, toolName, args}; the tool is given a copy (rule mastra.tool-input-own)."""
+def run(desk: Desk, call: Slot, tools: Value, active: Value, *, args: Value = None) -> Answer:
+    """Runs a call: {toolCallId, toolName, args}; the tool is given a copy (rule mastra.tool-input-own).
+
+    `args` stand in for those of the call, if any are given.
+    """
     store = desk.store
     name = text(store, get(store, call, "toolName"))
     key, tool = _found(store, tools, name)
     hidden = active and key is not None and not includes(store, active, key)
     if not tool or hidden:
         return Answer(call, error=_missing(store, name, tools, active))
-    execute = get(store, tool, "execute")
+    execute = UNDEFINED if isinstance(tool, Function) else get(store, tool, "execute")
     if not execute:
         return Answer(call)
     try:
         with desk.acting(f"tool {name}"):
-            return Answer(call, result=_output(desk, execute, get(store, call, "args")))
+            given = or_else(args, get(store, call, "args"))
+            return Answer(call, result=_output(desk, execute, given))
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
-        return Answer(call, error=str(error))
+        return Answer(call, error=str(error), thrown=get(store, tool, "type") != _TYPE)
 
 
 def failure(store: Store, message: str) -> Ref:
@@ -171,6 +237,9 @@ def _found(store: Store, tools: Value, name: str) -> tuple[str | None, Value]:
     named: Mapping[str, Slot] = fields(store, tools) if tools else {}
     if named.get(name):
         return name, named[name]
+    if tools and name in INHERITED and name not in named:
+        # A function, or an object without any field: nothing that could be run.
+        return name, Function(name=name, call=None)
     for key, tool in named.items():
         if has(store, tool, "id") and get(store, tool, "id") == name:
             return key, tool
