@@ -29,9 +29,11 @@ from agentcore.messages.values import FrozenDict, FrozenList, FrozenSet, Vector,
 from agentcore.messages.wire import message_from_wire, message_to_wire
 from agentcore.requirements.rules import Rule
 from plays import Play, played, plays
-from test_imports import CORE
+from test_imports import core_modules
 
-MODULES: Final = [importlib.import_module(f"agentcore.{name}") for name in CORE]
+MODULES: Final = [
+    importlib.import_module(f"agentcore.{name.removesuffix('.__init__')}") for name in core_modules()
+]
 CLASSES: Final[dict[str, Any]] = {
     name: value
     for module in MODULES
@@ -183,6 +185,10 @@ GIVEN: Final = {
         *(cls.__name__ for cls in get_args(Message)),
     ),
 }
+
+
+def test_the_classes_are_those_of_all_rooms_of_the_core() -> None:
+    assert {"UserMessage", "Chains", "StepOverride", "Settings", "Run", "StepAccount"} <= CLASSES.keys()
 
 
 @pytest.mark.parametrize("name", sorted(GIVEN))

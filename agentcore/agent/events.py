@@ -12,8 +12,9 @@ from agentcore.machine.effects import RunResult, StepStartEvent, ToolFailed, Too
 from agentcore.machine.hooks import StepRecord
 from agentcore.machine.processors import Tripwire
 from agentcore.messages.content import ToolCall
+from agentcore.messages.converters import value_json
 from agentcore.messages.interrupts import Interrupt
-from agentcore.messages.values import JsonValue, freeze, frozen_list, sealed, strict_key
+from agentcore.messages.values import JsonValue, frozen_list, sealed, strict_key
 
 __all__ = [
     "AgentEvent",
@@ -59,10 +60,6 @@ class ModelRetry:
     error: Exception
 
 
-def _json(value: object) -> JsonValue:
-    return freeze(value, "$.value")
-
-
 @sealed
 @attrs.frozen
 class PartialObject:
@@ -74,7 +71,7 @@ class PartialObject:
 
     type: ClassVar[Literal["partial-object"]] = "partial-object"
     step_number: int
-    value: JsonValue = field(converter=_json, eq=strict_key)
+    value: JsonValue = field(converter=value_json, eq=strict_key)
 
 
 @sealed

@@ -14,6 +14,7 @@ from agentcore.agent.events import ChunkEvent, PartDone, PartialObject, TextDelt
 from agentcore.agent.tools.contract import Contract, MismatchError, Problem, of_schema, of_type
 from agentcore.errors import InvalidJsonError
 from agentcore.messages.content import ContentPart, GeneratedText
+from agentcore.messages.converters import answer_schema
 from agentcore.messages.values import JsonObject, JsonValue, freeze, parse_json, sealed, strict_key
 
 __all__ = ["Output", "OutputError", "PartialObjects"]
@@ -40,16 +41,12 @@ class OutputError(MismatchError):
         return f"the answer is not the output that was asked for:\n{super().__str__()}"
 
 
-def _schema(value: Mapping[str, object]) -> JsonObject:
-    return cast("JsonObject", freeze(value, "$.schema"))
-
-
 @sealed
 @attrs.frozen
 class Output(Generic[_T]):
     """What the answer of a run is to be: made by `Output.of(type)` or `Output.json_schema(schema)`."""
 
-    schema: JsonObject = field(converter=_schema, eq=strict_key)
+    schema: JsonObject = field(converter=answer_schema, eq=strict_key)
     # Made anew for every output, so equality is that of the schema.
     read: Callable[[JsonValue], _T] = field(eq=False, repr=False)
     name: str | None = field(default=None, kw_only=True)
@@ -84,7 +81,7 @@ class Output(Generic[_T]):
         Raises:
             TypeError: if it is no JSON Schema.
         """
-        contract = of_schema(_schema(schema))
+        contract = of_schema(answer_schema(schema))
         return Output(contract.schema, contract.read, name=name)
 
     @staticmethod

@@ -17,7 +17,7 @@ from agentcore.errors import (
     InvalidToolApprovalError,
     ToolCallNotFoundForApprovalError,
 )
-from agentcore.messages.converters import error, input_json, output
+from agentcore.messages.converters import error, input_json, output, part_metadata, source_fields
 from agentcore.messages.messages import (
     OUTPUT_TYPES,
     AssistantMessage,
@@ -47,7 +47,6 @@ from agentcore.messages.values import (
     JsonValue,
     Vector,
     dump_json,
-    freeze,
     frozen_list,
     sealed,
     strict_key,
@@ -77,14 +76,6 @@ __all__ = [
 ]
 
 
-def _metadata(value: object) -> JsonObject | None:
-    return None if value is None else cast("JsonObject", freeze(value, "$.provider_metadata"))
-
-
-def _fields(value: object) -> JsonObject:
-    return cast("JsonObject", freeze(value, "$.fields"))
-
-
 @sealed
 @attrs.frozen
 class GeneratedText:
@@ -92,7 +83,7 @@ class GeneratedText:
 
     type: ClassVar[Literal["text"]] = "text"
     text: str
-    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+    provider_metadata: JsonObject | None = field(default=None, converter=part_metadata, eq=strict_key)
 
 
 @sealed
@@ -102,7 +93,7 @@ class GeneratedReasoning:
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
     text: str
-    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+    provider_metadata: JsonObject | None = field(default=None, converter=part_metadata, eq=strict_key)
 
 
 @sealed
@@ -114,7 +105,7 @@ class GeneratedFile:
     data: str
     media_type: str
     provider_metadata: JsonObject | None = field(
-        default=None, converter=_metadata, eq=strict_key, kw_only=True
+        default=None, converter=part_metadata, eq=strict_key, kw_only=True
     )
 
 
@@ -124,7 +115,7 @@ class Source:
     """Something the model cites, as JSON (`sourceType`, `id`, `url`, ...); no message ever holds it."""
 
     type: ClassVar[Literal["source"]] = "source"
-    fields: JsonObject = field(converter=_fields, eq=strict_key)
+    fields: JsonObject = field(converter=source_fields, eq=strict_key)
 
 
 @sealed
@@ -145,7 +136,7 @@ class ToolCall:
     invalid: bool | None = None
     error: str | None = None
     title: str | None = None
-    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+    provider_metadata: JsonObject | None = field(default=None, converter=part_metadata, eq=strict_key)
 
 
 @sealed
@@ -161,7 +152,7 @@ class ToolResult:
     model_output: ToolOutput | None = None
     provider_executed: bool | None = None
     dynamic: bool | None = None
-    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+    provider_metadata: JsonObject | None = field(default=None, converter=part_metadata, eq=strict_key)
 
 
 @sealed
@@ -176,7 +167,7 @@ class ToolError:
     error: JsonValue = field(converter=error, eq=strict_key)
     provider_executed: bool | None = None
     dynamic: bool | None = None
-    provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)
+    provider_metadata: JsonObject | None = field(default=None, converter=part_metadata, eq=strict_key)
 
 
 @sealed

@@ -15,6 +15,7 @@ from agentcore.errors import InvalidJsonError
 from agentcore.messages.values import JsonObject, JsonValue, freeze, frozen_list, frozen_list_or_none
 
 __all__ = [
+    "answer_schema",
     "context",
     "error",
     "input_json",
@@ -27,9 +28,13 @@ __all__ = [
     "names",
     "options",
     "output",
+    "part_metadata",
+    "part_options",
     "reason",
     "response_format",
+    "source_fields",
     "texts",
+    "value_json",
 ]
 
 _Object: TypeAlias = Mapping[str, object]
@@ -79,6 +84,29 @@ def input_schema(value: _Object) -> JsonObject:
     return json_object(value, "$.input_schema")
 
 
+def answer_schema(value: _Object) -> JsonObject:
+    """Freeze the JSON Schema of an answer."""
+    return json_object(value, "$.schema")
+
+
+# What is no object in a part or a message stays as it is, for the checks of parts and messages to refuse.
+
+
+def part_metadata(value: object) -> JsonObject | None:
+    """Freeze a provider's metadata of a part."""
+    return cast("JsonObject | None", freeze(value, "$.provider_metadata"))
+
+
+def part_options(value: _Object | None) -> JsonObject | None:
+    """Freeze the provider options of a part or a message."""
+    return cast("JsonObject | None", freeze(value, "$.provider_options"))
+
+
+def source_fields(value: object) -> JsonObject:
+    """Freeze the fields of a source."""
+    return cast("JsonObject", freeze(value, "$.fields"))
+
+
 # ---------------------------------------------------------------- any JSON
 
 
@@ -110,6 +138,11 @@ def reason(value: object) -> JsonValue:
 def metadata_json(value: object) -> JsonValue:
     """Freeze what a processor says of the end of a run."""
     return freeze(value, "$.metadata")
+
+
+def value_json(value: object) -> JsonValue:
+    """Freeze the value of an output or an event."""
+    return freeze(value, "$.value")
 
 
 # ---------------------------------------------------------------- lists

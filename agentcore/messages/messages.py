@@ -6,7 +6,7 @@ JSON is frozen when it is given, lists of parts become vectors, and nothing can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 import attrs
@@ -14,7 +14,7 @@ from attrs import field
 
 from agentcore.errors import InvalidMessageError
 from agentcore.messages.brief import brief_json
-from agentcore.messages.converters import input_json
+from agentcore.messages.converters import input_json, part_options, value_json
 from agentcore.messages.values import (
     FrozenDict,
     FrozenList,
@@ -80,16 +80,8 @@ def _plain(value: object) -> str:
     return str.__str__(value) if isinstance(value, str) else cast("str", value)
 
 
-def _value(value: object) -> JsonValue:
-    return freeze(value, "$.value")
-
-
 def _items(value: Iterable[object]) -> tuple[JsonValue, ...]:
     return cast("tuple[JsonValue, ...]", freeze(value, "$.value"))
-
-
-def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return None if value is None else cast("JsonObject", freeze(value, "$.provider_options"))
 
 
 def _parts(value: Iterable[_P] | Any) -> Vector[_P]:
@@ -165,7 +157,7 @@ class TextPart:
     type: ClassVar[Literal["text"]] = "text"
     text: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -177,7 +169,7 @@ class ReasoningPart:
     type: ClassVar[Literal["reasoning"]] = "reasoning"
     text: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -190,7 +182,12 @@ class ImagePart:
     image: str | bytes = field(converter=_data, validator=_is(str, bytes))
     media_type: str | None = field(default=None, converter=_optional_text, validator=_is(str, None))
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None,
+        kw_only=True,
+        converter=part_options,
+        validator=_is_options,
+        eq=strict_key,
+        repr=brief_json,
     )
 
 
@@ -206,7 +203,12 @@ class FilePart:
         default=None, kw_only=True, converter=_optional_text, validator=_is(str, None)
     )
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None,
+        kw_only=True,
+        converter=part_options,
+        validator=_is_options,
+        eq=strict_key,
+        repr=brief_json,
     )
 
 
@@ -221,7 +223,12 @@ class ToolCallPart:
     input: JsonValue = field(kw_only=True, converter=input_json, eq=strict_key, repr=brief_json)
     provider_executed: bool | None = field(default=None, kw_only=True, validator=_is(bool, None))
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None,
+        kw_only=True,
+        converter=part_options,
+        validator=_is_options,
+        eq=strict_key,
+        repr=brief_json,
     )
 
 
@@ -236,7 +243,7 @@ class TextOutput:
     type: ClassVar[Literal["text"]] = "text"
     value: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -246,9 +253,9 @@ class JsonOutput:
     """Any JSON."""
 
     type: ClassVar[Literal["json"]] = "json"
-    value: JsonValue = field(converter=_value, eq=strict_key, repr=brief_json)
+    value: JsonValue = field(converter=value_json, eq=strict_key, repr=brief_json)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -262,7 +269,7 @@ class ContentOutput:
         converter=_items, validator=_is(FrozenList), eq=strict_key, repr=brief_json
     )
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -274,7 +281,7 @@ class ErrorTextOutput:
     type: ClassVar[Literal["error-text"]] = "error-text"
     value: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -284,9 +291,9 @@ class ErrorJsonOutput:
     """The tool failed, and said so in JSON."""
 
     type: ClassVar[Literal["error-json"]] = "error-json"
-    value: JsonValue = field(converter=_value, eq=strict_key, repr=brief_json)
+    value: JsonValue = field(converter=value_json, eq=strict_key, repr=brief_json)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -298,7 +305,7 @@ class ExecutionDeniedOutput:
     type: ClassVar[Literal["execution-denied"]] = "execution-denied"
     reason: str | None = field(default=None, converter=_optional_text, validator=_is(str, None))
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
 
 
@@ -319,7 +326,12 @@ class ToolResultPart:
     tool_name: str = field(converter=_text, validator=_is_text)
     output: ToolOutput = field(kw_only=True, validator=_is(*OUTPUT_TYPES))
     provider_options: JsonObject | None = field(
-        default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None,
+        kw_only=True,
+        converter=part_options,
+        validator=_is_options,
+        eq=strict_key,
+        repr=brief_json,
     )
 
 
@@ -370,7 +382,7 @@ class SystemMessage:
     role: ClassVar[Literal["system"]] = "system"
     content: str = field(converter=_text, validator=_is_text)
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.messages.wire and agentcore.messages.prompt make of the other fields, kept from its first
     # use on.
@@ -387,7 +399,7 @@ class UserMessage:
     role: ClassVar[Literal["user"]] = "user"
     content: UserContent = field(converter=_user_content, validator=_holds(*USER_PARTS, or_text=True))
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.messages.wire and agentcore.messages.prompt make of the other fields, kept from its first
     # use on.
@@ -406,7 +418,7 @@ class AssistantMessage:
         converter=_assistant_content, validator=_holds(*ASSISTANT_PARTS, or_text=True)
     )
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.messages.wire and agentcore.messages.prompt make of the other fields, kept from its first
     # use on.
@@ -423,7 +435,7 @@ class ToolMessage:
     role: ClassVar[Literal["tool"]] = "tool"
     content: Vector[ToolPart] = field(converter=_tool_content, validator=_holds(*TOOL_PARTS))
     provider_options: JsonObject | None = field(
-        default=None, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json
+        default=None, converter=part_options, validator=_is_options, eq=strict_key, repr=brief_json
     )
     # What agentcore.messages.wire and agentcore.messages.prompt make of the other fields, kept from its first
     # use on.
