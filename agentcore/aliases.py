@@ -9,10 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 __all__ = ["ALIASES", "install"]
 
@@ -46,18 +45,21 @@ _MODULES: Final = (
     _Moved(
         "",
         "machine",
-        "calls effects hooks message_list needs pending preparing:prepare processors prompting run state "
-        "step",
+        "calls effects hooks message_list needs:state pending preparing:prepare processors prompting:step "
+        "run shared_state:processors state step",
     ),
     _Moved(
         "",
         "messages",
-        "brief chains codec content forms:message_input identity:message_ids interrupts media "
-        "message_repair message_trim paths prompt readonly rounds schema shared_state tokens usage values "
-        "vectors wire",
+        "brief chains codec content forms:chains identity:chains interrupts media message_repair "
+        "message_trim paths prompt readonly rounds schema tokens usage values vectors wire",
     ),
-    _Moved("", "records", "account:provenance history origins outcome_json replay_cost run_json saved"),
-    _Moved("", "requirements", "differences requirement rules"),
+    _Moved(
+        "",
+        "records",
+        "account:provenance history origins outcome_json replay_cost:history run_json saved",
+    ),
+    _Moved("", "requirements", "differences requirement:differences rules"),
     _Moved("compat", "frameworks.ai_sdk", "agents"),
     _Moved(
         "compat",
@@ -87,12 +89,14 @@ _MODULES: Final = (
         "agent batches chain contexts contract copies cycles executors loop models parts pull_request "
         "said settings specs tools turns",
     ),
+    _Moved("driver", "agent", "partial:output"),
     _Moved(
         "driver",
         "agent.call",
-        "begin:call_setup blocking call cancelling checks errors fields fits:resume_check handover loop "
-        "models partial parts:config processor_spans processors rewritten spans stages stream threads "
-        "tools written:trace_text",
+        "begin:call_setup blocking:call call cancelling checks errors fields:checks fits:call_setup "
+        "handover:cancelling "
+        "loop models parts:config processor_spans processors:config rewritten:checks spans stages stream "
+        "threads:tools tools written:spans",
     ),
     _Moved(
         "models",
@@ -144,7 +148,7 @@ _MODULES: Final = (
         "acting causes comparison family features handlers holders isolation ops program programs "
         "reference shapes shrinking structured writes",
     ),
-    _Moved("tools", "agent.tools", "contract define errors results tool"),
+    _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),
 )
 
 
@@ -160,7 +164,7 @@ def _pairs() -> Iterator[tuple[str, str]]:
 ALIASES: Final = {f"{_PACKAGE}.{old}": f"{_PACKAGE}.{new}" for old, new in _pairs()}
 
 
-class _AliasLoader(Loader):
+class _AliasLoader:
     """Gives the module of the new name, so that both names are one module."""
 
     def __init__(self, target: str) -> None:
@@ -177,7 +181,7 @@ class _AliasLoader(Loader):
         module.__spec__ = self._spec
 
 
-class _AliasFinder(MetaPathFinder):
+class _AliasFinder:
     """Finds modules by the names that they had."""
 
     def find_spec(
@@ -185,7 +189,7 @@ class _AliasFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         del path, target
         new = ALIASES.get(fullname)
-        return None if new is None else ModuleSpec(fullname, _AliasLoader(new), is_package=False)
+        return None if new is None else ModuleSpec(fullname, cast("Any", _AliasLoader(new)))
 
 
 def install() -> None:

@@ -1,8 +1,8 @@
 """What the specification has from code; `python tests/pages.py` writes it, a test holds it.
 
 The index of requirements, the claims, the pages of profiles and the index of cases are made whole. In the
-chapters, an item that begins with the name of a requirement is given the requirement's statement, and the
-errata their tables.
+chapters, an item that begins with the name of a requirement is given the requirement's statement, the errata
+their tables, and the chapter about runs the table of the machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import attrs
 
 from agentcore.heap.profile_fields import told
 from agentcore.requirements.rules import Requirement
-from spec import cases, claims, errata, pull_request, versions
+from spec import cases, claims, errata, machine_table, pull_request, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.statements import page as statements_page
 from spec.tables import Table
@@ -161,6 +161,8 @@ def pages() -> Mapping[Path, str]:
     written = {file.relative_to(SPEC): stated(file.read_text(encoding="utf-8")) for file in chapters()}
     page = errata.PAGE.relative_to(SPEC)
     written[page] = errata.with_tables(written[page])
+    page = machine_table.PAGE.relative_to(SPEC)
+    written[page] = machine_table.with_table(written[page])
     return written | {name: page() for name, page in _MADE.items()}
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import attrs
+
 from agentcore.machine.effects import Settings, ToolSpec
-from agentcore.machine.needs import need_prepare_step, need_process_input
 from agentcore.machine.prepare import CallPreparation, StepPreparation
+from agentcore.machine.state import need_prepare_step, need_process_input
 from agentcore.messages.chains import Chains
 from agentcore.messages.messages import AssistantMessage, Message, UserMessage
 from agentcore.messages.values import vector
@@ -37,7 +39,7 @@ def a_step(
 
 
 def _numbered(step: StepPreparation, number: int) -> StepPreparation:
-    return step._with(step_number=number)
+    return attrs.evolve(step, step_number=number)
 
 
 def a_call(*messages: Message, settings: Settings = SETTINGS) -> CallPreparation:

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
-from agentcore.machine.effects import NeedPrepareStep, Settings, ToolSpec
+from agentcore.machine.effects import NeedPrepareStep, Processed, Settings, ToolSpec
 from agentcore.machine.state import Run
 from agentcore.messages.content import ContentPart, GeneratedText
 from agentcore.messages.messages import Message, SystemMessage, TextPart, ToolMessage, UserMessage
 from agentcore.messages.prompt import PromptState, fold
+from agentcore.records import provenance
 from agentcore.records.history import fork
 from agentcore.records.provenance import (
     Added,
@@ -405,3 +406,70 @@ def test_an_account_needs_all_the_steps_before() -> None:
 def test_instructions_among_the_messages_are_messages() -> None:
     one = of(messages=[SystemMessage("s"), USER])[0]
     assert one.origins == ((Initial(0),), (Initial(1),))
+
+
+def tail(shown: list[Message]) -> list[Message]:
+    return [*shown, REMINDER]
+
+
+def front(shown: list[Message]) -> list[Message]:
+    return [SUMMARY, *shown]
+
+
+def cut(shown: list[Message]) -> list[Message]:
+    return shown[1:]
+
+
+def by(*steps: list[Any]) -> list[StepAccount]:
+    """Accounts of four steps with several processors each, which have the names of their functions."""
+    left = list(steps)
+
+    def hook(wanted: Any) -> Processed:
+        so_far = wanted.step
+        for turn in left.pop(0) if left else ():
+            arguments = so_far.arguments(turn.__name__)
+            so_far = so_far.after(so_far.edit(arguments, turn(list(arguments.messages))))
+        return Processed(so_far.edits)
+
+    history = [UserMessage([TextPart(text)]) for text in "123"]
+    run, _ = drive([*SCRIPT, [GeneratedText("end")]], {NeedPrepareStep: hook}, messages=history)
+    return accounts(run)
+
+
+def breaks() -> list[PrefixBreak | None]:
+    """What broke the prefixes of runs of all kinds."""
+    history = [UserMessage([TextPart(text)]) for text in "123"]
+    system = Settings(model="m", tools=[TOOL], system="s")
+    instructed = {"system": "other", "messages": [USER]}
+    runs = [
+        by([], [tail, front]),
+        by([tail, front]),
+        by([], [tail, cut]),
+        by([tail, cut]),
+        of(lambda shown: {"messages": [*shown, REMINDER]}),
+        of(None, {"lasting_messages": [SUMMARY, USER]}),
+        of({"lasting_messages": [SUMMARY]}, lambda shown: {"messages": shown[1:]}),
+        of(None, lambda shown: {"messages": shown[1:]}, messages=history),
+        of(None, lambda shown: {"messages": [*shown[2::-1], *shown[3:]]}, messages=history),
+        of(None, {"system": "other"}, settings=system),
+        of(instructed, {"messages": [USER]}, settings=system),
+        of(None, lambda shown: {"messages": [shown[0], *shown]}, messages=history),
+    ]
+    return [one.broken_by for run in runs for one in run]
+
+
+@pytest.mark.parametrize("number", range(len(provenance._CASES)))
+def test_each_case_of_the_table_decides_somewhere(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = breaks()
+    cases = provenance._CASES
+    monkeypatch.setattr(provenance, "_CASES", (*cases[:number], *cases[number + 1 :]))
+    assert breaks() != whole
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_each_condition_of_the_table_decides_somewhere(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = breaks()
+    cases = list(provenance._CASES)
+    cases[number] = cases[number]._replace(holds=lambda _: True)
+    monkeypatch.setattr(provenance, "_CASES", cases)
+    assert breaks() != whole

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore.errors import InvalidPromptError
-from agentcore.messages.message_input import message_form, message_forms, system_prompt
+from agentcore.messages.chains import message_form, message_forms, system_prompt
 from agentcore.messages.messages import Message, SystemMessage, UserMessage
 from agentcore.messages.values import thaw, vector
 from agentcore.messages.wire import message_to_wire

@@ -10,7 +10,7 @@ from hypothesis import given
 import strategies
 from agentcore.errors import InvalidOverrideError, InvalidPromptError
 from agentcore.machine.hooks import NO_OVERRIDE, StepOverride, merge_provider_options, tool_choice
-from agentcore.messages.message_input import system_prompt
+from agentcore.messages.chains import system_prompt
 from agentcore.messages.messages import AssistantMessage, SystemMessage, UserMessage
 from agentcore.messages.values import FrozenDict, JsonObject, canonical_json, freeze, thaw, vector
 from agentcore.requirements.differences import Difference

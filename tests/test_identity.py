@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcore.messages.chains import Chains
-from agentcore.messages.message_ids import fresh_ids, kept_ids, numbered, sharing
+from agentcore.messages.chains import Chains, fresh_ids, kept_ids, numbered, sharing
 from agentcore.messages.messages import AssistantMessage, Message, UserMessage
 from agentcore.messages.values import Vector, extend_vector, vector
 from agentcore.requirements.rules import Rule

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentcore.errors import ClosedMessageListError, InvalidPromptError, UnknownMessageError
 from agentcore.machine.message_list import MessageList, Mutation
-from agentcore.messages.message_ids import numbered
+from agentcore.messages.chains import numbered
 from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from agentcore.messages.values import vector
 from agentcore.requirements.rules import Rule

@@ -18,7 +18,7 @@ from agentcore.errors import (
 from agentcore.machine.hooks import ProcessorEdit, StepOverride, merge_settings, merged
 from agentcore.machine.message_list import MessageList
 from agentcore.machine.prepare import is_identified
-from agentcore.messages.message_ids import numbered
+from agentcore.messages.chains import numbered
 from agentcore.messages.messages import Message, SystemMessage, UserMessage
 from agentcore.messages.values import extend_vector, freeze, thaw, vector
 from agentcore.messages.wire import message_to_wire

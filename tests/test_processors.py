@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
+from agentcore.agent.call.config import with_prepare_step
 from agentcore.errors import (
     ImmutableWriteError,
     InvalidJsonError,
@@ -22,7 +23,6 @@ from agentcore.machine.processors import (
     abort,
     ended,
     named_processors,
-    with_prepare_step,
 )
 from agentcore.messages.values import freeze
 from agentcore.requirements.rules import Rule
@@ -147,7 +147,7 @@ def test_process_input_may_return_less_and_says_so() -> None:
 
 
 def test_arguments_do_not_show_what_may_be_secret() -> None:
-    step = attrs.evolve(a_step(), experimental_context={"key": "secret"})
+    step = attrs.evolve(a_step(), experimental_context=freeze({"key": "secret"}))
     text = repr(step.of_call(freeze({"headers": "secret"}), None).arguments("p"))  # type: ignore[arg-type]
     assert "secret" not in text
 

@@ -11,8 +11,9 @@ from typing import Any, Final, get_args
 
 import attrs
 import pytest
+from hypothesis import given, settings
 
-from agentcore.machine.effects import HookResult, Settings
+from agentcore.machine.effects import HookResult, Outcome, Settings
 from agentcore.machine.message_list import MessageList
 from agentcore.machine.run import give, start
 from agentcore.messages.messages import (
@@ -24,9 +25,10 @@ from agentcore.messages.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.messages.values import FrozenDict, FrozenList, FrozenSet, Vector, frozen, vector
+from agentcore.messages.values import FrozenDict, FrozenList, FrozenSet, Vector, freeze, frozen, vector
 from agentcore.messages.wire import message_from_wire, message_to_wire
 from agentcore.requirements.rules import Rule
+from plays import Play, played, plays
 from test_imports import CORE
 
 MODULES: Final = [importlib.import_module(f"agentcore.{name}") for name in CORE]
@@ -44,7 +46,7 @@ NAMES: Final[dict[str, Any]] = {name: value for module in MODULES for name, valu
 CALL: Final = ToolCallPart("c", "t", input={"a": [1]}, provider_options={"p": {}})
 RESULT: Final = ToolResultPart("c", "t", output=TextOutput("x"))
 
-# By annotation, every field filled, JSON as plain dicts and lists: freezing them is the class's business.
+# By annotation, every field filled, JSON as plain dicts and lists: a field with a converter freezes them.
 FIELDS: Final[dict[str, Callable[[], Any]]] = {
     "None": lambda: None,
     "bool": lambda: True,
@@ -116,9 +118,20 @@ def example_of(annotation: str) -> Any:
 def make(name: str) -> Any:
     if name in EXAMPLES:
         return EXAMPLES[name]()
-    cls = CLASSES[name]
-    fields = [a.name for a in attrs.fields(cls) if a.init]
-    return cls(**{field: NARROW.get(field) or example_of(cls.__annotations__[field]) for field in fields})
+    return CLASSES[name](
+        **{a.name: field_of(CLASSES[name], a) for a in attrs.fields(CLASSES[name]) if a.init}
+    )
+
+
+def field_of(cls: Any, field: attrs.Attribute[Any]) -> Any:
+    given = NARROW.get(field.name) or example_of(cls.__annotations__[field.name])
+    if field.converter is not None:
+        return given
+    if isinstance(given, frozenset):
+        return FrozenSet(given)
+    if isinstance(given, tuple):
+        return FrozenList(given)
+    return freeze(given) if isinstance(given, dict) else given
 
 
 # ---------------------------------------------------------------- the tests
@@ -157,6 +170,37 @@ def test_a_public_value_is_hashable_and_deeply_immutable(name: str) -> None:
     assert list(mutable_parts(value, "$.Prompt" if is_prompt else "$")) == []
     assert hash(value) == hash(value)
     assert value == attrs.evolve(value)
+
+
+# What people, drivers and models make; all else is made by the machine, of parts that are values already.
+GIVEN: Final = {
+    *("Settings", "StepOverride", "StepResults", *(cls.__name__ for cls in get_args(Outcome))),
+    *(
+        "ToolSucceeded",
+        "ToolFailed",
+        "Interrupt",
+        "SystemMessage",
+        *(cls.__name__ for cls in get_args(Message)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(GIVEN))
+def test_a_value_that_people_make_converts_each_field_that_can_be_mutable(name: str) -> None:
+    plain = ("JsonValue", "JsonObject", "Vector", "tuple", "frozenset", "SystemPrompt", "UserContent")
+    for field in attrs.fields(CLASSES[name]):
+        annotation = CLASSES[name].__annotations__.get(field.name, "")
+        assert field.converter is not None or not field.init or not annotation.startswith(plain), field.name
+
+
+@settings(max_examples=25)
+@given(plays)
+def test_what_the_machine_makes_of_it_is_deeply_immutable(play: Play) -> None:
+    runs = played(play)
+    for run in (runs[-1], runs[len(runs) // 2]):
+        found = mutable_parts(attrs.evolve(run, outcomes=vector(), history=vector()))
+        # Prompts that are folded so far are handed to nobody, and have tuples.
+        assert [path for path in found if ".folded" not in path] == []
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -16,7 +16,6 @@ from agentcore.errors import (
     RunCancelledError,
     UnexpectedOutcomeError,
 )
-from agentcore.machine import hooks
 from agentcore.machine.effects import (
     ApprovalsNeeded,
     Cancelled,
@@ -41,6 +40,7 @@ from agentcore.machine.effects import (
     ToolSucceeded,
 )
 from agentcore.machine.run import Failed, Run, give, start
+from agentcore.messages import converters
 from agentcore.messages.chains import Chains
 from agentcore.messages.content import (
     ContentPart,
@@ -371,7 +371,7 @@ def test_the_context_is_walked_once_however_many_steps_there_are(monkeypatch: py
         walked.append(value)
         return freeze(value, path)
 
-    monkeypatch.setattr(hooks, "freeze", spy)
+    monkeypatch.setattr(converters, "freeze", spy)
     context = freeze({"large": [1, 2]})
     tools = [TOOL, ToolSpec("asks", needs_approval="ask")]
     settings = Settings(model="m", tools=tools, experimental_context=context)

@@ -31,7 +31,7 @@ from agentcore.agent.call import (
     UnfinishedStreamError,
     UnknownModelError,
 )
-from agentcore.agent.call.blocking import blocked_on
+from agentcore.agent.call.call import blocked_on
 from agentcore.agent.call.call_setup import (
     CallArguments,
     OnStart,
@@ -43,18 +43,9 @@ from agentcore.agent.call.call_setup import (
     resumed,
     state_of,
 )
-from agentcore.agent.call.config import (
-    Checkpoint,
-    OnChunk,
-    OnFinish,
-    OnStepFinish,
-    OnStepStart,
-    PrepareStep,
-)
-from agentcore.agent.call.fields import (
+from agentcore.agent.call.checks import (
     at_least,
     conditions_of,
-    context_of,
     is_flag,
     is_hook,
     is_model,
@@ -66,6 +57,14 @@ from agentcore.agent.call.fields import (
     settings_of,
     tools_of,
 )
+from agentcore.agent.call.config import (
+    Checkpoint,
+    OnChunk,
+    OnFinish,
+    OnStepFinish,
+    OnStepStart,
+    PrepareStep,
+)
 from agentcore.agent.middleware import Middleware
 from agentcore.agent.models.base import LanguageModel
 from agentcore.agent.output import Output
@@ -73,12 +72,12 @@ from agentcore.agent.result import AgentResult, NoObjectError
 from agentcore.agent.stop import StopCondition, step_count_is
 from agentcore.agent.tools import Tool
 from agentcore.machine.hooks import check_tool_names, tool_choice
-from agentcore.machine.processors import NamedProcessor, Processor, named_processors
+from agentcore.machine.processors import NamedProcessor, Processor, State, named_processors
 from agentcore.machine.run import Run
-from agentcore.messages.message_input import SystemForm, system_prompt
+from agentcore.messages.chains import SystemForm, system_prompt
+from agentcore.messages.converters import context
 from agentcore.messages.messages import Message
 from agentcore.messages.prompt import SystemPrompt
-from agentcore.messages.shared_state import State
 from agentcore.messages.values import JsonObject, JsonValue, sealed, strict_key
 
 __all__ = [
@@ -211,7 +210,7 @@ class Agent(Generic[_T, State]):
     # Not shown: providers may take headers here.
     settings: JsonObject = field(default=None, converter=settings_of, kw_only=True, eq=strict_key, repr=False)
     experimental_context: JsonValue = field(
-        default=None, converter=context_of, kw_only=True, eq=strict_key, repr=False
+        default=None, converter=context, kw_only=True, eq=strict_key, repr=False
     )
     output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
     validate_prompt: bool = field(default=True, validator=is_flag, kw_only=True)
@@ -273,7 +272,8 @@ class Agent(Generic[_T, State]):
             Exception: what `prepare_call` raised; there is no run then.
         """
         state = state_of(invocation_state)
-        call = await begun(attrs.evolve(self, **overrides), joined(messages, prompt), checkpoint, state)
+        agent = attrs.evolve(self, **overrides) if overrides else self
+        call = await begun(agent, joined(messages, prompt), checkpoint, state)
         return await call.result()
 
     @overload
@@ -343,7 +343,7 @@ class Agent(Generic[_T, State]):
 
         Entering raises what `generate` raises where there is no run, iterating raises AgentError.
         """
-        agent = attrs.evolve(self, **overrides)
+        agent = attrs.evolve(self, **overrides) if overrides else self
         state = state_of(invocation_state)
         return Streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
 

@@ -43,11 +43,20 @@ from agentcore.agent.result import AgentResult
 from agentcore.agent.tools import Tool
 from agentcore.errors import AgentCoreError
 from agentcore.machine.effects import Settings, ToolFailed, ToolSucceeded
+from agentcore.machine.processors import State, new_state
 from agentcore.messages.content import ContentPart, ToolCall
 from agentcore.messages.interrupts import Interrupt, ask
 from agentcore.messages.messages import Message
-from agentcore.messages.shared_state import State, new_state
-from agentcore.messages.values import JsonObject, JsonValue, Vector, frozen_list, sealed, strict_key, vector
+from agentcore.messages.values import (
+    NO_ENTRIES,
+    JsonObject,
+    JsonValue,
+    Vector,
+    frozen_list,
+    sealed,
+    strict_key,
+    vector,
+)
 
 __all__ = [
     "AgentStreamContext",
@@ -134,7 +143,7 @@ class InvokeModelContext(Generic[State]):
     request: ModelRequest
     step_number: int
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
-    answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+    answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
         """The answer to a question, if the run was given it. Else the run ends with the question here."""
@@ -154,7 +163,7 @@ class ExecuteToolContext(Generic[State]):
     call: ToolCall
     step_number: int
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
-    answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+    answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def succeeded(self, value: object) -> ToolSucceeded:
         """The outcome of a call that returned this. Raises InvalidToolOutputError for what is no JSON."""
@@ -189,7 +198,7 @@ class AgentStreamContext(Generic[State]):
     settings: Settings
     resumed: bool = False
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
-    answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+    answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
     _answered: Callable[[AgentStreamContext[Any], Iterable[ContentPart] | str], AgentResult[Any]] = field(
         eq=False, repr=False
     )

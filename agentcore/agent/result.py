@@ -17,11 +17,10 @@ from agentcore.errors import AgentCoreError
 from agentcore.machine.effects import Done
 from agentcore.machine.hooks import StepRecord
 from agentcore.machine.pending import Pending, pending_of
-from agentcore.machine.processors import Tripwire
+from agentcore.machine.processors import State, Tripwire, new_state
 from agentcore.machine.run import Interrupted, Run
 from agentcore.messages.interrupts import Interrupt
 from agentcore.messages.messages import Message
-from agentcore.messages.shared_state import State, new_state
 from agentcore.messages.usage import Usage
 from agentcore.messages.values import NO_ITEMS, JsonObject, Vector, dump_json, sealed, strict_key
 

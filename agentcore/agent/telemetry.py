@@ -11,11 +11,12 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 import attrs
 from attrs import field
 
-from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse, Usage
+from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.agent.tools import Tool
 from agentcore.machine.hooks import ProcessorEdit
 from agentcore.machine.message_list import Mutation
 from agentcore.machine.processors import InputArguments, StepArguments, TripwireError
+from agentcore.machine.state import Run
 from agentcore.messages.content import ToolCall
 from agentcore.messages.interrupts import InterruptSignal
 from agentcore.messages.values import NO_ITEMS, FrozenList, frozen_list, sealed
@@ -116,7 +117,7 @@ class ModelSpan(Protocol):
 class RunSpan(Protocol):
     """A span of a whole call of an agent that is open."""
 
-    def ended(self, finish_reason: str | None, usage: Usage) -> None:
+    def ended(self, run: Run) -> None:
         """What it came to so far."""
 
 
@@ -176,7 +177,7 @@ class _NoSpan:
     def answered(self, response: ModelResponse) -> None:
         """Nothing."""
 
-    def ended(self, finish_reason: str | None, usage: Usage) -> None:
+    def ended(self, run: Run) -> None:
         """Nothing."""
 
     def failed(self, error: Exception | str) -> None:

@@ -5,13 +5,16 @@ A boundary says how the framework calls a hook there; the adapter runs one conve
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from agentcore.live.session import Session
+    from agentcore.live.session import Part, Session
 
 __all__ = [
     "Adapter",
@@ -24,6 +27,11 @@ __all__ = [
     "around",
     "as_async_method",
     "as_method",
+    "as_object",
+    "boundaries",
+    "members",
+    "messages_of",
+    "observer",
     "rewriting",
 ]
 
@@ -82,15 +90,24 @@ class Boundary:
         return (str(self.context), *self.parameters) if more else self.parameters
 
 
+def messages_of(context: Any) -> Any:
+    """Returns the attribute `messages`: the conversation in most requests and contexts."""
+    return context.messages
+
+
 def around(
-    request: str, *before: str, messages: Callable[[Any], Any], whole: bool = True, **more: Any
+    request: str,
+    *before: str,
+    messages: Callable[[Any], Any] = messages_of,
+    whole: bool = True,
+    **more: Any,
 ) -> Boundary:
     """Returns the boundary of a hook that gets a request and a `handler` with which it calls on.
 
     Args:
         request: the name of the argument with the request.
         before: the names of arguments before it.
-        messages: returns the conversation in a request.
+        messages: returns the conversation in a request; by default its attribute `messages`.
         whole: whether it is the whole conversation; such a hook runs before the model, others after it.
         more: further attributes of `Boundary`.
     """
@@ -125,6 +142,41 @@ def rewriting(
         again=lambda given, returned: {**given, name: returned},
         **more,
     )
+
+
+def observer(*parameters: str, passed: str | None = None, whole: bool = False, **more: Any) -> Boundary:
+    """Returns the boundary of a hook that runs after the model.
+
+    Args:
+        parameters: the names of the positional arguments.
+        passed: the name of the argument that the hook returns, changed or not; None if it returns nothing.
+        whole: whether the hook gets the whole conversation rather than one item of it.
+        more: further attributes of `Boundary`.
+    """
+    passive: Any = lambda given: given[passed] if passed else None  # noqa: E731 - one line
+    return Boundary(parameters, passive=passive, after=True, whole=whole, **more)
+
+
+def boundaries(
+    of: Mapping[str, Boundary], *, prefixes: Sequence[str] = ("",), **shared: Any
+) -> dict[str, Boundary]:
+    """Returns the boundaries of a framework, with what they share.
+
+    Args:
+        of: the boundaries by their names.
+        prefixes: an object is a hook by a method that is named as the boundary, with one of these before it,
+            sync before async.
+        shared: attributes of all of them.
+    """
+    return {
+        name: replace(each, methods=each.methods or tuple(f"{prefix}{name}" for prefix in prefixes), **shared)
+        for name, each in of.items()
+    }
+
+
+def members(module: Any, *names: str) -> tuple[Any, ...]:
+    """Returns those members of a module that the installed release has."""
+    return tuple(getattr(module, name) for name in names if hasattr(module, name))
 
 
 @dataclass(frozen=True)
@@ -205,6 +257,22 @@ def as_async_method(hook: Attached) -> Callable[..., Any]:
     return method
 
 
+def as_object(hook: Attached, base: type, name: str, method: Callable[[Attached], Any] = as_method) -> Any:
+    """Returns the person's object; for a function, an object of a framework's class with it as a method.
+
+    Args:
+        hook: the hook.
+        base: the class of the framework, which can be made without arguments.
+        name: the name of the method.
+        method: makes a method of the hook.
+    """
+    if hook.owner is not None:
+        return hook.owner
+    # A framework may look at the parameters.
+    body = {name: functools.wraps(getattr(base, name))(method(hook))}
+    return types.new_class("Checked", (base,), {}, lambda space: space.update(body))()
+
+
 @runtime_checkable
 class Adapter(Protocol):
     """Runs conversations in a framework; see the skeleton in `agentcore/skeletons/live_adapter.py`."""
@@ -235,9 +303,10 @@ class Adapter(Protocol):
 
 
 class AdapterBase:
-    """What most adapters leave as it is; an adapter of one's own is made of it, and adds `entries` and `run`.
+    """What adapters share; one of one's own adds the boundaries, and the methods that raise here.
 
     Attributes:
+        awaits: whether the framework runs in an event loop even if the hook is sync.
         classes: what `bases` returns.
         steering: what `control` returns.
     """
@@ -247,8 +316,69 @@ class AdapterBase:
     boundaries: Mapping[str, Boundary]
     paths: Sequence[str] = ("generate",)
     drop: Sequence[str] = ()
+    awaits: bool = False
     classes: Sequence[type] = ()
     steering: Sequence[type[BaseException]] = ()
+
+    def begin(self, session: Session, hook: Attached | None, at: str, path: str) -> Callable[[Any], Any]:
+        """Attaches the hook, and returns the function that runs a turn.
+
+        Args:
+            session: has the scripted answers and the outcomes of tools.
+            hook: the hook; None for a run without one.
+            at: the boundary.
+            path: one of `paths`.
+
+        Returns:
+            A function of what `passed` returned; it returns a `session.Reply`, or an awaitable of one.
+        """
+        raise NotImplementedError
+
+    def user(self, parts: Sequence[Part]) -> Any:
+        """Returns a message of the user, or a list of messages."""
+        raise NotImplementedError
+
+    def answer(self, parts: Sequence[Part]) -> Any:
+        """Returns an answer of the model, likewise."""
+        raise NotImplementedError
+
+    def result(self, call: Part) -> Any:
+        """Returns a message with the result of a call."""
+        raise NotImplementedError
+
+    def results(self, calls: Sequence[Part]) -> Any:
+        """Returns the message, or messages, with the results of an answer's calls."""
+        return [self.result(call) for call in calls]
+
+    def entry(self, message: Any) -> Entry:
+        """Returns the neutral form of a message."""
+        raise NotImplementedError
+
+    def entries(self, messages: Any) -> Sequence[Entry]:
+        """Returns the neutral form of a prompt, or of the messages that a hook is given or returns."""
+        return [self.entry(each) for each in messages]
+
+    def passed(self, messages: list[Any]) -> Any:
+        """Returns what the caller passes to the framework for a turn."""
+        return messages
+
+    def run(self, session: Session, hook: Attached | None, at: str, path: str) -> None:
+        """Runs all turns of a conversation, in one event loop if the framework or the hook needs one.
+
+        Raises:
+            TypeError: if something is awaited without an event loop.
+        """
+        turns = session.converse(self, self.begin(session, hook, at, path))
+        if self.awaits or (hook is not None and hook.is_async):
+            asyncio.run(turns)
+            return
+        # A sync hook may start an event loop of its own, so it must not run inside of one.
+        try:
+            turns.send(None)
+        except StopIteration:
+            return
+        turns.close()
+        raise TypeError(f"{self.name}: the framework awaits something; set `awaits` of the adapter")
 
     def bases(self) -> Sequence[type]:
         """Returns the classes whose own methods do nothing."""

@@ -5,20 +5,29 @@ Beside it is what adapters share in translating a conversation into messages of 
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
 
 from agentcore.live.adapter import Recorder
 from agentcore.live.conversations import Conversation, fresh, tools
 
 __all__ = [
+    "SCHEMA",
+    "Dialect",
     "Memory",
     "Part",
+    "Reply",
     "Session",
     "attributes",
     "calls_in",
+    "data_url",
+    "ended",
     "failure",
+    "fresh",
+    "mapped",
     "output_of",
     "text_in",
     "text_of",
@@ -29,6 +38,46 @@ Part: TypeAlias = Mapping[str, Any]
 """A part of a message: a text, a file, a reasoning, or a call with its outcome."""
 
 _DONE: Final = ({"type": "text", "text": "done"},)
+SCHEMA: Final = {"type": "object", "properties": {}}
+"""The JSON schema of a tool that takes any arguments."""
+
+
+@dataclass
+class Reply:
+    """What a framework returned for a turn.
+
+    Attributes:
+        messages: the conversation after the turn, which the caller passes on with the next one.
+        result: what the framework returned, as far as it is compared; the messages if it is None.
+        asked: the ids of the calls that wait for a person's approval, in order.
+        resume: continues the turn with the person's decision on each of them: None if it is approved, else
+            the reason why not.
+    """
+
+    messages: Sequence[Any]
+    result: Any = None
+    asked: Sequence[str] = ()
+    resume: Callable[[Mapping[str, str | None]], Any] | None = None
+
+
+class Dialect(Protocol):
+    """How a framework writes the messages of a caller; an adapter has these methods."""
+
+    def user(self, parts: Sequence[Part]) -> Any:
+        """Returns a message of the user, or a list of messages."""
+        ...
+
+    def answer(self, parts: Sequence[Part]) -> Any:
+        """Returns an answer of the model, likewise."""
+        ...
+
+    def results(self, calls: Sequence[Part]) -> Any:
+        """Returns the results of an answer's calls, likewise."""
+        ...
+
+    def passed(self, messages: list[Any]) -> Any:
+        """Returns what the caller passes to the framework for a turn."""
+        ...
 
 
 class Session:
@@ -60,6 +109,37 @@ class Session:
         """Records a prompt as the model receives it, and returns the parts of its answer."""
         step = self._recorder.prompt(prompt)
         return self._script[step]["parts"] if step < len(self._script) else _DONE
+
+    async def converse(self, dialect: Dialect, turn: Callable[[Any], Any]) -> None:
+        """Runs all turns, and answers each request for an approval as the conversation says.
+
+        Args:
+            dialect: translates the messages that the caller adds.
+            turn: runs one turn with what `dialect.passed` returned; returns a Reply, awaited or not.
+        """
+        messages: list[Any] = []
+        for added in self.turns():
+            new = translated(added, dialect.user, dialect.answer, dialect.results)
+            reply = await ended(turn(self.passes(dialect.passed([*messages, *new]))))
+            while reply.asked and reply.resume is not None:
+                decisions = {number: self.denial(number) for number in reply.asked}
+                reply = await ended(reply.resume(decisions))
+            messages = [*reply.messages]
+            self.result(messages if reply.result is None else reply.result)
+
+    @property
+    def asks(self) -> bool:
+        """Whether some call needs a person's approval."""
+        return any(map(self.needs_approval, self._calls))
+
+    def needs_approval(self, number: str) -> bool:
+        """Returns whether the call with this id needs a person's approval."""
+        return bool(self._calls.get(number, {}).get("approval"))
+
+    def denial(self, number: str) -> str | None:
+        """Returns why a person denies the call with this id; None if they approve it."""
+        said: str | None = self._calls.get(number, {}).get("denied")
+        return said
 
     def call(self, number: str) -> Part:
         """Returns the part of a call with this id, its outcome included."""
@@ -109,6 +189,31 @@ def translated(
     return made
 
 
+def mapped(parts: Sequence[Part], **make: Callable[[Part], Any]) -> list[Any]:
+    """Returns what the function for its type makes of each part; parts of other types are left out."""
+    return [make[part["type"]](part) for part in parts if part["type"] in make]
+
+
+async def ended(running: Any) -> Any:
+    """Returns what a framework's run comes to: of a stream, the last that it yields; None if that is nothing.
+
+    Args:
+        running: a value, an awaitable, or a stream, sync or async.
+    """
+    if inspect.isawaitable(running):
+        return await running
+    found = None
+    if isinstance(running, AsyncIterable):
+        async for each in running:
+            found = each
+        return found
+    if not isinstance(running, Iterator):
+        return running
+    for each in running:
+        found = each
+    return found
+
+
 def calls_in(parts: Sequence[Part]) -> list[Part]:
     """Returns the calls among parts."""
     return [part for part in parts if part["type"] == "call"]
@@ -138,6 +243,11 @@ def output_of(call: Part) -> Any:
     )
 
 
+def data_url(part: Part) -> str:
+    """Returns the data of a file as an address."""
+    return f"data:{part['mediaType']};base64,{part['data']}"
+
+
 def attributes(value: Any, *but: str) -> list[Any]:
     """Returns what the attributes of an object hold, but for some; nothing of None."""
     return [] if value is None else [each for name, each in vars(value).items() if name not in but]
@@ -148,6 +258,11 @@ class Memory(list[Any]):
 
     session_id = "checked"
     session_settings = None
+
+    def passed(self, items: list[Any]) -> list[Any]:
+        """Adds what came before, and returns the request, which the framework adds itself."""
+        self += items[:-1]
+        return items[-1:]
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Returns the last items, or all."""

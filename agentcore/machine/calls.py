@@ -27,15 +27,15 @@ from agentcore.messages.content import (
     ToolError,
     ToolResult,
 )
-from agentcore.messages.values import JsonObject
+from agentcore.messages.values import FrozenList, JsonObject, Vector, vector
 
 __all__ = [
     "answers",
-    "approval_need",
-    "approval_request",
+    "approval_requests",
     "approved_calls",
     "check_choice",
     "checked",
+    "doubtful_calls",
     "goes_on",
     "in_call_order",
     "left",
@@ -105,7 +105,9 @@ def with_calls(content: Iterable[ContentPart], calls: tuple[ToolCall, ...]) -> t
     """The model's parts, with the checked calls in the place of its own."""
     by_id = {call.tool_call_id: call for call in reversed(calls)}
     rest = iter(calls)
-    return tuple(next(rest) if isinstance(part, ToolCall) else _with_call(part, by_id) for part in content)
+    return FrozenList(
+        next(rest) if isinstance(part, ToolCall) else _with_call(part, by_id) for part in content
+    )
 
 
 def _with_call(part: ContentPart, by_id: dict[str, ToolCall]) -> ContentPart:
@@ -125,16 +127,30 @@ def _with_call(part: ContentPart, by_id: dict[str, ToolCall]) -> ContentPart:
             return part
 
 
-def approval_need(call: ToolCall, settings: Settings) -> bool | Literal["ask"]:
-    """Whether the call waits for approval; "ask" if only the tool can tell."""
+def doubtful_calls(calls: Iterable[ToolCall], settings: Settings) -> Vector[ToolCall]:
+    """The calls of which only their tools can tell whether they wait for approval."""
+    return vector(call for call in calls if _approval_need(call, settings) == "ask")
+
+
+def approval_requests(
+    calls: Iterable[ToolCall], needed: Container[str], settings: Settings
+) -> tuple[ToolApprovalRequest, ...]:
+    """The requests for approval of the calls that wait for it (rule approval.requested).
+
+    `needed` are the ids of the doubtful calls whose tools say so.
+    """
+    waiting = (
+        call
+        for call in calls
+        if (need := _approval_need(call, settings)) is True or (need and call.tool_call_id in needed)
+    )
+    # Ids made of the calls': the machine draws none, and a run played again asks by the same names.
+    return FrozenList(ToolApprovalRequest(f"approval-{call.tool_call_id}", call) for call in waiting)
+
+
+def _approval_need(call: ToolCall, settings: Settings) -> bool | Literal["ask"]:
     tool = None if call.invalid else settings.tool(call.tool_name)
     return False if tool is None else tool.needs_approval
-
-
-def approval_request(call: ToolCall) -> ToolApprovalRequest:
-    """The request for approval of a call (rule approval.requested)."""
-    # An id made of the call's: the machine draws none, and a run played again asks by the same name.
-    return ToolApprovalRequest(f"approval-{call.tool_call_id}", call)
 
 
 def approved_calls(approvals: Approvals, settings: Settings) -> list[ToolCall]:

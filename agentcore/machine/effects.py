@@ -11,20 +11,17 @@ from attrs import field
 from agentcore.errors import InvalidJsonError
 from agentcore.machine.hooks import (
     NO_USAGE,
-    Checked,
     ProcessorEdit,
     StepRecord,
-    context,
-    metadata,
     tool_choice,
     total_usage,
-    warnings,
 )
 from agentcore.machine.prepare import CallPreparation, StepPreparation
 from agentcore.machine.processors import Tripwire
+from agentcore.messages.chains import system_prompt
 from agentcore.messages.content import ContentPart, ToolCall
+from agentcore.messages.converters import context, error, metadata, model_state, names, options, output, texts
 from agentcore.messages.interrupts import Interrupt
-from agentcore.messages.message_input import system_prompt
 from agentcore.messages.messages import Message, ToolOutput
 from agentcore.messages.prompt import SystemPrompt
 from agentcore.messages.usage import Usage
@@ -38,7 +35,6 @@ from agentcore.messages.values import (
     Vector,
     freeze,
     frozen_list,
-    frozen_list_or_none,
     sealed,
     strict_key,
     vector,
@@ -82,34 +78,6 @@ __all__ = [
 DEFAULT_MAX_STEPS: Final = 20
 
 
-def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return None if value is None else cast("JsonObject", freeze(value, "$.provider_options"))
-
-
-def _response_format(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.response_format"))
-
-
-def _state(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.model_state"))
-
-
-def _model_settings(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.model_settings"))
-
-
-def _output(value: object) -> JsonValue:
-    return freeze(value, "$.output")
-
-
-def _error(value: object) -> JsonValue:
-    return freeze(value, "$.error")
-
-
-def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    return frozen_list_or_none(value)
-
-
 # ---------------------------------------------------------------- what a run is given
 
 
@@ -146,8 +114,8 @@ class Settings:
     system: SystemPrompt | None = field(default=None, converter=system_prompt)
     tools: Vector[ToolSpec] | None = field(default=None, converter=_tools)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
-    active_tools: tuple[str, ...] | None = field(default=None, converter=_names)
-    provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
+    active_tools: tuple[str, ...] | None = field(default=None, converter=names)
+    provider_options: JsonObject | None = field(default=None, converter=options, eq=strict_key)
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     max_steps: int = field(default=DEFAULT_MAX_STEPS)
     process_input: bool = False
@@ -183,11 +151,11 @@ class StepStartEvent:
     system: SystemPrompt | None
     messages: Vector[Message]
     tools: Vector[ToolSpec] | None
-    tool_choice: JsonObject | None = field(converter=tool_choice, eq=strict_key)
-    active_tools: tuple[str, ...] | None = field(converter=frozen_list_or_none)
+    tool_choice: JsonObject | None = field(eq=strict_key)
+    active_tools: tuple[str, ...] | None
     steps: Vector[StepRecord]
-    provider_options: JsonObject | None = field(converter=_options, eq=strict_key)
-    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
+    provider_options: JsonObject | None = field(eq=strict_key)
+    experimental_context: JsonValue = field(eq=strict_key, repr=False)
 
 
 @sealed
@@ -257,10 +225,10 @@ class NeedModel:
     model: str
     prompt: Vector[Message]
     tools: Vector[ToolSpec] | None = None
-    tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
-    provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
-    response_format: JsonObject | None = field(default=None, converter=_response_format, eq=strict_key)
-    model_settings: JsonObject | None = field(default=None, converter=_model_settings, eq=strict_key)
+    tool_choice: JsonObject | None = field(default=None, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, eq=strict_key)
+    response_format: JsonObject | None = field(default=None, eq=strict_key)
+    model_settings: JsonObject | None = field(default=None, eq=strict_key)
 
 
 @sealed
@@ -270,7 +238,7 @@ class NeedApprovals:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    experimental_context: JsonValue = field(default=None, eq=strict_key, repr=False)
 
 
 @sealed
@@ -283,8 +251,8 @@ class NeedTools:
 
     calls: Vector[ToolCall]
     messages: Vector[Message]
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
-    finished: tuple[ToolSucceeded | ToolFailed, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    experimental_context: JsonValue = field(default=None, eq=strict_key, repr=False)
+    finished: tuple[ToolSucceeded | ToolFailed, ...] = NO_ITEMS
 
 
 @sealed
@@ -399,9 +367,9 @@ class ModelAnswer:
     provider_metadata: JsonObject | None = field(
         default=None, converter=metadata, kw_only=True, eq=strict_key
     )
-    warnings: tuple[str, ...] = field(default=NO_ITEMS, converter=warnings, kw_only=True)
+    warnings: tuple[str, ...] = field(default=NO_ITEMS, converter=texts, kw_only=True)
     requested_model: str | None = field(default=None, kw_only=True)
-    model_state: JsonObject | None = field(default=None, converter=_state, kw_only=True, eq=strict_key)
+    model_state: JsonObject | None = field(default=None, converter=model_state, kw_only=True, eq=strict_key)
 
 
 @sealed
@@ -431,7 +399,7 @@ class ToolSucceeded:
     """A tool returned. `model_output` is its own conversion for the model, if it has one."""
 
     tool_call_id: str
-    output: JsonValue = field(converter=_output, eq=strict_key)
+    output: JsonValue = field(converter=output, eq=strict_key)
     model_output: ToolOutput | None = field(default=None, kw_only=True)
 
 
@@ -441,7 +409,7 @@ class ToolFailed:
     """A tool raised; `error` is the text of the exception."""
 
     tool_call_id: str
-    error: JsonValue = field(converter=_error, eq=strict_key)
+    error: JsonValue = field(converter=error, eq=strict_key)
 
 
 @sealed
@@ -508,10 +476,6 @@ class Cancelled:
     """Somebody cancelled the run, whatever it was waiting for."""
 
 
-def _messages(value: Vector[Message] | Checked | None) -> Vector[Message] | None:
-    return value.messages if type(value) is Checked else cast("Vector[Message] | None", value)
-
-
 @sealed
 @attrs.frozen
 class Forked:
@@ -521,7 +485,7 @@ class Forked:
     """
 
     settings: Settings
-    messages: Vector[Message] | None = field(default=None, converter=_messages)
+    messages: Vector[Message] | None = None
     ids: Vector[str] | None = field(default=None, kw_only=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import attrs
 from attrs import field
@@ -15,8 +15,8 @@ from agentcore.errors import (
     InvalidPromptError,
     UnsupportedModelError,
 )
+from agentcore.messages.chains import MessageForm, SystemForm, message_forms, system_prompt
 from agentcore.messages.content import ContentPart, GeneratedText, ToolCall
-from agentcore.messages.message_input import MessageForm, SystemForm, message_forms, system_prompt
 from agentcore.messages.messages import Message
 from agentcore.messages.prompt import SystemPrompt
 from agentcore.messages.usage import Usage
@@ -33,6 +33,7 @@ from agentcore.messages.values import (
     sealed,
     strict_key,
     vector,
+    with_fields,
 )
 
 __all__ = [
@@ -103,24 +104,12 @@ def check_tool_names(
             raise InvalidOverrideError(path, reason)
 
 
-class Checked(NamedTuple):
-    """Messages that are known to be messages: what takes them need not look at each."""
-
-    messages: Vector[Message]
-
-
-def _listed(value: Any, path: str) -> Vector[Message] | None:
-    if value is None:
-        return None
-    return value.messages if type(value) is Checked else _refused(message_forms, value, path)
-
-
 def _messages(value: Iterable[MessageForm] | None) -> Vector[Message] | None:
-    return _listed(value, "$.messages")
+    return None if value is None else _refused(message_forms, value, "$.messages")
 
 
 def _lasting(value: Iterable[MessageForm] | None) -> Vector[Message] | None:
-    return _listed(value, "$.lasting_messages")
+    return None if value is None else _refused(message_forms, value, "$.lasting_messages")
 
 
 def _refused(read: Callable[[Any, str], _T], value: object, path: str) -> _T:
@@ -139,32 +128,6 @@ def _names(value: Iterable[str] | None) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) for name in names):
         raise InvalidOverrideError("$.active_tools", "use a list of tool names")
     return names
-
-
-class Frozen(NamedTuple):
-    """A JSON value that is known to be frozen: what takes it need not walk it again."""
-
-    value: JsonValue
-
-
-def context(value: object) -> JsonValue:
-    """The `experimental_context`, frozen; a `Frozen` one costs nothing, whatever its size."""
-    return value.value if type(value) is Frozen else freeze(value, "$.experimental_context")
-
-
-def json_object(value: Mapping[str, object] | None) -> JsonObject | None:
-    """An object of JSON, frozen."""
-    return cast("JsonObject | None", freeze(value))
-
-
-def metadata(value: Mapping[str, object] | None) -> JsonObject | None:
-    """What a provider said of an answer, frozen."""
-    return None if value is None else cast("JsonObject", freeze(value, "$.provider_metadata"))
-
-
-def warnings(value: Iterable[str]) -> tuple[str, ...]:
-    """Warnings as a list."""
-    return frozen_list(value)
 
 
 def _options(value: Mapping[str, object] | None) -> JsonObject | None:
@@ -222,8 +185,8 @@ class StepOverride:
     are the model's (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so that
     no key belongs there.
 
-    Messages and instructions may be JSON as well (`agentcore.messages.message_input`). Raises
-    InvalidOverrideError, with the path of the field, for a wrong kind of value.
+    Messages and instructions may be JSON as well (`agentcore.messages.chains`). Raises InvalidOverrideError,
+    with the path of the field, for a wrong kind of value.
     """
 
     model: str | None = field(default=None, validator=_is_name)
@@ -278,7 +241,7 @@ class StepOverride:
         changes = {name: value for name in _FIELDS if (value := getattr(later, name)) is not None}
         if later.lasting_messages is not None:
             changes["messages"] = later.messages
-        return evolved(
+        return with_fields(
             self,
             **changes
             | {
@@ -291,13 +254,6 @@ class StepOverride:
     def fields(self) -> tuple[str, ...]:
         """The names of the fields that are there."""
         return FrozenList(name for name in _FIELDS if getattr(self, name) is not None)
-
-
-def evolved(override: StepOverride, **changes: Any) -> StepOverride:
-    """The override with other fields, whose messages are vectors of messages; none is looked at again."""
-    listed = {name: changes.get(name, getattr(override, name)) for name in _LISTS}
-    known = {name: Checked(value) for name, value in listed.items() if value is not None}
-    return attrs.evolve(override, **changes | known)
 
 
 def _model_id(value: object) -> str:
@@ -314,7 +270,6 @@ def _model_id(value: object) -> str:
     raise UnsupportedModelError("$.model", reason)  # processor.model-kind
 
 
-_LISTS: Final = ("messages", "lasting_messages")
 _FIELDS: Final = tuple(attribute.name for attribute in attrs.fields(StepOverride))
 OVERRIDE_NAMES: Final = {
     **{name: name for name in _FIELDS},
@@ -450,13 +405,13 @@ class StepRecord:
     messages: Vector[Message]
     finish_reason: str
     override: StepOverride = NO_OVERRIDE
-    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    edits: tuple[ProcessorEdit, ...] = NO_ITEMS
+    experimental_context: JsonValue = field(default=None, eq=strict_key, repr=False)
     usage: Usage = NO_USAGE
     response_model: str | None = None
     response_id: str | None = None
-    provider_metadata: JsonObject | None = field(default=None, converter=metadata, eq=strict_key)
-    warnings: tuple[str, ...] = field(default=NO_ITEMS, converter=warnings)
+    provider_metadata: JsonObject | None = field(default=None, eq=strict_key)
+    warnings: tuple[str, ...] = NO_ITEMS
     initial_messages: Vector[Message] = field(factory=vector, repr=False)
     step_input: Vector[Message] = field(factory=vector, repr=False)
     response_start: int = 0

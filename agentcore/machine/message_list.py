@@ -14,7 +14,7 @@ import attrs
 from attrs import field
 
 from agentcore.errors import ClosedMessageListError, InvalidPromptError, UnknownMessageError
-from agentcore.messages.message_input import (
+from agentcore.messages.chains import (
     MESSAGES,
     MessageForm,
     SystemForm,

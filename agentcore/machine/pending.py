@@ -28,6 +28,7 @@ from agentcore.messages.content import (
     ToolResult,
     result_output,
 )
+from agentcore.messages.converters import input_json, reason
 from agentcore.messages.messages import ToolApprovalResponsePart, ToolMessage, ToolPart, ToolResultPart
 from agentcore.messages.values import (
     FrozenDict,
@@ -35,7 +36,6 @@ from agentcore.messages.values import (
     JsonValue,
     Vector,
     dump_json,
-    freeze,
     frozen_list,
     json_path,
     sealed,
@@ -52,14 +52,6 @@ _Unanswered: TypeAlias = ToolApprovalRequest | ToolCall
 
 # Of input and reasons in a text of one line.
 _LONGEST: Final = 100
-
-
-def _input(value: object) -> JsonValue:
-    return freeze(value, "$.input")
-
-
-def _reason(value: object) -> JsonValue:
-    return freeze(value, "$.reason")
 
 
 @sealed
@@ -81,9 +73,9 @@ class Pending:
     step_number: int | None
     tool_call_id: str | None = None
     tool_name: str | None = None
-    input: JsonValue = field(default=None, converter=_input, eq=strict_key)
+    input: JsonValue = field(default=None, converter=input_json, eq=strict_key)
     name: str | None = None
-    reason: JsonValue = field(default=None, converter=_reason, eq=strict_key)
+    reason: JsonValue = field(default=None, converter=reason, eq=strict_key)
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs import field
@@ -21,46 +21,40 @@ from agentcore.errors import ConflictingResultError, ForeignMessageListError, In
 from agentcore.machine.hooks import (
     NO_OVERRIDE,
     OVERRIDE_NAMES,
-    Checked,
-    Frozen,
     ProcessorEdit,
     StepOverride,
     StepRecord,
     check_tool_names,
-    context,
-    evolved,
-    json_object,
     merge_provider_options,
     merge_settings,
 )
-from agentcore.machine.message_list import MessageList
-from agentcore.machine.processors import InputArguments, StepArguments
-from agentcore.messages.chains import Chains
-from agentcore.messages.message_ids import Identified, kept_ids, sharing
-from agentcore.messages.message_input import MESSAGES
+from agentcore.machine.message_list import ListChanges, MessageList
+from agentcore.machine.processors import InputArguments, StepArguments, new_state
+from agentcore.messages.chains import MESSAGES, Chains, Identified, kept_ids, sharing
 from agentcore.messages.messages import Message, SystemMessage
 from agentcore.messages.prompt import SystemPrompt, system_messages
-from agentcore.messages.shared_state import new_state
 from agentcore.messages.values import (
+    NO_ENTRIES,
     NO_ITEMS,
+    FrozenList,
     JsonObject,
     JsonValue,
     Vector,
     following,
-    frozen_list,
-    frozen_list_or_none,
     grown,
     json_path,
     sealed,
     strict_key,
     vector,
+    with_fields,
 )
 
 __all__ = ["CallPreparation", "StepPreparation", "is_identified"]
 
 _T = TypeVar("_T")
-# Where a result may have messages, and the message list itself in their place.
-_LISTS: Final = ("message_list", "messages", "lasting_messages")
+_MESSAGES: Final = ("messages", "lasting_messages")
+# Where a result may have the message list.
+_LISTS: Final = ("message_list", *_MESSAGES)
 _SYSTEM: Final = ("system", "system_messages")
 _OF_INPUT: Final = ("messages", "message_list", *_SYSTEM)
 _OF_STEP: Final = ("message_list", *OVERRIDE_NAMES)
@@ -122,25 +116,30 @@ class CallPreparation:
 
     chains: Chains
     system: SystemPrompt | None
-    request_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    request_context: JsonValue = field(default=None, eq=strict_key, repr=False)
     override: StepOverride = NO_OVERRIDE
-    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    edits: tuple[ProcessorEdit, ...] = NO_ITEMS
 
     @property
     def messages(self) -> Vector[Message]:
         """The messages that the run was given."""
         return self.chains.initial
 
+    @property
+    def system_now(self) -> SystemPrompt | None:
+        """The instructions after the edits."""
+        return _first(self.override.system, self.system)
+
     def arguments(self, processor_id: str, invocation_state: Any = None) -> InputArguments[Any]:
         """What the processor of that id is handed, if it is the next one."""
         messages = _first(self.override.messages, self.messages)
-        system = system_messages(_first(self.override.system, self.system))
+        system = system_messages(self.system_now)
         return InputArguments(
             processor_id=processor_id,
             messages=messages,
             system_messages=system,
             message_list=MessageList(messages, lambda: self.identified[1], system, (processor_id, None)),
-            request_context=Frozen(self.request_context),
+            request_context=self.request_context,
             invocation_state=new_state() if invocation_state is None else invocation_state,
         )
 
@@ -149,17 +148,14 @@ class CallPreparation:
 
         Raises as `StepPreparation.edit` does.
         """
-        return _Result(arguments, result, _OF_INPUT).edit()
+        return _edit(arguments, result, _OF_INPUT)
 
     def after(self, edit: ProcessorEdit | None) -> CallPreparation:
         """What the run is to begin with after an edit."""
         if edit is None:
             return self
         return attrs.evolve(
-            self,
-            override=self.override.then(edit.override),
-            edits=(*self.edits, edit),
-            request_context=Frozen(self.request_context),
+            self, override=self.override.then(edit.override), edits=FrozenList((*self.edits, edit))
         )
 
     @property
@@ -185,15 +181,15 @@ class StepPreparation:
     step_number: int
     chains: Chains
     system: SystemPrompt | None = None
-    tools: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
-    tool_choice: JsonObject | None = field(default=None, converter=json_object, eq=strict_key)
-    active_tools: tuple[str, ...] | None = field(default=None, converter=frozen_list_or_none)
-    provider_options: JsonObject | None = field(default=None, converter=json_object, eq=strict_key)
-    model_settings: JsonObject | None = field(default=None, converter=json_object, eq=strict_key, repr=False)
-    response_format: JsonObject | None = field(default=None, converter=json_object, eq=strict_key)
-    experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    tools: tuple[str, ...] = NO_ITEMS
+    tool_choice: JsonObject | None = field(default=None, eq=strict_key)
+    active_tools: tuple[str, ...] | None = None
+    provider_options: JsonObject | None = field(default=None, eq=strict_key)
+    model_settings: JsonObject | None = field(default=None, eq=strict_key, repr=False)
+    response_format: JsonObject | None = field(default=None, eq=strict_key)
+    experimental_context: JsonValue = field(default=None, eq=strict_key, repr=False)
     override: StepOverride = NO_OVERRIDE
-    edits: tuple[ProcessorEdit, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    edits: tuple[ProcessorEdit, ...] = NO_ITEMS
 
     @property
     def messages(self) -> Vector[Message]:
@@ -212,11 +208,7 @@ class StepPreparation:
 
     def of_call(self, settings: JsonObject, response_format: JsonObject | None) -> StepPreparation:
         """The same step, where the call has these settings of the model and this format."""
-        return self._with(model_settings=settings, response_format=response_format)
-
-    def _with(self, **changes: Any) -> StepPreparation:
-        kept = Frozen(self.experimental_context)
-        return attrs.evolve(self, experimental_context=kept, **changes)
+        return attrs.evolve(self, model_settings=settings, response_format=response_format)
 
     def arguments(self, processor_id: str, invocation_state: Any = None) -> StepArguments[Any]:
         """What the processor of that id is handed, if it is the next one (rule processor.order)."""
@@ -242,8 +234,8 @@ class StepPreparation:
             provider_options=merge_provider_options(self.provider_options, done.provider_options),
             model_settings=merge_settings(self.model_settings, done.model_settings),
             structured_output=_first(done.response_format, self.response_format),
-            experimental_context=Frozen(_first(done.experimental_context, self.experimental_context)),
-            request_context=Frozen(self.experimental_context),
+            experimental_context=_first(done.experimental_context, self.experimental_context),
+            request_context=self.experimental_context,
             invocation_state=new_state() if invocation_state is None else invocation_state,
         )
 
@@ -253,7 +245,7 @@ class StepPreparation:
         Raises InvalidOverrideError, with the processor and the step, for a result that is none:
         ForeignMessageListError, ConflictingResultError and UnsupportedModelError are kinds of it.
         """
-        edit = _Result(arguments, result, _OF_STEP).edit()
+        edit = _edit(arguments, result, _OF_STEP)
         if edit is None or edit.override.lasting_messages is None:
             return edit
         return self._identified(edit, edit.override.messages, edit.override.lasting_messages)
@@ -276,7 +268,9 @@ class StepPreparation:
         """The step after an edit."""
         if edit is None:
             return self
-        return self._with(override=self.override.then(edit.override), edits=(*self.edits, edit))
+        return attrs.evolve(
+            self, override=self.override.then(edit.override), edits=FrozenList((*self.edits, edit))
+        )
 
     def _shown(self) -> _Shown:
         return _shown((self.messages, self.chains.ids), self.edits, self.step_number)
@@ -284,162 +278,175 @@ class StepPreparation:
 
 # ---------------------------------------------------------------- what a processor returned
 
+_Arguments: TypeAlias = StepArguments[Any] | InputArguments[Any]
 
-class _Result:
-    """What a processor returned, and what became of the list that it was handed."""
 
-    def __init__(
-        self,
-        arguments: StepArguments[Any] | InputArguments[Any],
-        result: object,
-        allowed: Sequence[str],
-    ) -> None:
-        self._arguments = arguments
-        self._result = result
-        self._allowed = allowed
-        self._changes = arguments.message_list.close()  # list.committed-on-return
-        # Whether its messages, if it has any, were returned, and not made by changing the list.
-        self._is_returned = True
-        self._ids: Vector[str] | None = None
-        self._lasting_ids: Vector[str] | None = None
+class _Said(NamedTuple):
+    """What a processor said by its result and by its list.
 
-    def edit(self) -> ProcessorEdit | None:
-        try:
-            override = self._override(self._fields())
-            if isinstance(self._arguments, StepArguments):
-                check_tool_names(self._arguments.tools, override.active_tools, override.tool_choice)
-        except InvalidOverrideError as error:
-            raise error.by(self._arguments.processor_id, self._arguments.step_number) from None
-        if not override.fields:
-            return None
-        return ProcessorEdit(
-            processor_id=self._arguments.processor_id,
-            override=override,
-            ids=self._ids,
-            lasting_ids=self._lasting_ids,
-            holds_history=self._holds_history(override),
-        )
+    `fields` are those still to be read, `known` the messages that need no reading. The ids are those that the
+    list has for its messages. `is_list` is whether the messages come of changing the list.
+    """
 
-    def _holds_history(self, override: StepOverride) -> bool | None:
-        """Whether the model that was returned says that it holds the history; an id says nothing of it."""
-        model = self._result.get("model") if isinstance(self._result, Mapping) else None
-        if override.model is None or model is None or isinstance(model, str):
-            return None
-        return getattr(model, "holds_history", False) is True
+    fields: Mapping[str, Any]
+    known: Mapping[str, Vector[Message]] = NO_ENTRIES
+    ids: Vector[str] | None = None
+    lasting_ids: Vector[str] | None = None
+    is_list: bool = False
 
-    # ------------------------------------------------------------ its form
 
-    def _fields(self) -> dict[str, Any]:
-        """The result as fields."""
-        result = self._result
-        if result is None:
-            return {}
-        if isinstance(result, MessageList):
-            self._check_own("$", result)
-            return {"message_list": result}
-        if isinstance(result, StepOverride):
-            fields = {name: getattr(result, name) for name in result.fields}
-            return fields | {name: Checked(fields[name]) for name in _LISTS[1:] if name in fields}
-        if isinstance(result, Mapping):
-            self._check_names(result)
-            return dict(result)
-        if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
-            return {"messages": result}
-        kind = type(result).__name__
-        reason = f"return nothing, a mapping of fields, a list of messages or the message list, not {kind}"
-        raise InvalidOverrideError("$", reason)
+def _edit(arguments: _Arguments, result: object, allowed: Sequence[str]) -> ProcessorEdit | None:
+    changes = arguments.message_list.close()  # list.committed-on-return
+    try:
+        said = _with_list(_said(arguments, result, allowed), arguments, changes)
+        said = _read_once(said, _shown_to(arguments))
+        _check_system(said.fields, changes)
+        override = _with_system(_override(said, _shown_to(arguments)), said, arguments, changes)
+        if isinstance(arguments, StepArguments):
+            check_tool_names(arguments.tools, override.active_tools, override.tool_choice)
+    except InvalidOverrideError as error:
+        raise error.by(arguments.processor_id, arguments.step_number) from None
+    if not override.fields:
+        return None
+    return ProcessorEdit(
+        processor_id=arguments.processor_id,
+        override=override,
+        ids=said.ids,
+        lasting_ids=said.lasting_ids,
+        holds_history=_holds_history(result, override),
+    )
 
-    def _check_names(self, fields: Mapping[Any, Any]) -> None:
-        for name in fields:
-            if name not in self._allowed:
-                reason = f"no field of a result here; the fields are {', '.join(self._allowed)}"
-                raise InvalidOverrideError(json_path("$", str(name)), reason)
 
-    def _check_own(self, path: str, given: MessageList) -> None:
-        if given is not self._arguments.message_list:  # processor.own-list
-            reason = "this is not the message list that the processor was handed; change that one"
-            raise ForeignMessageListError(path, reason)
+def _holds_history(result: object, override: StepOverride) -> bool | None:
+    """Whether the model that was returned says that it holds the history; an id says nothing of it."""
+    model = result.get("model") if isinstance(result, Mapping) else None
+    if override.model is None or model is None or isinstance(model, str):
+        return None
+    return getattr(model, "holds_history", False) is True
 
-    # ------------------------------------------------------------ its meaning
 
-    def _override(self, fields: dict[str, Any]) -> StepOverride:
-        self._take_list(fields)
-        for name in _LISTS[1:]:
-            if fields.get(name) is not None:
-                fields[name] = self._listed(fields[name])
-        given_system = any(fields.get(name) is not None for name in _SYSTEM)
-        if given_system and self._changes.system_messages is not None:  # processor.said-once
-            reason = "system messages were added to the list as well; return all of them, or add them there"
-            raise ConflictingResultError("$.system_messages", reason)
-        override = StepOverride.from_result(fields)
-        return self._with_system(self._with_messages(override, fields))
+# ---------------------------------------------------------------- the form of a result
 
-    def _take_list(self, fields: dict[str, Any]) -> None:
-        """Put what the list has come to in the place of the list, wherever the result has it."""
-        uses = {name for name in _LISTS if isinstance(fields.get(name), MessageList)}
-        for name in uses:
-            self._check_own(f"$.{name}", fields[name])
-        if fields.get("message_list") is not None and "message_list" not in uses:
-            raise InvalidOverrideError("$.message_list", "return the message list itself, or leave it out")
-        for name in {*uses, "message_list"}:
-            fields.pop(name, None)
-        messages = self._changes.messages
-        lasts = "lasting_messages" in uses
-        twice = bool(uses - {"lasting_messages"}) or (messages is not None and not lasts)
-        if twice and fields.get("messages") is not None:
-            reason = "the message list was changed or returned as well; do one of the two"
-            raise ConflictingResultError("$.messages", reason)  # processor.said-once
-        if lasts:
-            fields["lasting_messages"] = Checked(_first(messages, self._arguments.messages))
-            self._lasting_ids = self._changes.ids
-        elif messages is not None:
-            fields["messages"] = Checked(messages)
-            self._ids = self._changes.ids
-            self._is_returned = False
 
-    def _with_messages(self, override: StepOverride, raw: Mapping[str, Any]) -> StepOverride:
-        """The override, its messages sharing structure with what the processor was handed."""
-        changes: Any = {
-            name: _shared(_again(messages, raw[name], self._shown), self._shown)
-            for name in _LISTS[1:]
-            if (messages := getattr(override, name)) is not None
-        }
-        return evolved(override, **changes) if changes else override
+def _said(arguments: _Arguments, result: object, allowed: Sequence[str]) -> _Said:
+    """The result as fields."""
+    if result is None:
+        return _Said({})
+    if isinstance(result, MessageList):
+        _check_own(arguments, "$", result)
+        return _Said({"message_list": result})
+    if isinstance(result, StepOverride):
+        fields = {name: getattr(result, name) for name in result.fields}
+        known: dict[str, Vector[Message]] = {name: fields.pop(name) for name in _MESSAGES if name in fields}
+        return _Said(fields, known)
+    if isinstance(result, Mapping):
+        _check_names(result, allowed)
+        return _Said(dict(result))
+    if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
+        return _Said({"messages": result})
+    kind = type(result).__name__
+    reason = f"return nothing, a mapping of fields, a list of messages or the message list, not {kind}"
+    raise InvalidOverrideError("$", reason)
 
-    def _listed(self, value: object) -> object:
-        """Messages as they were returned, to be gone through more than once; none twice that were shown."""
-        if isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Sequence)):
-            return list(value)
-        if type(value) is type(self._arguments.messages):
-            grown = cast("Vector[Any]", value)
-            news = (following(grown, shown) for shown in self._shown)
+
+def _check_names(fields: Mapping[Any, Any], allowed: Sequence[str]) -> None:
+    for name in fields:
+        if name not in allowed:
+            reason = f"no field of a result here; the fields are {', '.join(allowed)}"
+            raise InvalidOverrideError(json_path("$", str(name)), reason)
+
+
+def _check_own(arguments: _Arguments, path: str, given: MessageList) -> None:
+    if given is not arguments.message_list:  # processor.own-list
+        reason = "this is not the message list that the processor was handed; change that one"
+        raise ForeignMessageListError(path, reason)
+
+
+def _with_list(said: _Said, arguments: _Arguments, changes: ListChanges) -> _Said:
+    """What was said, with what the list has come to in its place, wherever the result has it."""
+    fields = said.fields
+    uses = {name for name in _LISTS if isinstance(fields.get(name), MessageList)}
+    for name in uses:
+        _check_own(arguments, f"$.{name}", fields[name])
+    if fields.get("message_list") is not None and "message_list" not in uses:
+        raise InvalidOverrideError("$.message_list", "return the message list itself, or leave it out")
+    rest = {name: value for name, value in fields.items() if name not in {*uses, "message_list"}}
+    messages = changes.messages
+    lasts = "lasting_messages" in uses
+    is_twice = bool(uses - {"lasting_messages"}) or (messages is not None and not lasts)
+    if is_twice and (rest.get("messages") is not None or "messages" in said.known):
+        reason = "the message list was changed or returned as well; do one of the two"
+        raise ConflictingResultError("$.messages", reason)  # processor.said-once
+    said = said._replace(fields=rest)
+    if lasts:
+        lasting = _first(messages, arguments.messages)
+        return said._replace(known={**said.known, "lasting_messages": lasting}, lasting_ids=changes.ids)
+    if messages is None:
+        return said
+    return said._replace(known={**said.known, "messages": messages}, ids=changes.ids, is_list=True)
+
+
+def _read_once(said: _Said, shown: Sequence[Vector[Message]]) -> _Said:
+    """What was said, its messages such that they can be gone through again; none twice that were shown."""
+    fields, known = dict(said.fields), dict(said.known)
+    for name in _MESSAGES:
+        value = fields.get(name)
+        if isinstance(value, Vector):
+            news = (following(value, one) for one in shown)
             if any(new is not None and MESSAGES.issuperset(map(type, new)) for new in news):
-                return Checked(grown)
-        return value
+                known[name] = fields.pop(name)
+        elif isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Sequence)):
+            fields[name] = list(value)
+    return said._replace(fields=fields, known=known)
 
-    @property
-    def _shown(self) -> tuple[Vector[Message], Vector[Message]]:
-        messages = self._arguments.messages
-        return messages, getattr(self._arguments, "lasting_messages", messages)
 
-    def _with_system(self, override: StepOverride) -> StepOverride:
-        """The override with all system messages that there are after it, if there are others than before."""
-        arguments, listed = self._arguments, self._changes.system_messages
-        messages, added = override.messages, _NONE
-        if self._is_returned:
-            messages, added = _without_new_system(messages, arguments.messages)
-        if not added and listed is None:
-            return override
-        before = override.system if listed is None else listed  # processor.system-replaced
-        system = grown(system_messages(arguments.system_messages if before is None else before), added)
-        return evolved(override, messages=messages, system=system)
+# ---------------------------------------------------------------- the meaning of a result
+
+
+def _check_system(fields: Mapping[str, Any], changes: ListChanges) -> None:
+    is_given = any(fields.get(name) is not None for name in _SYSTEM)
+    if is_given and changes.system_messages is not None:  # processor.said-once
+        reason = "system messages were added to the list as well; return all of them, or add them there"
+        raise ConflictingResultError("$.system_messages", reason)
+
+
+def _override(said: _Said, shown: Sequence[Vector[Message]]) -> StepOverride:
+    """The override, its messages sharing structure with what the processor was handed."""
+    override = StepOverride.from_result(said.fields)
+    read = {
+        name: _again(messages, said.fields[name], shown)
+        for name in _MESSAGES
+        if (messages := getattr(override, name)) is not None
+    }
+    shared = {name: _shared(messages, shown) for name, messages in {**read, **said.known}.items()}
+    return with_fields(override, **shared) if shared else override
+
+
+def _shown_to(arguments: _Arguments) -> tuple[Vector[Message], Vector[Message]]:
+    messages = arguments.messages
+    return messages, getattr(arguments, "lasting_messages", messages)
+
+
+def _with_system(
+    override: StepOverride, said: _Said, arguments: _Arguments, changes: ListChanges
+) -> StepOverride:
+    """The override with all system messages that there are after it, if there are others than before."""
+    listed = changes.system_messages
+    messages, added = override.messages, _NONE
+    if not said.is_list:
+        messages, added = _without_new_system(messages, arguments.messages)
+    if not added and listed is None:
+        return override
+    before = override.system if listed is None else listed  # processor.system-replaced
+    system = grown(system_messages(arguments.system_messages if before is None else before), added)
+    return with_fields(override, messages=messages, system=system)
 
 
 def _again(
     messages: Vector[Message], raw: Iterable[object], shown: Iterable[Vector[Message]]
 ) -> Vector[Message]:
     """The messages; one that was returned as the JSON of one that was shown is that very one."""
-    if type(raw) is Checked or MESSAGES.issuperset(map(type, raw)):
+    if MESSAGES.issuperset(map(type, raw)):
         return messages
     places: dict[Message, deque[Message]] = {}
     for one in {id(each): each for known in shown for each in known}.values():

@@ -4,6 +4,10 @@ A processor is an object with an `id` and one or both of the methods `process_in
 `process_input_step`, at each step; or a function, which is a `process_input_step`. All of them may be async.
 They run in order, each handed what the one before left, and `prepare_step` is the last of them (rule
 processor.order). What they return is for the step, but for `lasting_messages` and all of `process_input`.
+
+Everything that hooks, tools and handlers get is a value (rule step.nothing-written) but for the
+`invocation_state`, which all of a call share on purpose: the very object that the call was given, of a type
+of its user's own, or a new dict (rule context.shared).
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeAlias
 
 import attrs
 from attrs import field
+from typing_extensions import TypeVar
 
 from agentcore.errors import (
     AgentCoreError,
@@ -21,19 +26,16 @@ from agentcore.errors import (
     InvalidProcessorError,
     ProcessorFailedError,
 )
-from agentcore.machine.hooks import StepOverride, StepRecord, context, json_object
+from agentcore.machine.hooks import StepOverride, StepRecord
 from agentcore.machine.message_list import MessageList
-from agentcore.messages.message_input import MessageForm
+from agentcore.messages.chains import MessageForm
+from agentcore.messages.converters import metadata_json
 from agentcore.messages.messages import Message, SystemMessage
-from agentcore.messages.shared_state import State, new_state
 from agentcore.messages.values import (
     FrozenList,
     JsonObject,
     JsonValue,
     Vector,
-    freeze,
-    frozen_list,
-    frozen_list_or_none,
     sealed,
     strict_key,
 )
@@ -47,6 +49,7 @@ __all__ = [
     "ProcessInput",
     "ProcessInputStep",
     "Processor",
+    "State",
     "StepArguments",
     "StepProcessor",
     "StepResult",
@@ -55,8 +58,16 @@ __all__ = [
     "abort",
     "ended",
     "named_processors",
-    "with_prepare_step",
+    "new_state",
 ]
+
+State = TypeVar("State", default=dict[str, Any])
+"""The type of a call's `invocation_state`."""
+
+
+def new_state() -> Any:
+    """Returns the state of a call that was given none."""
+    return {}
 
 
 PREPARE_STEP: Final = "prepare_step"
@@ -66,10 +77,6 @@ PROCESS_INPUT: Final = "process_input"
 """The id of a processor of input without an agent, where a run is given its result."""
 
 # ---------------------------------------------------------------- tripwires
-
-
-def _metadata(value: object) -> JsonValue:
-    return freeze(value, "$.metadata")
 
 
 @sealed
@@ -85,7 +92,7 @@ class Tripwire:
     step_number: int | None = None
     reason: str | None = None
     retry: bool = False
-    metadata: JsonValue = field(default=None, converter=_metadata, eq=strict_key)
+    metadata: JsonValue = field(default=None, converter=metadata_json, eq=strict_key)
 
 
 class TripwireError(AgentCoreError):
@@ -99,7 +106,7 @@ class TripwireError(AgentCoreError):
             raise InvalidOverrideError("$.reason", f"use a text or None, not {type(reason).__name__}")
         self.reason = reason
         self.retry = bool(retry)
-        self.metadata = _metadata(metadata)
+        self.metadata = metadata_json(metadata)
 
     def __str__(self) -> str:
         return "a processor ended the run" if self.reason is None else self.reason
@@ -131,7 +138,7 @@ class InputArguments(Generic[State]):
     messages: Vector[Message]
     system_messages: Vector[SystemMessage]
     message_list: MessageList
-    request_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
+    request_context: JsonValue = field(default=None, eq=strict_key, repr=False)
     # No value: what all of a call share on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
@@ -165,15 +172,15 @@ class StepArguments(Generic[State]):
     response_messages: Vector[Message]
     system_messages: Vector[SystemMessage]
     message_list: MessageList
-    tools: tuple[str, ...] = field(converter=frozen_list)
-    tool_choice: JsonObject | None = field(converter=json_object, eq=strict_key)
-    active_tools: tuple[str, ...] | None = field(converter=frozen_list_or_none)
-    provider_options: JsonObject | None = field(converter=json_object, eq=strict_key)
+    tools: tuple[str, ...]
+    tool_choice: JsonObject | None = field(eq=strict_key)
+    active_tools: tuple[str, ...] | None
+    provider_options: JsonObject | None = field(eq=strict_key)
     # Not shown: providers may take headers here.
-    model_settings: JsonObject | None = field(converter=json_object, eq=strict_key, repr=False)
-    structured_output: JsonObject | None = field(converter=json_object, eq=strict_key)
-    experimental_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
-    request_context: JsonValue = field(converter=context, eq=strict_key, repr=False)
+    model_settings: JsonObject | None = field(eq=strict_key, repr=False)
+    structured_output: JsonObject | None = field(eq=strict_key)
+    experimental_context: JsonValue = field(eq=strict_key, repr=False)
+    request_context: JsonValue = field(eq=strict_key, repr=False)
     # No value: what all of a call share on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
@@ -263,15 +270,6 @@ def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
         named.append(attrs.evolve(one, id=_free(one.id, taken)))
         taken.add(named[-1].id)
     return FrozenList(named)
-
-
-def with_prepare_step(
-    processors: tuple[NamedProcessor, ...], prepare_step: ProcessInputStep[Any] | None
-) -> tuple[NamedProcessor, ...]:
-    """The processors, and after them `prepare_step` as the last, if there is one (rule processor.order)."""
-    if prepare_step is None:
-        return processors
-    return (*processors, NamedProcessor(id=PREPARE_STEP, process_input_step=prepare_step))
 
 
 def _named(value: Any) -> NamedProcessor:

@@ -1,39 +1,30 @@
 """A whole run as a machine without input and output.
 
-Two rules. Everything that changes a run's state is here. Nothing here does input or output, reads a clock,
-draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of it is
-given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
+Two rules. Every change of a run's state is decided here, by `TABLE`. Nothing here does input or output, reads
+a clock, draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of
+it is given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
 (`agentcore.records.history`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any, Final, NamedTuple, get_args
 
 import attrs
 
-from agentcore.errors import (
-    AgentCoreError,
-    AnswersError,
-    RunCancelledError,
-    UnexpectedOutcomeError,
-)
+from agentcore.errors import AgentCoreError, AnswersError, RunCancelledError, UnexpectedOutcomeError
 from agentcore.machine.calls import (
-    answers,
-    approval_need,
-    approval_request,
+    approval_requests,
     approved_calls,
-    check_choice,
-    checked,
+    doubtful_calls,
     goes_on,
     in_call_order,
     left,
     runnable_calls,
-    with_calls,
 )
 from agentcore.machine.effects import (
-    NO_RESULT,
     Answered,
     ApprovalsNeeded,
     Asked,
@@ -42,7 +33,6 @@ from agentcore.machine.effects import (
     Forked,
     HookFailed,
     HookResult,
-    Logged,
     ModelAnswer,
     ModelFailed,
     Need,
@@ -59,34 +49,31 @@ from agentcore.machine.effects import (
     Processed,
     RunResult,
     Settings,
-    StepStartEvent,
     ToolFailed,
     ToolOutcomes,
     ToolsFailed,
-    ToolSpec,
     ToolSucceeded,
     Tripped,
 )
-from agentcore.machine.hooks import (
-    Frozen,
-    ProcessorEdit,
-    StepOverride,
-    StepRecord,
-    merge_provider_options,
-    merged,
-    tool_choice,
-)
-from agentcore.machine.needs import need_prepare_step, need_process_input
 from agentcore.machine.pending import left_after, taken
-from agentcore.machine.prepare import CallPreparation, is_identified
-from agentcore.machine.processors import PREPARE_STEP, PROCESS_INPUT, Tripwire
-from agentcore.machine.prompting import empty_input, validated_prompt
-from agentcore.machine.state import Draft, Failed, Interrupted, Run
-from agentcore.machine.step import finish, prepare
+from agentcore.machine.prepare import CallPreparation
+from agentcore.machine.processors import Tripwire
+from agentcore.machine.state import (
+    Draft,
+    Failed,
+    Interrupted,
+    Move,
+    Run,
+    edits_of,
+    kept_outcome,
+    moved,
+    need_prepare_step,
+    need_process_input,
+)
+from agentcore.machine.step import begin_step, empty_input, finish_step, start_event, with_answer
 from agentcore.messages.chains import Chains
 from agentcore.messages.content import (
     Approvals,
-    ContentPart,
     ToolCall,
     ToolError,
     ToolResult,
@@ -94,27 +81,10 @@ from agentcore.messages.content import (
     collect_approvals,
 )
 from agentcore.messages.messages import Message, ToolMessage
-from agentcore.messages.values import JsonObject, JsonValue, Vector, grown, vector
+from agentcore.messages.values import FrozenList, JsonValue, grown, vector
+from agentcore.requirements.rules import Difference, Rule
 
-__all__ = ["Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
-
-_T = TypeVar("_T")
-_AUTO: Final = tool_choice("auto")
-
-
-class _Next(NamedTuple):
-    """What a move makes of a run; the rest of it follows from the run before."""
-
-    chains: Chains
-    steps: Vector[StepRecord]
-    pending: Need | Interrupted | Failed
-    current: Approvals | Draft | None = None
-    # None: those of the run before.
-    model_states: JsonObject | None = None
-    answers: JsonObject | None = None
-    settings: Settings | None = None
-    # None: there is none, or it is among the chains.
-    reply: ToolMessage | None = None
+__all__ = ["TABLE", "Arm", "Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
 
 
 # ---------------------------------------------------------------- the machine
@@ -134,17 +104,17 @@ def start(settings: Settings, messages: Iterable[Message]) -> Run:
         started_with=settings,
         given=chains.initial,
     )
-    return run if settings.process_input else _moved(run, _begun(run), run.history, run.outcomes)
+    return run if settings.process_input else moved(run, _begun(run), run.history, run.outcomes)
 
 
-def _begun(run: Run) -> _Next:
+def _begun(run: Run) -> Move:
     try:
         return _with_approvals(run, collect_approvals(run.chains.initial))
     except AgentCoreError as error:
         return _failed(run, error)
 
 
-def _with_approvals(run: Run, approvals: Approvals) -> _Next:
+def _with_approvals(run: Run, approvals: Approvals) -> Move:
     runnable = approved_calls(approvals, run.settings)
     if runnable:
         return _need_tools(run, approvals, runnable, run.settings.experimental_context)
@@ -162,7 +132,7 @@ def give(run: Run, outcome: Outcome) -> Run:
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
     that does not answer the need; the run is as it was (rule run.answer-fits).
     """
-    outcome = _as_value(run, outcome)
+    outcome = kept_outcome(run.pending, outcome)
     try:
         after = _give(run, outcome)
     except UnexpectedOutcomeError:
@@ -171,7 +141,7 @@ def give(run: Run, outcome: Outcome) -> Run:
         after = _failed(run, error)
     moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)
     history = grown(run.history, (run,)) if moved_on else run.history
-    return _moved(run, after, history, grown(run.outcomes, (outcome,)))
+    return moved(run, after, history, grown(run.outcomes, (outcome,)))
 
 
 def _is_kept(run: Run) -> bool:
@@ -180,115 +150,76 @@ def _is_kept(run: Run) -> bool:
     return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)
 
 
-def _as_value(run: Run, outcome: Outcome) -> Outcome:
-    """The outcome with no more of a hook's result than the run takes from it, so that it can be kept."""
-    if type(outcome) is not HookResult or outcome.value is None:
-        return outcome
-    if isinstance(run.pending, NeedStop):
-        return HookResult(bool(outcome.value))
-    try:
-        match run.pending:
-            case NeedPrepareStep(step=step):
-                edit = step.edit(step.arguments(PREPARE_STEP), outcome.value)
-            case NeedProcessInput(call=call):
-                edit = call.edit(call.arguments(PROCESS_INPUT), outcome.value)
-            case _:
-                edit = None
-    except AgentCoreError as error:
-        return HookFailed(error)
-    return NO_RESULT if edit is None else Processed((edit,))
-
-
-def _moved(run: Run, after: _Next, history: Vector[Run], outcomes: Vector[Logged]) -> Run:
-    return Run(
-        settings=run.settings if after.settings is None else after.settings,
-        chains=after.chains,
-        steps=after.steps,
-        pending=after.pending,
-        current=after.current,
-        model_states=run.model_states if after.model_states is None else after.model_states,
-        answers=run.answers if after.answers is None else after.answers,
-        reply=after.reply,
-        history=history,
-        outcomes=outcomes,
-        started_with=run.started_with,
-        given=run.given,
-    )
-
-
 def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
     """The run about to prepare its next step with other settings and chains, kept among its outcomes."""
-    return Run(
-        settings=settings,
-        chains=chains,
-        steps=run.steps,
-        pending=need_prepare_step(settings, chains, run.steps),
-        model_states=run.model_states,
-        answers=run.answers,
-        history=run.history,
-        outcomes=grown(run.outcomes, (logged,)),
-        started_with=run.started_with,
-        given=run.given,
-    )
+    need = need_prepare_step(settings, chains, run.steps)
+    after = Move(chains, run.steps, need, settings=settings)
+    return moved(run, after, run.history, grown(run.outcomes, (logged,)))
 
 
-def _give(run: Run, outcome: Outcome) -> _Next:  # noqa: C901, PLR0912 - this is the specification, in one table
-    """The whole order of events: what follows which need (rule run.order)."""
-    match run.pending, outcome:
-        case Interrupted(), Answered():
-            return _after_answers(run, run.pending.run, outcome.answers)
-        case Done(), Answered():
-            return _after_answers(run, run, outcome.answers)
-        case Interrupted(), Asked():
-            together = Asked((*run.pending.interrupts, *outcome.interrupts))
-            return _at(run, Interrupted(together.interrupts, run.pending.run))
-        case _, Answered():
-            raise AnswersError(tuple(outcome.answers), ())
-        case _, Asked() if not isinstance(run.pending, Failed):
-            return _at(run, Interrupted(outcome.interrupts, run))
-        case ((Done() | Failed()), _):
-            raise UnexpectedOutcomeError("the run has ended; start another one with its messages")
-        case _, Cancelled():  # run.cancelled
-            return _failed(run, RunCancelledError())
-        case NeedTools(), ToolOutcomes():
-            return _after_outcomes(run, run.pending, outcome)
-        case NeedProcessInput(), (HookResult() | Processed()):
-            return _after_process_input(run, run.pending.call, _edits_of(outcome))
-        case NeedPrepareStep(), (HookResult() | Processed()):
-            return _after_prepare_step(run, _edits_of(outcome))
-        case ((NeedProcessInput() | NeedPrepareStep()), Tripped()):  # processor.abort-ends
-            return _finish(run, outcome.tripwire)
-        case NeedStepStart(), HookResult():
-            return _at(run, _draft(run).request)
-        case NeedModel(), ModelAnswer():
-            return _with_state(run, outcome, _after_model(run, _draft(run), outcome))
-        case NeedApprovals(), ApprovalsNeeded():
-            return _after_approval_question(run, _draft(run), outcome.tool_call_ids)
-        case NeedStepFinish(), HookResult():
-            return _after_step_finish(run, run.pending.record)
-        case NeedStop(), HookResult():
-            return _after_stop(run, stop=bool(outcome.value))
-        case NeedFinish(), HookResult():
-            return _at(run, Done(run.pending.result)) if run.reply is None else _replied(run, run.reply)
-        case NeedModel(), ModelFailed():
-            return _failed(run, outcome.error, outcome.hook)
-        case NeedTools(), ToolsFailed():
-            return _failed(run, outcome.error, outcome.hook)
-        case ((NeedTools() | NeedModel()), _):
-            pass
-        case _, HookFailed():  # Difference.HOOK_FAILURE_FAILS
-            return _failed(run, outcome.error, outcome.hook)
+def _give(run: Run, outcome: Outcome) -> Move:
+    move = _MOVES.get((type(run.pending), type(outcome)))
+    if move is not None:
+        return move(run, run.pending, outcome)
+    # run.answer-fits
+    if isinstance(run.pending, Done | Failed):
+        raise UnexpectedOutcomeError("the run has ended; start another one with its messages")
     given = type(outcome).__name__
     raise UnexpectedOutcomeError(f"the run has a {type(run.pending).__name__}, which {given} does not answer")
 
 
-def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Draft | None = None) -> _Next:
+def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Draft | None = None) -> Move:
     going_on = run.current if current is None else current
-    return _Next(run.chains, run.steps, pending, going_on, reply=run.reply)
+    return Move(run.chains, run.steps, pending, going_on, reply=run.reply)
 
 
-def _failed(run: Run, error: Exception, hook: str | None = None) -> _Next:
+def _failed(run: Run, error: Exception, hook: str | None = None) -> Move:
     return _at(run, Failed(error, run, hook=hook))
+
+
+# ---------------------------------------------------------------- what waits for a person, and what ends
+
+
+def _answer(run: Run, need: Interrupted | Done, given: Answered) -> Move:
+    """`before` is what the run was when it began to wait."""
+    before = need.run if isinstance(need, Interrupted) else run
+    answered = taken(run, given.answers)
+    known = run.answers | answered.answers
+    if answered.reply is not None and isinstance(before.pending, Done):
+        return _replied(run, answered.reply)._replace(answers=known)
+    # interrupt.needed-again
+    reply = run.reply if answered.reply is None else answered.reply
+    return Move(run.chains, run.steps, before.pending, run.current, answers=known, reply=reply)
+
+
+def _refuse_answers(_: Run, __: Need | Failed, given: Answered) -> Move:
+    raise AnswersError(tuple(given.answers), ())
+
+
+def _replied(run: Run, reply: ToolMessage) -> Move:
+    """Rule pending.reply: the run goes on as one does that begins with these messages."""
+    run = attrs.evolve(run, chains=run.chains.appended([reply]), reply=None)
+    return _with_approvals(run, collect_approvals(run.chains.step_input))
+
+
+def _ask(run: Run, _: Need, given: Asked) -> Move:
+    return _at(run, Interrupted(given.interrupts, run))
+
+
+def _ask_more(run: Run, need: Interrupted, given: Asked) -> Move:
+    return _at(run, Interrupted(Asked((*need.interrupts, *given.interrupts)).interrupts, need.run))
+
+
+def _cancel(run: Run, _: Need | Interrupted, __: Cancelled) -> Move:
+    return _failed(run, RunCancelledError())
+
+
+def _fail(run: Run, _: Need | Interrupted, given: HookFailed | ModelFailed | ToolsFailed) -> Move:
+    return _failed(run, given.error, given.hook)
+
+
+def _trip(run: Run, _: NeedProcessInput | NeedPrepareStep, given: Tripped) -> Move:
+    return _finish(run, given.tripwire)
 
 
 def _draft(run: Run) -> Draft:
@@ -297,40 +228,15 @@ def _draft(run: Run) -> Draft:
     return run.current
 
 
-def _after_answers(run: Run, before: Run, answers: JsonObject) -> _Next:
-    """Rule pending.answered-together: `before` is what the run was when it began to wait."""
-    given = taken(run, answers)
-    known = run.answers | given.answers
-    if given.reply is not None and isinstance(before.pending, Done):
-        return _replied(run, given.reply)._replace(answers=known)
-    # interrupt.needed-again
-    reply = run.reply if given.reply is None else given.reply
-    return _Next(run.chains, run.steps, before.pending, run.current, answers=known, reply=reply)
-
-
-def _replied(run: Run, reply: ToolMessage) -> _Next:
-    """Rule pending.reply: the run goes on as one does that begins with these messages."""
-    run = attrs.evolve(run, chains=run.chains.appended([reply]), reply=None)
-    return _with_approvals(run, collect_approvals(run.chains.step_input))
-
-
-def _edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
-    edits = outcome.edits if isinstance(outcome, Processed) else ()
-    if not all(map(is_identified, edits)):
-        raise UnexpectedOutcomeError("an edit has other ids than messages")
-    return edits
-
-
 # ---------------------------------------------------------------- before a step
 
 
-def _after_process_input(run: Run, call: CallPreparation, edits: tuple[ProcessorEdit, ...]) -> _Next:
-    """Rule processor.input-once: what the processors leave is what the run begins with."""
-    for edit in edits:
-        call = call.after(edit)
+def _process_input(run: Run, need: NeedProcessInput, given: HookResult | Processed) -> Move:
+    edits = edits_of(given)
     if not edits:
         return _begun(run)
-    settings = attrs.evolve(run.settings, system=_first(call.override.system, call.system))
+    call = reduce(CallPreparation.after, edits, need.call)
+    settings = attrs.evolve(run.settings, system=call.system_now)
     messages, ids = call.identified
     if not messages:
         raise empty_input(edits)
@@ -338,167 +244,81 @@ def _after_process_input(run: Run, call: CallPreparation, edits: tuple[Processor
     return _begun(attrs.evolve(run, settings=settings, chains=chains))._replace(settings=settings)
 
 
-def _need_tools(
-    run: Run, current: Approvals | Draft, calls: Sequence[ToolCall], experimental_context: JsonValue
-) -> _Next:
+def _need_tools(run: Run, current: Approvals | Draft, calls: Iterable[ToolCall], context: JsonValue) -> Move:
     # Rule override.prompt-only: the tools of a step are given its input, whatever its prompt was made of.
-    wanted = NeedTools(
-        calls=vector(calls),
-        messages=run.chains.step_input,
-        experimental_context=Frozen(experimental_context),
-    )
-    return _at(run, wanted, current)
+    messages = run.chains.step_input
+    return _at(run, NeedTools(calls=vector(calls), messages=messages, experimental_context=context), current)
 
 
-def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> _Next:
+def _prepare_step(run: Run, _: NeedPrepareStep, given: HookResult | Processed) -> Move:
+    chains, draft = begin_step(run, edits_of(given))
+    return Move(chains, run.steps, NeedStepStart(start_event(run, chains, draft)), draft)
+
+
+def _ask_model(run: Run, _: NeedStepStart, __: HookResult) -> Move:
+    return _at(run, _draft(run).request)
+
+
+def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> Move:
     chains = run.chains.appended(approval_messages(approvals, outputs))
     run = attrs.evolve(run, chains=chains, current=None)
     # pending.approved-call, loop.stops
-    if left_after(run.steps, chains) or run.step_number >= run.settings.max_steps:
+    if (run.steps and left_after(run.steps, chains)) or run.step_number >= run.settings.max_steps:
         return _finish(run)
     return _next_step(run)
 
 
-def _next_step(run: Run) -> _Next:
-    return _Next(run.chains, run.steps, need_prepare_step(run.settings, run.chains, run.steps))
+def _next_step(run: Run) -> Move:
+    return Move(run.chains, run.steps, need_prepare_step(run.settings, run.chains, run.steps))
 
 
-# ---------------------------------------------------------------- the model's call
+# ---------------------------------------------------------------- the model's answer and its calls
 
 
-def _after_prepare_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> _Next:
-    settings = run.settings
-    override = merged(edits)
-    chains = prepare(run.chains, edits)
-    active = _first(override.active_tools, settings.active_tools)
-    request = NeedModel(
-        model=settings.model if override.model is None else override.model,
-        prompt=validated_prompt(run, chains, edits),
-        tools=_offered(settings, active),
-        tool_choice=_choice(settings, override),
-        provider_options=merge_provider_options(settings.provider_options, override.provider_options),
-        response_format=override.response_format,
-        model_settings=override.model_settings,
-    )
-    draft = Draft(
-        step_input=run.chains.step_input,
-        override=override,
-        edits=edits,
-        request=request,
-        active_tools=active,
-        experimental_context=Frozen(_first(override.experimental_context, settings.experimental_context)),
-    )
-    event = _step_start(run, chains, draft)
-    return _Next(chains, run.steps, NeedStepStart(event), draft)
+def _take_answer(run: Run, _: NeedModel, given: ModelAnswer) -> Move:
+    draft = _draft(run)
+    after = _after_answer(run, with_answer(draft, given, run.settings))
+    if given.model_state is None:
+        return after  # model.state-from-the-answer
+    model = given.requested_model or draft.request.model
+    return after._replace(model_states=run.model_states | {model: given.model_state})
 
 
-def _first(override: _T, default: _T) -> _T:
-    return default if override is None else override  # override.absent
-
-
-def _offered(settings: Settings, active: tuple[str, ...] | None) -> Vector[ToolSpec] | None:
-    if not settings.tools:
-        return None
-    if active is None:
-        return settings.tools
-    names = frozenset(active)
-    return vector(tool for tool in settings.tools if tool.name in names)  # override.active-tools
-
-
-def _choice(settings: Settings, override: StepOverride) -> JsonObject | None:
-    if not settings.tools:
-        return None
-    return _first(_first(override.tool_choice, settings.tool_choice), _AUTO)
-
-
-def _step_start(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
-    return StepStartEvent(
-        step_number=run.step_number,
-        model=draft.request.model,
-        system=_first(draft.override.system, run.settings.system),
-        messages=chains.step_input if chains.override is None else chains.override,
-        tools=run.settings.tools,
-        tool_choice=draft.request.tool_choice,
-        active_tools=draft.active_tools,
-        steps=run.steps,
-        provider_options=draft.request.provider_options,
-        experimental_context=Frozen(draft.experimental_context),
-    )
-
-
-# ---------------------------------------------------------------- the model's answer
-
-
-def _after_model(run: Run, draft: Draft, answer: ModelAnswer) -> _Next:
-    active = None if draft.active_tools is None else frozenset(draft.active_tools)
-    calls = tuple(
-        checked(part, run.settings, active, draft.request.tool_choice)
-        for part in answer.content
-        if isinstance(part, ToolCall)
-    )
-    check_choice(draft.request.tool_choice, calls)
-    reason = answer.finish_reason or ("tool-calls" if calls else "stop")
-    draft = Draft(
-        step_input=draft.step_input,
-        override=draft.override,
-        edits=draft.edits,
-        request=draft.request,
-        active_tools=draft.active_tools,
-        experimental_context=Frozen(draft.experimental_context),
-        answer=answer,
-        content=with_calls(answer.content, calls),
-        finish_reason=reason,
-        calls=calls,
-    )
-    doubtful = [call for call in calls if approval_need(call, run.settings) == "ask"]
+def _after_answer(run: Run, draft: Draft) -> Move:
+    doubtful = doubtful_calls(draft.calls, run.settings)
     if not doubtful:
-        return _after_approval_question(run, draft, frozenset())
-    question = NeedApprovals(
-        calls=vector(doubtful),
-        messages=run.chains.step_input,
-        experimental_context=Frozen(draft.experimental_context),
-    )
+        return _with_requests(run, draft, frozenset())
+    context = draft.experimental_context
+    question = NeedApprovals(calls=doubtful, messages=run.chains.step_input, experimental_context=context)
     return _at(run, question, draft)
 
 
-def _with_state(run: Run, answer: ModelAnswer, after: _Next) -> _Next:
-    if answer.model_state is None:
-        return after  # model.state-from-the-answer
-    model = answer.requested_model or _draft(run).request.model
-    return after._replace(model_states=run.model_states | {model: answer.model_state})
+def _request_approvals(run: Run, _: NeedApprovals, given: ApprovalsNeeded) -> Move:
+    return _with_requests(run, _draft(run), given.tool_call_ids)
 
 
-# ---------------------------------------------------------------- the tools
-
-
-def _after_approval_question(run: Run, draft: Draft, needed: frozenset[str]) -> _Next:
-    requests = tuple(
-        approval_request(call)
-        for call in draft.calls
-        if (answer := approval_need(call, run.settings)) is True or (answer and call.tool_call_id in needed)
-    )
+def _with_requests(run: Run, draft: Draft, needed: frozenset[str]) -> Move:
+    requests = approval_requests(draft.calls, needed, run.settings)
     if requests:
-        kept = Frozen(draft.experimental_context)
-        draft = attrs.evolve(draft, requests=requests, experimental_context=kept)
+        draft = attrs.evolve(draft, requests=requests)
     runnable = runnable_calls(draft.calls, requests, run.settings)
     if runnable:
         return _need_tools(run, draft, runnable, draft.experimental_context)
     return _after_step(run, draft, ())
 
 
-def _after_outcomes(run: Run, wanted: NeedTools, given: ToolOutcomes) -> _Next:
-    still = left(wanted.calls, given)
-    finished = (*wanted.finished, *given.outcomes)  # interrupt.finished-kept
+def _take_outcomes(run: Run, need: NeedTools, given: ToolOutcomes) -> Move:
+    still = left(need.calls, given)
+    finished = FrozenList((*need.finished, *given.outcomes))
     if not still:
         return _after_tools(run, finished)
-    kept = Frozen(wanted.experimental_context)
-    return _at(run, attrs.evolve(wanted, calls=vector(still), finished=finished, experimental_context=kept))
+    return _at(run, attrs.evolve(need, calls=vector(still), finished=finished))
 
 
 # ---------------------------------------------------------------- the end of a step
 
 
-def _after_tools(run: Run, outcomes: tuple[ToolSucceeded | ToolFailed, ...]) -> _Next:
+def _after_tools(run: Run, outcomes: tuple[ToolSucceeded | ToolFailed, ...]) -> Move:
     if isinstance(run.current, Approvals):
         calls = approved_calls(run.current, run.settings)
         return _after_approvals(run, run.current, in_call_order(calls, outcomes, run.settings))
@@ -507,49 +327,71 @@ def _after_tools(run: Run, outcomes: tuple[ToolSucceeded | ToolFailed, ...]) -> 
     return _after_step(run, draft, in_call_order(calls, outcomes, run.settings))
 
 
-def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> _Next:
-    content = vector((*draft.content, *answers(draft.calls, outputs), *draft.requests))
-    chains = finish(run.chains, content)
-    record = _record(run, draft, content, chains)
-    return _Next(chains, grown(run.steps, (record,)), NeedStepFinish(record), reply=run.reply)
+def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError]) -> Move:
+    chains, record = finish_step(run, draft, outputs)
+    return Move(chains, grown(run.steps, (record,)), NeedStepFinish(record), reply=run.reply)
 
 
-def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains) -> StepRecord:
-    answer = draft.answer
-    return StepRecord(
-        step_number=run.step_number,
-        model=answer.requested_model or draft.request.model,
-        prompt=draft.request.prompt,
-        content=content,
-        messages=chains.response,
-        finish_reason=draft.finish_reason,
-        override=draft.override,
-        edits=draft.edits,
-        experimental_context=Frozen(draft.experimental_context),
-        usage=answer.usage,
-        response_model=answer.model_id,
-        response_id=answer.response_id,
-        provider_metadata=answer.provider_metadata,
-        warnings=answer.warnings,
-        initial_messages=chains.initial,
-        step_input=draft.step_input,
-        response_start=len(run.chains.response),
-        replies_start=len(run.steps[-1].messages) if run.steps else len(run.chains.response),
-    )
-
-
-def _after_step_finish(run: Run, record: StepRecord) -> _Next:
-    if goes_on(record):
+def _continue(run: Run, need: NeedStepFinish, _: HookResult) -> Move:
+    if goes_on(need.record):
         return _at(run, NeedStop(run.steps))
     return _finish(run) if run.reply is None else _replied(run, run.reply)
 
 
-def _after_stop(run: Run, *, stop: bool) -> _Next:
-    if stop or run.step_number >= run.settings.max_steps:  # loop.stops
+def _stop(run: Run, _: NeedStop, given: HookResult) -> Move:
+    if bool(given.value) or run.step_number >= run.settings.max_steps:
         return _finish(run)
     return _next_step(run)
 
 
-def _finish(run: Run, tripwire: Tripwire | None = None) -> _Next:
+def _finish(run: Run, tripwire: Tripwire | None = None) -> Move:
     result = RunResult(steps=run.steps, messages=run.chains.response, tripwire=tripwire)
     return _at(run, NeedFinish(result))
+
+
+def _end(run: Run, need: NeedFinish, _: HookResult) -> Move:
+    return _at(run, Done(need.result)) if run.reply is None else _replied(run, run.reply)
+
+
+# ---------------------------------------------------------------- the table
+
+
+class Arm(NamedTuple):
+    """What follows an outcome that answers a need, by the rule that says so."""
+
+    rule: Rule | Difference
+    needs: tuple[type, ...]
+    outcomes: tuple[type, ...]
+    move: Callable[[Run, Any, Any], Move]
+
+
+_NEEDS: Final = tuple(each for each in get_args(Need) if each is not Done)
+_CALLED: Final = (NeedModel, NeedTools)  # their failures have kinds of their own
+_HOOKED: Final = tuple(each for each in _NEEDS if each not in _CALLED)
+
+TABLE: Final = (
+    Arm(Rule.PENDING_ANSWERED_TOGETHER, (Interrupted, Done), (Answered,), _answer),
+    Arm(Rule.PENDING_ANSWERED_TOGETHER, (*_NEEDS, Failed), (Answered,), _refuse_answers),
+    Arm(Rule.INTERRUPT_ONE_QUESTION, (Interrupted,), (Asked,), _ask_more),
+    Arm(Difference.QUESTIONS_PASS, (*_NEEDS, Done), (Asked,), _ask),
+    Arm(Rule.RUN_CANCELLED, (*_NEEDS, Interrupted), (Cancelled,), _cancel),
+    Arm(Rule.PROCESSOR_INPUT_ONCE, (NeedProcessInput,), (HookResult, Processed), _process_input),
+    Arm(Rule.PROCESSOR_ORDER, (NeedPrepareStep,), (HookResult, Processed), _prepare_step),
+    Arm(Rule.PROCESSOR_ABORT_ENDS, (NeedProcessInput, NeedPrepareStep), (Tripped,), _trip),
+    Arm(Rule.RUN_ORDER, (NeedStepStart,), (HookResult,), _ask_model),
+    Arm(Rule.MODEL_STATE_FROM_THE_ANSWER, (NeedModel,), (ModelAnswer,), _take_answer),
+    Arm(Rule.APPROVAL_REQUESTED, (NeedApprovals,), (ApprovalsNeeded,), _request_approvals),
+    Arm(Rule.INTERRUPT_FINISHED_KEPT, (NeedTools,), (ToolOutcomes,), _take_outcomes),
+    Arm(Rule.LOOP_CONTINUES, (NeedStepFinish,), (HookResult,), _continue),
+    Arm(Rule.LOOP_STOPS, (NeedStop,), (HookResult,), _stop),
+    Arm(Rule.PENDING_REPLY, (NeedFinish,), (HookResult,), _end),
+    Arm(Difference.FAILURE_KEEPS_STEPS, (NeedModel,), (ModelFailed,), _fail),
+    Arm(Difference.REFUSED_WRITE_FAILS, (NeedTools,), (ToolsFailed,), _fail),
+    Arm(Difference.HOOK_FAILURE_FAILS, (*_HOOKED, Interrupted), (HookFailed,), _fail),
+)
+"""The whole order of events: what follows which need (rule run.order).
+
+Each pair of a need and an outcome is in one arm at most; any other outcome does not answer the need.
+"""
+
+_MOVES: Final = {(need, outcome): arm.move for arm in TABLE for need in arm.needs for outcome in arm.outcomes}

@@ -2,24 +2,162 @@
 
 Everything here is a persistent value. A chain that has grown shares its structure with the one it grew from,
 so keeping every step's chains costs memory for what is new only.
+
+Messages come in as values or as `ModelMessage` JSON; instructions are texts as well, and lists of any of
+these. Messages have no field for an id, so that two runs with the same messages have the same values. Ids are
+kept beside them: the places in the chains (`initial-0`, `response-3`), or who brought a message in, and when
+(`reminder-2-0`: the first that the processor `reminder` brought in at step 2). An edit keeps the ids of the
+messages that it keeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, cast
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Final, TypeAlias, cast, get_args
 
 import attrs
 from attrs import field
 
-from agentcore.errors import InvalidPromptError
-from agentcore.messages.message_ids import kept_ids, numbered, sharing
-from agentcore.messages.message_input import MESSAGES
-from agentcore.messages.messages import AssistantMessage, Message, ToolMessage
+from agentcore.errors import InvalidPromptError, WireError
+from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage
 from agentcore.messages.prompt import PromptState, SystemPrompt, fold
-from agentcore.messages.values import Vector, following, grown, sealed, vector
+from agentcore.messages.values import Vector, following, grown, json_path, sealed, vector
+from agentcore.messages.wire import message_from_wire
 
-__all__ = ["Chains", "checked_messages"]
+__all__ = [
+    "MESSAGES",
+    "Chains",
+    "Identified",
+    "MessageForm",
+    "SystemForm",
+    "checked_messages",
+    "fresh_ids",
+    "kept_ids",
+    "message_form",
+    "message_forms",
+    "numbered",
+    "sharing",
+    "system_prompt",
+]
+
+# ---------------------------------------------------------------- forms of messages
+
+MessageForm: TypeAlias = Message | Mapping[str, Any]
+"""A message as a person may write it: a value, or its JSON."""
+
+SystemForm: TypeAlias = str | SystemMessage | Mapping[str, Any]
+"""One instruction as a person may write it."""
+
+MESSAGES: Final = frozenset(get_args(Message))
+_INSTRUCTIONS: Final = "instructions are a text, a system message or a list of them"
+
+
+def message_form(value: object, path: str = "$") -> Message:
+    """The message. Raises InvalidPromptError, with the path of the fault, if it is none in any form."""
+    if type(value) in MESSAGES:
+        return cast("Message", value)
+    if not isinstance(value, Mapping):
+        raise InvalidPromptError(f"expected a message or its JSON, got {type(value).__name__}", path)
+    try:
+        return message_from_wire(value, path)
+    except WireError as error:
+        raise InvalidPromptError(error.reason, error.path) from None
+
+
+def message_forms(value: object, path: str = "$.messages") -> Vector[Message]:
+    """The messages as a vector. Raises as `message_form` does, and for what is no list."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidPromptError(f"use a list of messages, not {type(value).__name__}", path)
+    given: Vector[Any] = vector(value)
+    if MESSAGES.issuperset(map(type, given)):
+        return given
+    return vector(message_form(one, json_path(path, index)) for index, one in enumerate(given))
+
+
+def system_prompt(
+    value: SystemForm | Iterable[SystemForm] | None, path: str = "$.system"
+) -> SystemPrompt | None:
+    """Instructions in one of their forms, JSON as the message that it is, a list of any as a vector.
+
+    Raises InvalidPromptError for anything else.
+    """
+    if value is None or isinstance(value, (str, SystemMessage)):
+        return value
+    if isinstance(value, Mapping):
+        return _system_message(value, path)
+    if not isinstance(value, Iterable):
+        raise InvalidPromptError(_INSTRUCTIONS, path)
+    return vector(_system_message(one, json_path(path, index)) for index, one in enumerate(value))
+
+
+def _system_message(value: object, path: str) -> SystemMessage:
+    message = SystemMessage(value) if isinstance(value, str) else message_form(value, path)
+    if not isinstance(message, SystemMessage):
+        raise InvalidPromptError(f"{_INSTRUCTIONS}; this is a message of the {message.role}", path)
+    return message
+
+
+# ---------------------------------------------------------------- ids
+
+Identified: TypeAlias = tuple[Vector[Message], Vector[str]]
+"""Messages with their ids."""
+
+
+def sharing(messages: Vector[Message], shown: Vector[Message]) -> Vector[Message]:
+    """The same messages; if they begin with those shown, a vector that shares their structure."""
+    if messages is shown:
+        return messages
+    new = following(messages, shown)
+    return messages if new is None else grown(shown, new)
+
+
+def numbered(name: str, length: int, first: int = 0) -> Vector[str]:
+    """That many ids of a name, in order."""
+    return vector(f"{name}-{number}" for number in range(first, first + length))
+
+
+def fresh_ids(name: str, taken: Container[str]) -> Iterator[str]:
+    """Ids of a name, but for those that are taken."""
+    return (each for number in count() if (each := f"{name}-{number}") not in taken)
+
+
+def kept_ids(messages: Vector[Message], known: Sequence[Identified], name: str) -> Vector[str]:
+    """The ids of messages of which some are known: those keep their ids, others are numbered by the name.
+
+    Messages are told apart by value, so that a run goes on alike wherever its messages came from; one that is
+    there several times is known as often as it was there before. No id that is known is given to another
+    message.
+    """
+    begun, others = _beginning(messages, known)
+    free: dict[Message, deque[str]] = {}
+    listed = set(begun)
+    for shown, ids in others:
+        for message, each in zip(shown, ids, strict=True):
+            if each not in listed:
+                free.setdefault(message, deque()).append(each)
+        listed.update(ids)
+    kept = [_next(free.get(message)) for message in messages[len(begun) :]]
+    new = fresh_ids(name, listed)
+    return grown(begun, (next(new) if each is None else each for each in kept))
+
+
+def _beginning(
+    messages: Vector[Message], known: Sequence[Identified]
+) -> tuple[Vector[str], Sequence[Identified]]:
+    """The ids of the first known messages if all these begin with them, else none; and what else is known."""
+    (shown, ids), *others = known
+    if following(messages, shown) is None:
+        return vector(), known
+    return ids, [one for one in others if one[1] is not ids]
+
+
+def _next(ids: deque[str] | None) -> str | None:
+    return ids.popleft() if ids else None
+
+
+# ---------------------------------------------------------------- chains
 
 _RESPONSES: Final = frozenset({AssistantMessage, ToolMessage})
 

@@ -17,6 +17,7 @@ from agentcore.errors import (
     InvalidToolApprovalError,
     ToolCallNotFoundForApprovalError,
 )
+from agentcore.messages.converters import error, input_json, output
 from agentcore.messages.messages import (
     OUTPUT_TYPES,
     AssistantMessage,
@@ -80,18 +81,6 @@ def _metadata(value: object) -> JsonObject | None:
     return None if value is None else cast("JsonObject", freeze(value, "$.provider_metadata"))
 
 
-def _input(value: object) -> JsonValue:
-    return freeze(value, "$.input")
-
-
-def _output(value: object) -> JsonValue:
-    return freeze(value, "$.output")
-
-
-def _error(value: object) -> JsonValue:
-    return freeze(value, "$.error")
-
-
 def _fields(value: object) -> JsonObject:
     return cast("JsonObject", freeze(value, "$.fields"))
 
@@ -150,7 +139,7 @@ class ToolCall:
     type: ClassVar[Literal["tool-call"]] = "tool-call"
     tool_call_id: str
     tool_name: str
-    input: JsonValue = field(converter=_input, eq=strict_key)
+    input: JsonValue = field(converter=input_json, eq=strict_key)
     provider_executed: bool | None = None
     dynamic: bool | None = None
     invalid: bool | None = None
@@ -167,8 +156,8 @@ class ToolResult:
     type: ClassVar[Literal["tool-result"]] = "tool-result"
     tool_call_id: str
     tool_name: str
-    input: JsonValue = field(default=None, converter=_input, eq=strict_key)
-    output: JsonValue = field(converter=_output, eq=strict_key)
+    input: JsonValue = field(default=None, converter=input_json, eq=strict_key)
+    output: JsonValue = field(converter=output, eq=strict_key)
     model_output: ToolOutput | None = None
     provider_executed: bool | None = None
     dynamic: bool | None = None
@@ -183,8 +172,8 @@ class ToolError:
     type: ClassVar[Literal["tool-error"]] = "tool-error"
     tool_call_id: str
     tool_name: str
-    input: JsonValue = field(default=None, converter=_input, eq=strict_key)
-    error: JsonValue = field(converter=_error, eq=strict_key)
+    input: JsonValue = field(default=None, converter=input_json, eq=strict_key)
+    error: JsonValue = field(converter=error, eq=strict_key)
     provider_executed: bool | None = None
     dynamic: bool | None = None
     provider_metadata: JsonObject | None = field(default=None, converter=_metadata, eq=strict_key)

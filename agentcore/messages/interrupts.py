@@ -12,16 +12,13 @@ import attrs
 from attrs import field
 
 from agentcore.errors import InvalidMessageError
-from agentcore.messages.values import JsonObject, JsonValue, freeze, sealed, strict_key
+from agentcore.messages.converters import reason
+from agentcore.messages.values import JsonObject, JsonValue, sealed, strict_key
 
 __all__ = ["Interrupt", "InterruptSignal", "Source", "ask"]
 
 Source: TypeAlias = Literal["tool", "execute-tool", "invoke-model", "agent-stream"]
 """Who asks: a tool itself, or a handler of the stage of that name."""
-
-
-def _reason(value: object) -> JsonValue:
-    return freeze(value, "$.reason")
 
 
 @sealed
@@ -34,7 +31,7 @@ class Interrupt:
     """
 
     name: str = field()
-    reason: JsonValue = field(default=None, converter=_reason, eq=strict_key)
+    reason: JsonValue = field(default=None, converter=reason, eq=strict_key)
     source: Source = "tool"
     step_number: int | None = None
     tool_call_id: str | None = None

@@ -15,7 +15,7 @@ import attrs
 from attrs import field
 
 from agentcore.errors import InvalidDataContentError
-from agentcore.messages.message_input import MessageForm, message_forms
+from agentcore.messages.chains import MessageForm, message_forms
 from agentcore.messages.messages import (
     AssistantMessage,
     ErrorTextOutput,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from agentcore.messages.message_input import MessageForm, message_forms
+from agentcore.messages.chains import MessageForm, message_forms
 from agentcore.messages.messages import (
     Message,
     SystemMessage,

@@ -14,6 +14,7 @@ from attrs import field
 
 from agentcore.errors import InvalidMessageError
 from agentcore.messages.brief import brief_json
+from agentcore.messages.converters import input_json
 from agentcore.messages.values import (
     FrozenDict,
     FrozenList,
@@ -77,10 +78,6 @@ def _data(value: str | bytes) -> str | bytes:
 def _plain(value: object) -> str:
     # Of a subclass (an enum of tool names) only the text is kept; anything else is left to the validator.
     return str.__str__(value) if isinstance(value, str) else cast("str", value)
-
-
-def _input(value: object) -> JsonValue:
-    return freeze(value, "$.input")
 
 
 def _value(value: object) -> JsonValue:
@@ -221,7 +218,7 @@ class ToolCallPart:
     type: ClassVar[Literal["tool-call"]] = "tool-call"
     tool_call_id: str = field(converter=_text, validator=_is_text)
     tool_name: str = field(converter=_text, validator=_is_text)
-    input: JsonValue = field(kw_only=True, converter=_input, eq=strict_key, repr=brief_json)
+    input: JsonValue = field(kw_only=True, converter=input_json, eq=strict_key, repr=brief_json)
     provider_executed: bool | None = field(default=None, kw_only=True, validator=_is(bool, None))
     provider_options: JsonObject | None = field(
         default=None, kw_only=True, converter=_options, validator=_is_options, eq=strict_key, repr=brief_json

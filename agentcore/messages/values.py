@@ -25,6 +25,7 @@ from agentcore.messages.brief import brief
 from agentcore.messages.paths import json_path
 from agentcore.messages.readonly import refused_write
 from agentcore.messages.vectors import (
+    NO_ENTRIES,
     NO_ITEMS,
     FrozenDict,
     FrozenList,
@@ -44,6 +45,7 @@ from agentcore.messages.vectors import (
 )
 
 __all__ = [
+    "NO_ENTRIES",
     "NO_ITEMS",
     "FrozenDict",
     "FrozenList",
@@ -70,6 +72,7 @@ __all__ = [
     "thaw",
     "updated_vector",
     "vector",
+    "with_fields",
 ]
 
 # Unions spelt out, not `|`, because the names refer to each other before they exist at run time.
@@ -515,6 +518,19 @@ def sealed(cls: type[_T]) -> type[_T]:
     for name, method in methods.items():
         setattr(cls, name, method)
     return cls
+
+
+def with_fields(value: _T, **fields: object) -> _T:
+    """Return a copy of a value with other fields, which are of the kind that its own are.
+
+    Nothing is converted or checked again, as `attrs.evolve` would; fields that follow from others are not
+    for this to change.
+    """
+    made = object.__new__(type(value))
+    for attribute in attrs.fields(cast("type[attrs.AttrsInstance]", type(value))):
+        name = attribute.name
+        object.__setattr__(made, name, fields[name] if name in fields else getattr(value, name))
+    return made
 
 
 def is_value(cls: type) -> bool:

@@ -20,6 +20,7 @@ from agentcore.messages.brief import brief
 from agentcore.messages.readonly import read_only
 
 __all__ = [
+    "NO_ENTRIES",
     "NO_ITEMS",
     "FrozenDict",
     "FrozenList",
@@ -130,6 +131,8 @@ class FrozenSet(frozenset[_T_co]):
 
 
 NO_ITEMS: Final[FrozenList[Any]] = FrozenList()
+NO_ENTRIES: Final[FrozenDict[Any, Any]] = FrozenDict()
+"""The mapping of nothing, for defaults; `FrozenDict[K, V]()` costs a refused write, as typing makes it."""
 
 
 def known_json(entries: dict[str, Any]) -> FrozenDict[str, Any]:

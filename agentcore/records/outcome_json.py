@@ -15,9 +15,9 @@ from cattrs import BaseValidationError
 
 from agentcore.errors import AgentCoreError, SavedError, SavedRunError, WireError
 from agentcore.machine.effects import Forked, Logged, Settings, ToolFailed, ToolSpec, ToolSucceeded
-from agentcore.machine.hooks import Checked, ProcessorEdit, StepOverride
+from agentcore.machine.hooks import ProcessorEdit, StepOverride
 from agentcore.machine.processors import Tripwire
-from agentcore.messages.chains import Chains
+from agentcore.messages.chains import Chains, numbered
 from agentcore.messages.codec import (
     Codec,
     Read,
@@ -36,7 +36,6 @@ from agentcore.messages.codec import (
 )
 from agentcore.messages.content import ContentPart, ToolCall
 from agentcore.messages.interrupts import Interrupt, Source
-from agentcore.messages.message_ids import numbered
 from agentcore.messages.messages import Message, SystemMessage
 from agentcore.messages.prompt import SystemPrompt
 from agentcore.messages.usage import Usage
@@ -50,9 +49,10 @@ from agentcore.messages.values import (
     json_path,
     thaw,
     vector,
+    with_fields,
 )
 from agentcore.messages.wire import message_to_wire, messages_from_wire, read_output, write_output
-from agentcore.records.replay_cost import Room, id_cost
+from agentcore.records.history import Room, id_cost
 
 __all__ = [
     "LARGEST_COUNT",
@@ -307,9 +307,20 @@ def _write_system(value: SystemPrompt) -> JsonValue:
     return _write_messages(value)
 
 
-def _read_messages(value: object, _: object) -> Checked:
-    # They were messages before, or are now: a constructor that takes `Checked` does not look at each again.
-    return Checked(value.messages if isinstance(value, PlacedMessages) else messages_from_wire(value))
+def _read_messages(value: object, _: object) -> Vector[Message]:
+    return value.messages if isinstance(value, PlacedMessages) else messages_from_wire(value)
+
+
+def _read_override(value: object, cls: object) -> StepOverride:
+    fields = _mapping(value)
+    # They are messages, so the override's own constructor does not look at each again.
+    placed = {key: one.messages for key, one in fields.items() if isinstance(one, PlacedMessages)}
+    rest = {key: one for key, one in fields.items() if key not in placed}
+    override = cast("StepOverride", _READERS[StepOverride](rest, cls))
+    return with_fields(override, **{_PLACED[key]: messages for key, messages in placed.items()})
+
+
+_PLACED: Final = {"messages": "messages", "lastingMessages": "lasting_messages"}
 
 
 def _write_messages(messages: Iterable[Message]) -> JsonValue:
@@ -355,7 +366,7 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "tuple[Interrupt, ...]": (reads_each(_reads(Interrupt)), _write_each),
     "Usage": (_reads(Usage), _write),
     "Settings": (_read_settings, _write),
-    "StepOverride": (lambda value, cls: _READERS[StepOverride](_mapping(value), cls), _write),
+    "StepOverride": (_read_override, _write),
     "tuple[ProcessorEdit, ...]": (
         reads_each(lambda value, _: _READERS[ProcessorEdit](value, ProcessorEdit)),
         _write_each,

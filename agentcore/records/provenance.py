@@ -7,9 +7,9 @@ what a hook changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 import attrs
 from attrs import field
@@ -249,27 +249,9 @@ class _Prompt(NamedTuple):
         return self.known.origins
 
 
-def _break(now: _Prompt, then: _Prompt, position: int) -> PrefixBreak | None:
-    if position == len(then.record.prompt):
-        return None
-    hook, prompt = _breaker(now, then, position) or (None, now)
-    return PrefixBreak(position=position, hook=hook, step_number=prompt.record.step_number)
-
-
-def _breaker(now: _Prompt, then: _Prompt, position: int) -> tuple[str, _Prompt] | None:
-    """The hook, and the step of the two at which it made the prompts differ there."""
-    came, gone = _at(now, position), _at(then, position)
-    by = _injector(now, came.origins) or _injector(then, gone.origins)
-    if by is not None and by[1] is then and _lasts(gone.sources, now.record):
-        by = None
-    if by is None and any(isinstance(one, Instruction) for one in (*came.origins, *gone.origins)):
-        return _instructor(now) or _instructor(then)
-    return (
-        by or _remover(now, gone.sources) or _remover(then, came.sources) or _changer(now) or _changer(then)
-    )
-
-
 class _At(NamedTuple):
+    """What stands at a position of a prompt; nothing past its end."""
+
     sources: tuple[Message, ...]
     origins: tuple[Origin, ...]
 
@@ -280,13 +262,60 @@ def _at(prompt: _Prompt, position: int) -> _At:
     return _At(prompt.sources[position], prompt.origins[position])
 
 
-def _injector(prompt: _Prompt, origins: Iterable[Origin]) -> tuple[str, _Prompt] | None:
+class _Break(NamedTuple):
+    """Two prompts that follow each other, what came where they differ first, and what is gone from there."""
+
+    now: _Prompt
+    then: _Prompt
+    came: _At
+    gone: _At
+
+
+_Hook: TypeAlias = tuple[str, _Prompt]
+"""A hook, and the step of the two that it ran at."""
+
+
+class _Case(NamedTuple):
+    """Who made two prompts differ, if the case has a hook.
+
+    `holds` is whether the case is about the place at all; without a hook the next case is asked, but for one
+    that is `last`.
+    """
+
+    says: str
+    hook: Callable[[_Break], _Hook | None]
+    holds: Callable[[_Break], bool] = lambda _: True
+    last: bool = False
+
+
+def _break(now: _Prompt, then: _Prompt, position: int) -> PrefixBreak | None:
+    if position == len(then.record.prompt):
+        return None
+    hook, prompt = _breaker(_Break(now, then, _at(now, position), _at(then, position))) or (None, now)
+    return PrefixBreak(position=position, hook=hook, step_number=prompt.record.step_number)
+
+
+def _breaker(place: _Break) -> _Hook | None:
+    """The hook of the first case that decides; none where the settings are others, as after a fork."""
+    for case in _CASES:
+        if case.holds(place):
+            found = case.hook(place)
+            if found is not None or case.last:
+                return found
+    return None
+
+
+def _injector(prompt: _Prompt, origins: Iterable[Origin]) -> _Hook | None:
     number = prompt.record.step_number
     hooks = (one.hook for one in origins if isinstance(one, Injected) and one.step_number == number)
     return next(((hook, prompt) for hook in hooks), None)
 
 
-def _instructor(prompt: _Prompt) -> tuple[str, _Prompt] | None:
+def _are_instructions(place: _Break) -> bool:
+    return any(isinstance(one, Instruction) for one in (*place.came.origins, *place.gone.origins))
+
+
+def _instructor(prompt: _Prompt) -> _Hook | None:
     hooks = (stage.hook for stage in reversed(prompt.stages) if stage.override.system is not None)
     return next(((hook, prompt) for hook in hooks), None)
 
@@ -296,7 +325,7 @@ def _lasts(messages: Iterable[Message], record: StepRecord) -> bool:
     return all(id(message) in known for message in messages)
 
 
-def _remover(prompt: _Prompt, messages: tuple[Message, ...]) -> tuple[str, _Prompt] | None:
+def _remover(prompt: _Prompt, messages: tuple[Message, ...]) -> _Hook | None:
     for edit in prompt.edits:
         for change in edit.changes:
             lost = change.before if isinstance(change, Replaced) else change.message
@@ -305,5 +334,35 @@ def _remover(prompt: _Prompt, messages: tuple[Message, ...]) -> tuple[str, _Prom
     return None
 
 
-def _changer(prompt: _Prompt) -> tuple[str, _Prompt] | None:
+def _changer(prompt: _Prompt) -> _Hook | None:
     return next(((edit.hook, prompt) for edit in prompt.edits if edit.changes), None)
+
+
+_CASES: Final = (
+    _Case(
+        "a hook of this step brought in what came",
+        lambda place: _injector(place.now, place.came.origins),
+    ),
+    _Case(
+        "a hook of the step before brought in what is gone, for that step only",
+        lambda place: _injector(place.then, place.gone.origins),
+        lambda place: not _lasts(place.gone.sources, place.now.record),
+    ),
+    _Case(
+        "a hook of either step gave other instructions; without one, the settings have others",
+        lambda place: _instructor(place.now) or _instructor(place.then),
+        _are_instructions,
+        last=True,
+    ),
+    _Case(
+        "a hook of this step took away what is gone",
+        lambda place: _remover(place.now, place.gone.sources),
+    ),
+    _Case(
+        "a hook of the step before had taken away what came, for that step only",
+        lambda place: _remover(place.then, place.came.sources),
+    ),
+    _Case("a hook of this step changed other messages", lambda place: _changer(place.now)),
+    _Case("a hook of the step before changed other messages", lambda place: _changer(place.then)),
+)
+"""Which hook broke the prefix: the cases in the order in which they are asked."""

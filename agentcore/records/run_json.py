@@ -35,7 +35,7 @@ from agentcore.messages.values import (
     vector,
 )
 from agentcore.messages.wire import message_to_wire, messages_from_wire
-from agentcore.records.history import replayed
+from agentcore.records.history import ROOM, Room, play_cost, replayed
 from agentcore.records.outcome_json import (
     PlacedMessages,
     is_count,
@@ -46,7 +46,6 @@ from agentcore.records.outcome_json import (
     write_outcome,
     write_settings,
 )
-from agentcore.records.replay_cost import ROOM, Room, play_cost
 
 __all__ = ["VERSION", "from_json", "to_json"]
 
@@ -90,7 +89,7 @@ def from_json(value: object, *, limit: int = ROOM) -> Run:
 
     Args:
         value: what `to_json` returned, or its JSON text read again.
-        limit: how many messages, ids and copies it may come to (`agentcore.records.replay_cost`). A run of
+        limit: how many messages, ids and copies it may come to (`agentcore.records.history`). A run of
         thousands
             of steps whose hooks replaced most of the history at each of them may come to more.
 

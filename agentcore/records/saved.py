@@ -15,8 +15,8 @@ from pathlib import Path
 from agentcore.errors import InvalidJsonError, SavedRunError
 from agentcore.machine.state import Run
 from agentcore.messages.values import parse_json
+from agentcore.records.history import ROOM
 from agentcore.records.outcome_json import outcome_from_json, outcome_to_json
-from agentcore.records.replay_cost import ROOM
 from agentcore.records.run_json import VERSION, from_json, to_json
 
 __all__ = ["VERSION", "from_json", "load", "outcome_from_json", "outcome_to_json", "save", "to_json"]

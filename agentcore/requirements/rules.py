@@ -8,8 +8,7 @@ anything of the kind.
 
 from __future__ import annotations
 
-from agentcore.requirements.differences import Difference
-from agentcore.requirements.requirement import Requirement, SourcedRequirement
+from agentcore.requirements.differences import Difference, Requirement, SourcedRequirement
 
 __all__ = ["Difference", "Requirement", "Rule"]
 

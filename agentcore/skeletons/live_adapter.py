@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcore.live.adapter import AdapterBase, Attached, Boundary, Entry
-from agentcore.live.conversations import fresh
-from agentcore.live.session import Part, Session, calls_in, failure, translated
+from agentcore.live import adapter as live
+from agentcore.live import session as talk
 
 # 1. Import your loop in place of this one.
 
@@ -28,74 +27,56 @@ def loop(messages: list[dict[str, Any]], model: Any, execute: Any, before_model:
         messages += [{"role": "tool", "id": each["id"], "content": execute(each)} for each in answer["calls"]]
 
 
-# 2. Translate the neutral conversation (`schemas/conversation.schema.json`) into messages of your loop.
-
-
-def _user(parts: Sequence[Part]) -> dict[str, Any]:
-    return {"role": "user", "content": [dict(part) for part in parts]}
-
-
-def _answer(parts: Sequence[Part]) -> dict[str, Any]:
-    calls = [
-        {"id": each["id"], "tool": each["tool"], "input": fresh(each["input"])} for each in calls_in(parts)
-    ]
-    texts = [{"type": "text", "text": part["text"]} for part in parts if part["type"] == "text"]
-    return {"role": "assistant", "content": texts, "calls": calls}
-
-
-def _outcome(call: Part) -> Any:
-    failed = failure(call)
-    return f"error: {failed}" if failed is not None else fresh(call["output"])
-
-
-def _results(calls: Sequence[Part]) -> list[dict[str, Any]]:
-    return [{"role": "tool", "id": call["id"], "content": _outcome(call)} for call in calls]
-
-
-class Adapter(AdapterBase):
+class Adapter(live.AdapterBase):
     """What a live check asks of a loop."""
 
     name = "my_loop"  # and `package`, the distribution whose version is reported, if there is one
 
-    # 3. Say how the loop calls a hook at each of its boundaries.
-    boundaries: Mapping[str, Boundary] = {
-        "before_model": Boundary(
-            parameters=("messages",),
-            messages_in=lambda given: given["messages"],
-            messages_out=lambda returned: returned,
-            again=lambda _, returned: {"messages": returned},
-        )
-    }
+    # 2. Say how the loop calls a hook at each of its boundaries.
+    boundaries: Mapping[str, live.Boundary] = {"before_model": live.rewriting("messages")}
 
-    def entries(self, messages: Any) -> Sequence[Entry]:
-        """Says of each message what role it has, what it calls, and what it answers."""
-        return [
-            Entry(
-                each["role"],
-                f"{each['content']}",
-                tuple(call["id"] for call in each.get("calls", ())),
-                (each["id"],) if each["role"] == "tool" else (),
-            )
-            for each in messages
+    # 3. Translate the neutral conversation (`schemas/conversation.schema.json`) into messages of your loop.
+
+    def user(self, parts: Sequence[talk.Part]) -> dict[str, Any]:
+        """Makes a message of the user."""
+        return {"role": "user", "content": talk.mapped(parts, text=dict, file=dict)}
+
+    def answer(self, parts: Sequence[talk.Part]) -> dict[str, Any]:
+        """Makes an answer of the model."""
+        calls = [
+            {"id": each["id"], "tool": each["tool"], "input": talk.fresh(each["input"])}
+            for each in talk.calls_in(parts)
         ]
+        return {"role": "assistant", "content": talk.mapped(parts, text=dict), "calls": calls}
 
-    def run(self, session: Session, hook: Attached | None, at: str, path: str) -> None:
-        """Runs all turns, with the scripted model and the hook."""
+    def result(self, call: talk.Part) -> dict[str, Any]:
+        """Makes the message with the result of a call."""
+        failed = talk.failure(call)
+        content = f"error: {failed}" if failed is not None else talk.fresh(call["output"])
+        return {"role": "tool", "id": call["id"], "content": content}
+
+    def entry(self, message: Any) -> live.Entry:
+        """Says of a message what role it has, what it calls, and what it answers."""
+        calls = tuple(call["id"] for call in message.get("calls", ()))
+        results = (message["id"],) if message["role"] == "tool" else ()
+        return live.Entry(message["role"], f"{message['content']}", calls, results)
+
+    def begin(self, session: talk.Session, hook: live.Attached | None, at: str, path: str) -> Any:
+        """Attaches the hook, and returns what runs a turn."""
         del at, path  # there is one of each
 
-        # 4. The scripted model hands each prompt to the session, which has the answer.
+        # 4. The scripted model gives each prompt to the session, which has the answer.
         def model(prompt: list[dict[str, Any]]) -> dict[str, Any]:
-            return _answer(session.answer(prompt))
+            return self.answer(session.answer(prompt))
 
         def execute(call: Mapping[str, Any]) -> Any:
-            return _outcome(session.call(call["id"]))
+            return self.result(session.call(call["id"]))["content"]
 
-        messages: list[dict[str, Any]] = []
-        for added in session.turns():
-            messages = session.passes([*messages, *translated(added, _user, _answer, _results)])
-            # 5. Call the loop with the hook attached; without a hook it has to run as well.
-            messages = loop(messages, model, execute, hook and hook.call)
-            session.result(messages)
+        # 5. Call the loop with the hook attached; without a hook it has to run as well.
+        def turn(messages: list[Any]) -> talk.Reply:
+            return talk.Reply(loop(messages, model, execute, hook and hook.call))
+
+        return turn
 
 
 ADAPTER = Adapter()

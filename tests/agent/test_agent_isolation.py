@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from agent.kit import add, call, run_by, text
 from agentcore.agent.agent import Agent
-from agentcore.agent.call.trace_text import written
+from agentcore.agent.call.spans import written
 from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,

@@ -11,7 +11,7 @@ from opentelemetry.trace import StatusCode
 from agent.kit import USER, add, adding, call, run_by, scripted, text
 from agent.tracing import Tracing
 from agentcore.agent.agent import Agent, AgentError
-from agentcore.agent.call.trace_text import written
+from agentcore.agent.call.spans import written
 from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,

@@ -18,7 +18,7 @@ from agent.stray import on_asyncio, requests
 from agent.test_agent_cancelling import ASYNCIO, asking
 from agent.test_agent_injected import living
 from agentcore.agent.agent import Agent, AgentError, AgentStream, ClosedStreamError, UnfinishedStreamError
-from agentcore.agent.call.handover import Handover
+from agentcore.agent.call.cancelling import Handover
 from agentcore.agent.events import AgentEvent
 from agentcore.agent.tools import tool
 from agentcore.errors import AgentCoreError, RunCancelledError

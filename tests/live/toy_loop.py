@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentcore.live.adapter import Attached, Boundary, around
-from agentcore.live.session import Session, translated
-from agentcore.skeletons.live_adapter import Adapter, _answer, _outcome, _results, _user
+from agentcore.live.session import Reply, Session
+from agentcore.skeletons.live_adapter import Adapter
 
 
 class Handle:
@@ -47,20 +47,16 @@ class _Toy(Adapter):
 
     steering: Sequence[type[BaseException]] = (Stop,)
 
-    def run(self, session: Session, hook: Attached | None, at: str, path: str) -> None:
+    def begin(self, session: Session, hook: Attached | None, at: str, path: str) -> Any:
         del path  # both do the same
-        messages: list[Any] = []
-        for added in session.turns():
-            messages = session.passes([*messages, *translated(added, _user, _answer, _results)])
-            messages = self._turn(messages, session, hook and hook.call, at)
-            session.result(messages)
+        return lambda given: Reply(self._turn(given, session, hook and hook.call, at))
 
     def _turn(self, given: list[Any], session: Session, hook: Any, at: str) -> list[Any]:
         messages = [*given]
         handle = Handle()
 
         def ask(prompt: list[Any]) -> Any:
-            return _answer(session.answer(prompt))
+            return self.answer(session.answer(prompt))
 
         while True:
             if at == "before_model" and hook is not None:
@@ -78,10 +74,7 @@ class _Toy(Adapter):
             messages = [*messages, answer]
             if not answer["calls"]:
                 return messages
-            messages += [
-                {"role": "tool", "id": each["id"], "content": _outcome(session.call(each["id"]))}
-                for each in answer["calls"]
-            ]
+            messages += [self.result(session.call(each["id"])) for each in answer["calls"]]
 
 
 ADAPTER = _Toy()

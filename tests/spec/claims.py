@@ -17,7 +17,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.oracle.spec.vectors import load
-from agentcore.requirements.requirement import Requirement
+from agentcore.requirements.differences import Requirement
 from spec.requirements import SPEC, rules
 
 ROOT: Final = SPEC.parent

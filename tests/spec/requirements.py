@@ -23,7 +23,7 @@ import attrs
 import agentcore
 from agentcore import frameworks
 from agentcore.heap.profile_fields import fields_of
-from agentcore.requirements.requirement import Requirement, SourcedRequirement
+from agentcore.requirements.differences import Requirement, SourcedRequirement
 
 SPEC: Final = Path(__file__).parent.parent.parent / "spec"
 

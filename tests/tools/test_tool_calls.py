@@ -9,7 +9,6 @@ import pytest
 from agentcore.agent.tools import InvalidToolError, Tool, ToolContext, tool, tool_without_execute
 from agentcore.errors import ImmutableWriteError
 from agentcore.machine.effects import ToolSpec
-from agentcore.machine.hooks import Frozen
 from agentcore.messages.content import ToolCall
 from agentcore.messages.values import FrozenDict, freeze, thaw
 from tools.samples import CONTEXT, Node, Place, Point, Range, problems_of, weather
@@ -72,7 +71,7 @@ def test_the_contexts_context_is_frozen() -> None:
 
 def test_a_context_that_is_frozen_already_is_taken_as_it_is() -> None:
     value = freeze({"a": [1]})
-    assert attrs.evolve(CONTEXT, experimental_context=Frozen(value)).experimental_context is value
+    assert attrs.evolve(CONTEXT, experimental_context=value).experimental_context is value
 
 
 def test_a_tool_does_not_change() -> None:

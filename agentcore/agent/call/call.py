@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, Generic, cast
 
+import anyio
 import attrs
-
-# From typing_extensions for its default: without an output, the object is None.
 from typing_extensions import TypeVar
 
 from agentcore.agent.call.cancelling import Cancellation, cancellations
@@ -15,13 +15,14 @@ from agentcore.agent.call.config import Emit, Parts
 from agentcore.agent.call.errors import (
     AgentError,
     ForeignCancellationError,
+    RunningLoopError,
     resumable,
     signals,
     without_signals,
 )
 from agentcore.agent.call.loop import Driver
 from agentcore.agent.call.stages import Chain
-from agentcore.agent.middleware import AgentStreamContext, AgentStreamStage, Handlers, handlers_of
+from agentcore.agent.middleware import AgentStreamContext, AgentStreamStage, Handlers
 from agentcore.agent.output import Output
 from agentcore.agent.result import AgentResult
 from agentcore.agent.telemetry import Observer, Timings
@@ -34,7 +35,7 @@ from agentcore.messages.interrupts import InterruptSignal
 from agentcore.messages.values import JsonObject, strict_key
 from agentcore.records.history import has_begun, one_step, replay
 
-__all__ = ["Call"]
+__all__ = ["Call", "blocked_on"]
 
 _T = TypeVar("_T", default=None)
 _TASK: Final = "the task of the run"
@@ -64,7 +65,7 @@ class Call(Generic[_T]):
         self._on_start = on_start
         # The hook that returned the messages that the run begins with.
         self._given_by = given_by
-        self._handlers = handlers_of(AgentStreamStage, parts.middleware)
+        self._handlers = parts.handlers_of(AgentStreamStage)
         self._cancellation = Cancellation()
         # Those of this call; a handler may let one of another agent's call through.
         self._errors: list[AgentError] = []
@@ -126,7 +127,7 @@ class Call(Generic[_T]):
                     return await self._driven(emit)
                 return await self._through_handlers(self._handlers, emit)
             finally:
-                span.ended(_finish_reason(self.run), self.run.usage)
+                span.ended(self.run)
 
     async def _driven(self, emit: Emit | None) -> AgentResult[_T, Any]:
         await self._driver.started(self._on_start)
@@ -238,9 +239,33 @@ def _has_answered(run: Run) -> bool:
     return all(call.provider_executed for call in run.steps[-1].tool_calls)
 
 
-def _finish_reason(run: Run) -> str | None:
-    if isinstance(run.pending, Interrupted):
-        return "interrupt"
-    if isinstance(run.pending, Done):
-        return run.pending.result.finish_reason
-    return run.steps[-1].finish_reason if run.steps else None
+_R = TypeVar("_R")
+
+
+# ---------------------------------------------------------------- calls from code that is not async
+
+
+def blocked_on(call: Callable[[], Awaitable[_R]], name: str) -> _R:
+    """Run the call to its end on an event loop of its own, of asyncio, and return what it returns.
+
+    Context variables are those of the caller. Raises what the call raises, and KeyboardInterrupt once the
+    call has been cancelled.
+
+    Raises:
+        RunningLoopError: if an event loop runs in this thread, which would stand still meanwhile.
+    """
+    if _runs_in_loop():
+        raise RunningLoopError(name)
+    return anyio.run(call)
+
+
+def _runs_in_loop() -> bool:
+    # anyio knows tasks of asyncio and of trio, and raises an error of its own or of sniffio, by its version;
+    # a callback of asyncio's loop is in no task.
+    for ask in (asyncio.get_running_loop, anyio.get_cancelled_exc_class):
+        try:
+            ask()
+        except RuntimeError:
+            continue
+        return True
+    return False

@@ -11,22 +11,27 @@ from typing_extensions import TypeVar
 
 from agentcore.agent.call.call import Call
 from agentcore.agent.call.cancelling import Cancellation, cancellations
-from agentcore.agent.call.config import Checkpoint, Parts
+from agentcore.agent.call.config import Checkpoint, Parts, with_prepare_step
 from agentcore.agent.call.errors import resumable
-from agentcore.agent.call.resume_check import answered, check_fits
 from agentcore.agent.models.base import holds_history
 from agentcore.agent.telemetry import NO_SPANS, Observer, Spans, Timings
 from agentcore.errors import AgentCoreError, InvalidOverrideError
 from agentcore.machine.effects import Settings
-from agentcore.machine.processors import with_prepare_step
+from agentcore.machine.processors import State, new_state
 from agentcore.machine.run import Run, start
 from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agentcore.messages.readonly import handing
-from agentcore.messages.shared_state import State, new_state
 from agentcore.messages.values import Vector, json_path, sealed, vector
 
 if TYPE_CHECKING:
     from agentcore.agent.agent import Agent
+from typing import cast
+
+from agentcore.agent.call.errors import ResumeError
+from agentcore.errors import AnswersError, text_at_step
+from agentcore.machine.effects import Answered, Done, NeedProcessInput
+from agentcore.machine.pending import Pending, pending_of
+from agentcore.machine.run import Failed, give
 
 __all__ = [
     "CallArguments",
@@ -34,7 +39,9 @@ __all__ = [
     "PrepareCall",
     "Prompt",
     "StartEvent",
+    "answered",
     "begun",
+    "check_fits",
     "joined",
     "resumed",
     "state_of",
@@ -108,7 +115,7 @@ async def begun(
 
 def state_of(given: Any) -> Any:
     """Returns the invocation_state that was given, that very object, or a dict of the call's own."""
-    return new_state() if given is None else given
+    return {} if given is None else given
 
 
 def _told_of_runs(on_start: OnStart[Any] | None, state: Any) -> Callable[[Run], object] | None:
@@ -247,3 +254,62 @@ def _spans(agent: Agent[Any]) -> Spans:
     from agentcore.agent.call.spans import OpenTelemetrySpans  # noqa: PLC0415
 
     return OpenTelemetrySpans(agent.tracer, content=agent.trace_content)
+
+
+# ---------------------------------------------------------------- whether an agent can go on with a run
+
+
+def check_fits(parts: Parts, run: Run) -> None:
+    """Raises ResumeError, which says what to give, if these cannot do what the run was begun with."""
+    settings = run.settings
+    if settings.model != parts.model.model_id:
+        reason = f"the run has model {settings.model!r}, the agent {parts.model.model_id!r}"
+        raise ResumeError(f"{reason}; give it as `model`")
+    executable = {tool.name: tool.execute is not None for tool in parts.tools}
+    for spec in settings.tools or ():
+        if executable.get(spec.name) is not spec.has_execute:
+            kind = "can be executed" if spec.has_execute else "is executed by somebody else"
+            raise ResumeError(f"the run has a tool {spec.name!r} that {kind}; give it in `tools`")
+    if isinstance(run.pending, NeedProcessInput):
+        _check_begins(parts, run)
+
+
+def _check_begins(parts: Parts, run: Run) -> None:
+    # What was to stop or change the input is not left out unseen.
+    if run.settings.process_input and not parts.processes_input:
+        raise ResumeError("the run has yet to process its input; give it its `input_processors`")
+    if not run.settings.process_input:  # its messages failed it, and would again
+        error = cast("Failed", start(run.settings, run.given).pending).error
+        raise ResumeError(
+            f"the run fails on its messages as often as it is resumed ({text_at_step(error)}); start another "
+            "one with other messages: agent.generate(prompt, messages=...)"
+        )
+
+
+def answered(run: Run, answers: Mapping[str, object] | None) -> Run:
+    """Return the run with the answers to all that it waits for; as it is if it does not wait.
+
+    Raises:
+        AnswersError: if the run waits for other answers, or for none; it says for which and what to do.
+    """
+    waits = pending_of(run)
+    if not answers and not waits:
+        return run
+    try:
+        return give(run, Answered({} if answers is None else answers))
+    except AnswersError as error:
+        note = _waiting_for(waits) if waits else _not_waiting(run)
+        raise AnswersError(error.unknown, error.missing, error.wrong, note) from None
+
+
+def _waiting_for(waits: tuple[Pending, ...]) -> str:
+    return "the run waits for " + ", ".join(f"{one.id} ({one.text})" for one in waits)
+
+
+def _not_waiting(run: Run) -> str:
+    if isinstance(run.pending, Done):
+        return (
+            "the run is done and waits for nothing; begin another turn with "
+            "agent.generate(prompt, messages=run.conversation)"
+        )
+    return "the run waits for nothing yet; resume it without answers"

@@ -1,24 +1,46 @@
-"""What a driver is given besides a run."""
+"""What a driver is given besides a run: models, tools, hooks and limits, and its processors."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import attrs
 from attrs import field
 
+from agentcore.agent.call.cancelling import Cancellation, cancellations
 from agentcore.agent.events import AgentEvent, ChunkEvent
-from agentcore.agent.middleware import Middleware
-from agentcore.agent.models.base import LanguageModel
+from agentcore.agent.middleware import Handlers, Middleware, Stage, handlers_of
+from agentcore.agent.models.base import LanguageModel, holds_history
+from agentcore.agent.output import Output
 from agentcore.agent.stop import StopCondition
+from agentcore.agent.telemetry import Observer
 from agentcore.agent.tools import Tool
-from agentcore.machine.effects import RunResult, StepStartEvent
-from agentcore.machine.hooks import StepRecord
-from agentcore.machine.processors import NamedProcessor, ProcessInputStep
+from agentcore.errors import InvalidOverrideError
+from agentcore.machine.effects import (
+    NO_RESULT,
+    HookFailed,
+    HookResult,
+    NeedPrepareStep,
+    NeedProcessInput,
+    Processed,
+    RunResult,
+    StepStartEvent,
+    Tripped,
+)
+from agentcore.machine.hooks import ProcessorEdit, StepRecord
+from agentcore.machine.processors import (
+    PREPARE_STEP,
+    NamedProcessor,
+    ProcessInputStep,
+    State,
+    StepArguments,
+    Tripwire,
+    ended,
+)
 from agentcore.machine.run import Run
-from agentcore.messages.shared_state import State
-from agentcore.messages.values import JsonObject, sealed
+from agentcore.messages.readonly import handing
+from agentcore.messages.values import NO_ENTRIES, JsonObject, sealed, strict_key
 
 __all__ = [
     "Checkpoint",
@@ -29,7 +51,9 @@ __all__ = [
     "OnStepStart",
     "Parts",
     "PrepareStep",
+    "Processors",
     "awaited",
+    "with_prepare_step",
 ]
 
 _T = TypeVar("_T")
@@ -48,6 +72,15 @@ Emit: TypeAlias = Callable[[AgentEvent], Awaitable[None]]
 async def awaited(value: Awaitable[_T] | _T) -> _T:
     """The value, or what it comes to."""
     return await value if isinstance(value, Awaitable) else value
+
+
+def with_prepare_step(
+    processors: tuple[NamedProcessor, ...], prepare_step: ProcessInputStep[Any] | None
+) -> tuple[NamedProcessor, ...]:
+    """The processors, and after them `prepare_step` as the last, if there is one (rule processor.order)."""
+    if prepare_step is None:
+        return processors
+    return (*processors, NamedProcessor(id=PREPARE_STEP, process_input_step=prepare_step))
 
 
 @sealed
@@ -69,7 +102,7 @@ class Parts:
     on_finish: OnFinish | None = None
     on_chunk: OnChunk | None = None
     checkpoint: Checkpoint | None = None
-    settings: JsonObject = field(factory=JsonObject)
+    settings: JsonObject = field(default=NO_ENTRIES)
     response_format: JsonObject | None = None
     max_retries: int = 2
     tool_concurrency: int = 8
@@ -80,7 +113,140 @@ class Parts:
             return self.response_format
         return None if response_format["type"] == "text" else response_format
 
+    def handlers_of(self, stage: Stage[Any, Any, Any]) -> Handlers | None:
+        """Returns the handlers around a stage, None without any."""
+        return handlers_of(stage, self.middleware) if self.middleware else None
+
     @property
     def processes_input(self) -> bool:
         """Whether one of the processors is for the input of a run."""
         return any(each.process_input is not None for each in self.processors)
+
+
+# Of `process_input`, as of what else comes before step 0.
+_BEFORE_STEPS: Final = -1
+_Ended = HookResult | HookFailed | Processed | Tripped
+
+
+class _Preparation(Protocol):
+    """What the processors are folded over: a run's input, or a step, each with arguments of its own."""
+
+    @property
+    def edits(self) -> tuple[ProcessorEdit, ...]: ...
+    def arguments(self, processor_id: str, invocation_state: Any, /) -> Any: ...
+    def edit(self, arguments: Any, result: object) -> ProcessorEdit | None: ...
+    def after(self, edit: ProcessorEdit | None) -> _Preparation: ...
+
+
+class Processors:
+    """The processors of one run.
+
+    `models` are those that the processors of the last step returned, by id, and `outputs` the outputs, by the
+    keys of their response formats.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        observer: Observer,
+        invocation_state: Any,
+        cancellation: Cancellation,
+    ) -> None:
+        self._parts = parts
+        self._cancellation = cancellation
+        self._observer = observer
+        self._invocation_state = invocation_state
+        self.models: dict[str, LanguageModel] = {}
+        self.outputs: dict[str, Output[Any]] = {}
+
+    async def process_input(self, wanted: NeedProcessInput) -> _Ended:
+        """What comes of calling `process_input` of each."""
+        return await self._each("process_input", wanted.call)
+
+    async def prepare_step(self, wanted: NeedPrepareStep) -> _Ended:
+        """What comes of calling `process_input_step` of each."""
+        self.models.clear()
+        self.outputs.clear()
+        if not self._parts.processors:
+            return NO_RESULT
+        step = wanted.step.of_call(self._parts.settings, self._parts.response_format)
+        return await self._each("process_input_step", step)
+
+    async def _each(self, way: str, so_far: _Preparation) -> _Ended:
+        for processor_id, call in self._calls(way):
+            arguments = so_far.arguments(processor_id, self._invocation_state)
+            try:
+                so_far = so_far.after(await self._edit(way, call, so_far, arguments))
+            except Exception as error:  # noqa: BLE001 - whatever a processor raises ends the run
+                return _end(arguments, error)
+            except cancellations() as error:  # cancel.own-error
+                failed = await self._cancellation.failure(error, f"processor '{processor_id}'")
+                return _end(arguments, failed)
+            finally:  # also where it was cancelled
+                arguments.message_list.close()
+        return Processed(so_far.edits) if so_far.edits else NO_RESULT
+
+    def _calls(self, way: str) -> Iterator[tuple[str, Any]]:
+        for processor in self._parts.processors:
+            call = getattr(processor, way)
+            if call is not None:
+                yield processor.id, call
+
+    async def _edit(self, way: str, call: Any, so_far: _Preparation, arguments: Any) -> ProcessorEdit | None:
+        is_of_step = isinstance(arguments, StepArguments)
+        number = arguments.step_number if is_of_step else _BEFORE_STEPS
+        watch = self._observer.hook(arguments.processor_id, number, before_model=is_of_step)
+        with self._observer.spans.processor(way, arguments) as span:
+            try:
+                with watch:
+                    with handing(arguments.processor_id, "processor", arguments.step_number, arguments):
+                        result = await watch.called(call, arguments)
+                    edit = self._with_model(so_far.edit(arguments, result))
+                    span.returned(result, edit, arguments.message_list.close().mutations)
+                    self._note_model(result)
+                    self._note_output(arguments, result, edit)
+                    return edit
+            finally:
+                span.blocked(watch.blocked_seconds)
+
+    def _with_model(self, edit: ProcessorEdit | None) -> ProcessorEdit | None:
+        """The edit, with what is known of a model that it names by its id."""
+        if edit is None or edit.override.model is None or edit.holds_history is not None:
+            return edit
+        for model in (*self.models.values(), self._parts.model, *self._parts.models):
+            if model.model_id == edit.override.model:
+                return attrs.evolve(edit, holds_history=holds_history(model))
+        return edit
+
+    def _note_model(self, result: object) -> None:
+        """Keep a model that was returned itself; the run knows it by its id."""
+        model = result.get("model") if isinstance(result, Mapping) else None
+        if model is not None and not isinstance(model, str):
+            self.models[model.model_id] = model
+
+    def _note_output(self, arguments: Any, result: object, edit: ProcessorEdit | None) -> None:
+        """Keep how to read an answer that was asked for; the run knows the JSON (output.of-the-last-step)."""
+        asked = None if edit is None else edit.override.response_format
+        if asked is None or asked["type"] == "text":
+            return
+        output = _output(result)
+        if output is not None:
+            self.outputs[strict_key(asked)] = output
+        elif asked != self._parts.response_format:
+            try:  # a wrong schema fails here, and not when the model has answered
+                Output.of_format(asked)
+            except TypeError as error:
+                path, whose = "$.response_format.schema", (arguments.processor_id, arguments.step_number)
+                raise InvalidOverrideError(path, str(error), *whose) from None
+
+
+def _output(result: object) -> Output[Any] | None:
+    """The Output that a processor returned itself, under either name."""
+    fields = result if isinstance(result, Mapping) else {}
+    given = (fields.get(name) for name in ("response_format", "structured_output"))
+    return next((each for each in given if isinstance(each, Output)), None)
+
+
+def _end(arguments: Any, error: Exception) -> Tripped | HookFailed:
+    end = ended(arguments, error)
+    return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)

@@ -8,7 +8,8 @@ from typing import Any, TypeVar, cast
 import attrs
 
 from agentcore.agent.call.cancelling import Cancellation, cancellations
-from agentcore.agent.call.config import Emit, Parts, awaited
+from agentcore.agent.call.checks import check_passed_on
+from agentcore.agent.call.config import Emit, Parts, Processors, awaited
 from agentcore.agent.call.errors import (
     ChunkHookError,
     InvalidAnswerError,
@@ -17,9 +18,6 @@ from agentcore.agent.call.errors import (
     without_signals,
 )
 from agentcore.agent.call.models import ModelCall
-from agentcore.agent.call.partial import PartialObjects
-from agentcore.agent.call.processors import Processors
-from agentcore.agent.call.rewritten import check_passed_on
 from agentcore.agent.call.stages import Chain, Tell
 from agentcore.agent.call.tools import ReadCalls, ToolCalls, context_of
 from agentcore.agent.events import (
@@ -36,10 +34,9 @@ from agentcore.agent.middleware import (
     InvokeModelContext,
     InvokeModelStage,
     ModelDelta,
-    handlers_of,
 )
 from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse
-from agentcore.agent.output import Output
+from agentcore.agent.output import Output, PartialObjects
 from agentcore.agent.telemetry import Observer
 from agentcore.agent.tools import Tool
 from agentcore.machine.effects import (
@@ -97,8 +94,8 @@ class Driver:
         self._cancellation = cancellation
         self._parts = parts
         self._invocation_state = invocation_state
-        self._model_handlers = handlers_of(InvokeModelStage, parts.middleware)
-        self._tool_handlers = handlers_of(ExecuteToolStage, parts.middleware)
+        self._model_handlers = parts.handlers_of(InvokeModelStage)
+        self._tool_handlers = parts.handlers_of(ExecuteToolStage)
         self._observer = observer
         self._emit_event: Emit | None = None
         self._tell: Callable[[ChunkEvent], Awaitable[None]] | None = None

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+import attrs
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from agentcore.agent.call.errors import AgentError
@@ -19,19 +20,22 @@ from agentcore.agent.call.processor_spans import (
     result_attributes,
     tripwire_attributes,
 )
-from agentcore.agent.call.trace_text import written
 from agentcore.agent.middleware import changed_fields
 from agentcore.agent.models.base import LanguageModel, ModelError, ModelRequest, ModelResponse, Usage
 from agentcore.agent.telemetry import NO_WAIT, Wait
 from agentcore.agent.tools import Tool
+from agentcore.machine.effects import Done
 from agentcore.machine.hooks import ProcessorEdit
 from agentcore.machine.message_list import Mutation
 from agentcore.machine.processors import InputArguments, StepArguments, TripwireError
+from agentcore.machine.run import Interrupted, Run
 from agentcore.messages.content import ToolCall
 from agentcore.messages.interrupts import InterruptSignal
-from agentcore.messages.values import JsonObject
+from agentcore.messages.messages import Message
+from agentcore.messages.values import JsonObject, Vector, dump_json, thaw
+from agentcore.messages.wire import message_to_wire
 
-__all__ = ["OpenTelemetrySpans"]
+__all__ = ["OpenTelemetrySpans", "written"]
 
 # Model settings that have an attribute, by their names here.
 _REQUEST: Final = {
@@ -155,9 +159,10 @@ class _AgentSpan:
     def __init__(self, span: Span) -> None:
         self._span = span
 
-    def ended(self, finish_reason: str | None, usage: Usage) -> None:
-        reasons = [] if finish_reason is None else [finish_reason]
-        self._span.set_attributes({"gen_ai.response.finish_reasons": reasons, **_usage(usage)})
+    def ended(self, run: Run) -> None:
+        reason = _finish_reason(run)
+        reasons = [] if reason is None else [reason]
+        self._span.set_attributes({"gen_ai.response.finish_reasons": reasons, **_usage(run.usage)})
 
 
 class _ChatSpan:
@@ -261,3 +266,35 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 def _without_nothing(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
+
+
+def _finish_reason(run: Run) -> str | None:
+    if isinstance(run.pending, Interrupted):
+        return "interrupt"
+    if isinstance(run.pending, Done):
+        return run.pending.result.finish_reason
+    return run.steps[-1].finish_reason if run.steps else None
+
+
+_MESSAGES: Final = get_args(Message)
+_PLAIN: Final = (str, int, float, bool, type(None))
+
+
+def written(value: object) -> str:
+    """A value as JSON text; what is no value, such as a model or a function, by the name of its type."""
+    return dump_json(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, _MESSAGES):
+        return thaw(message_to_wire(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list | Vector):
+        return [_plain(item) for item in value]
+    if attrs.has(type(value)):
+        shown = [a.name for a in attrs.fields(type(value)) if a.repr]
+        return {name: _plain(getattr(value, name)) for name in shown}
+    return type(value).__name__

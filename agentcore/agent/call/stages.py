@@ -9,10 +9,15 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import anyio
 
-from agentcore.agent.call.cancelling import Cancellation, cancellations, single_cancellations
+from agentcore.agent.call.cancelling import (
+    Background,
+    Cancellation,
+    Handover,
+    cancellations,
+    single_cancellations,
+)
 from agentcore.agent.call.checks import check_given, check_passed
 from agentcore.agent.call.config import awaited
-from agentcore.agent.call.handover import Background, Handover
 from agentcore.agent.middleware import Handlers, Middleware, Stage
 from agentcore.agent.telemetry import Observer
 from agentcore.messages.readonly import handing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -9,11 +11,11 @@ from typing import Any
 
 import anyio
 import attrs
+from anyio.to_thread import run_sync
 
-from agentcore.agent.call.cancelling import Cancellation, cancellations, has_cancellation
+from agentcore.agent.call.cancelling import Cancellation, cancellations, has_cancellation, outlast
 from agentcore.agent.call.errors import ChunkHookError, ForeignCancellationError, signals
 from agentcore.agent.call.stages import Chain, Tell
-from agentcore.agent.call.threads import in_thread
 from agentcore.agent.events import ChunkEvent, ToolFinished, ToolProgress, ToolStarted
 from agentcore.agent.middleware import ExecuteToolContext, ExecuteToolStage, Handlers, ToolOutcome
 from agentcore.agent.telemetry import Observer, ToolSpan
@@ -27,13 +29,12 @@ from agentcore.machine.effects import (
     ToolsFailed,
     ToolSucceeded,
 )
-from agentcore.machine.hooks import Frozen
 from agentcore.machine.run import Run
 from agentcore.messages.content import ToolCall
 from agentcore.messages.interrupts import Interrupt, InterruptSignal
 from agentcore.messages.readonly import handing, refused_write_in
 
-__all__ = ["ReadCalls", "ToolCalls", "context_of"]
+__all__ = ["ReadCalls", "ToolCalls", "context_of", "in_thread"]
 
 
 def context_of(
@@ -43,7 +44,7 @@ def context_of(
     return ToolContext(
         tool_call_id=call.tool_call_id,
         messages=wanted.messages,
-        experimental_context=Frozen(wanted.experimental_context),
+        experimental_context=wanted.experimental_context,
         step_number=run.step_number,
         invocation_state=invocation_state,
         answers=run.answers,
@@ -297,3 +298,64 @@ def _task_of(call: ToolCall) -> str:
 def _failed(call: ToolCall, error: Exception, span: ToolSpan) -> ToolFailed:
     span.failed(error)
     return ToolFailed(call.tool_call_id, str(error) or type(error).__name__)
+
+
+async def in_thread(call: Callable[[], Any], cancellation: Cancellation, *, left_behind: bool) -> Any:
+    """Calls the function in a thread.
+
+    A thread cannot be stopped. Unless it may be left behind, it is waited for whatever cancels the task
+    (rule cancel.waits-for-threads): the scopes of anyio and of trio through the library's shield, the
+    cancellation of asyncio, which no shield keeps off, through `outlast` and `Cancellation.hold`.
+
+    Returns:
+        What the function returned.
+
+    Raises:
+        BaseException: What the function raised, or what cancels the task.
+    """
+    job = _Job(call)
+    try:
+        await run_sync(job.work, abandon_on_cancel=left_behind)
+    except asyncio.CancelledError as error:
+        if left_behind or job.taken_up.acquire(blocking=False):
+            raise  # the thread will do nothing
+        await outlast(job.end_in(asyncio.get_running_loop()))
+        cancellation.hold(error)
+    if job.error is not None:
+        raise job.error
+    return job.value
+
+
+class _Job:
+    # Not a Future of `concurrent.futures`, whose condition costs a fifth of what a thread's turn does.
+    __slots__ = ("call", "error", "has_ended", "taken_up", "tell", "value")
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+        # Whoever has it first: the thread, which then runs, or a cancellation, after which it does not.
+        self.taken_up = threading.Lock()
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.has_ended = False
+        self.tell: Callable[[], object] | None = None
+
+    def work(self) -> None:
+        """Does the work, in the thread."""
+        if not self.taken_up.acquire(blocking=False):
+            return
+        try:
+            self.value = self.call()
+        except BaseException as error:  # noqa: BLE001 - raised in the task
+            self.error = error
+        self.has_ended = True
+        if self.tell is not None:
+            self.tell()
+
+    def end_in(self, loop: asyncio.AbstractEventLoop) -> anyio.Event:
+        """Returns an event of the loop that is set once the work has been done."""
+        ended = anyio.Event()
+        self.tell = lambda: loop.call_soon_threadsafe(ended.set)
+        # The thread looks for somebody to tell after it has noted its end, so one of the two sees the other.
+        if self.has_ended:
+            ended.set()
+        return ended

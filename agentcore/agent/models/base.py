@@ -9,17 +9,24 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, cast
 import attrs
 from attrs import field
 
-from agentcore.errors import AgentCoreError, InvalidJsonError, InvalidMessageError
+from agentcore.errors import AgentCoreError, InvalidMessageError
 from agentcore.machine.hooks import tool_choice
 from agentcore.messages.content import ContentPart, FieldTypes, check_content, check_part, check_type
+from agentcore.messages.converters import (
+    input_schema,
+    metadata,
+    model_settings,
+    model_state,
+    options,
+    response_format,
+)
 from agentcore.messages.messages import Message
 from agentcore.messages.usage import Usage
 from agentcore.messages.values import (
+    NO_ENTRIES,
     NO_ITEMS,
-    FrozenDict,
     JsonObject,
     Vector,
-    freeze,
     frozen_list,
     sealed,
     strict_key,
@@ -47,43 +54,6 @@ __all__ = [
 
 _BODY_CHARACTERS: Final = 500
 _NO_USAGE: Final = Usage()
-
-
-def _object(value: object, path: str) -> JsonObject:
-    if not isinstance(value, Mapping):
-        raise InvalidJsonError(path, f"expected an object, got {type(value).__name__}")
-    return cast("JsonObject", freeze(value, path))
-
-
-def _optional(value: object, path: str) -> JsonObject | None:
-    return None if value is None else _object(value, path)
-
-
-# Converters are named functions, because mypy takes the constructor's types from them.
-
-
-def _schema(value: Mapping[str, object]) -> JsonObject:
-    return _object(value, "$.input_schema")
-
-
-def _settings(value: Mapping[str, object]) -> JsonObject:
-    return _object(value, "$.settings")
-
-
-def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return _optional(value, "$.provider_options")
-
-
-def _metadata(value: Mapping[str, object] | None) -> JsonObject | None:
-    return _optional(value, "$.provider_metadata")
-
-
-def _format(value: Mapping[str, object] | None) -> JsonObject | None:
-    return _optional(value, "$.response_format")
-
-
-def _state(value: Mapping[str, object] | None) -> JsonObject | None:
-    return _optional(value, "$.model_state")
 
 
 def _messages(value: Iterable[Message]) -> Vector[Message]:
@@ -119,8 +89,8 @@ class ToolDefinition:
 
     name: str
     description: str | None = field(default=None, kw_only=True)
-    input_schema: JsonObject = field(converter=_schema, kw_only=True, eq=strict_key)
-    provider_options: JsonObject | None = field(default=None, converter=_options, kw_only=True, eq=strict_key)
+    input_schema: JsonObject = field(converter=input_schema, kw_only=True, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=options, kw_only=True, eq=strict_key)
 
 
 @sealed
@@ -141,10 +111,10 @@ class ModelRequest:
     prompt: Vector[Message] = field(converter=_messages)
     tools: Vector[ToolDefinition] | None = field(default=None, converter=_definitions)
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
-    settings: JsonObject = field(default=FrozenDict(), converter=_settings, eq=strict_key)
-    provider_options: JsonObject | None = field(default=None, converter=_options, eq=strict_key)
-    response_format: JsonObject | None = field(default=None, converter=_format, eq=strict_key)
-    model_state: JsonObject | None = field(default=None, converter=_state, eq=strict_key)
+    settings: JsonObject = field(default=NO_ENTRIES, converter=model_settings, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=options, eq=strict_key)
+    response_format: JsonObject | None = field(default=None, converter=response_format, eq=strict_key)
+    model_state: JsonObject | None = field(default=None, converter=model_state, eq=strict_key)
 
 
 # ---------------------------------------------------------------- what it answers
@@ -170,10 +140,10 @@ class ModelResponse:
     model_id: str | None = field(default=None, kw_only=True)
     response_id: str | None = field(default=None, kw_only=True)
     provider_metadata: JsonObject | None = field(
-        default=None, converter=_metadata, kw_only=True, eq=strict_key
+        default=None, converter=metadata, kw_only=True, eq=strict_key
     )
     warnings: tuple[str, ...] = field(default=NO_ITEMS, converter=_texts, kw_only=True)
-    model_state: JsonObject | None = field(default=None, converter=_state, kw_only=True, eq=strict_key)
+    model_state: JsonObject | None = field(default=None, converter=model_state, kw_only=True, eq=strict_key)
     requested_model: str | None = field(default=None, kw_only=True)
 
 

@@ -12,14 +12,14 @@
 
 from __future__ import annotations
 
-from agentcore.agent.tools.define import tool, tool_without_execute
-from agentcore.agent.tools.errors import (
+from agentcore.agent.tools.contract import (
     InvalidToolError,
     InvalidToolInputError,
     InvalidToolOutputError,
     MismatchError,
     Problem,
 )
+from agentcore.agent.tools.define import tool, tool_without_execute
 from agentcore.agent.tools.tool import ApprovalRule, Arguments, Tool, ToolContext
 
 __all__ = [

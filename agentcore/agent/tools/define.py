@@ -19,8 +19,7 @@ from typing import (
 
 import docstring_parser
 
-from agentcore.agent.tools.contract import Contract, of_parameters, of_type
-from agentcore.agent.tools.errors import InvalidToolError
+from agentcore.agent.tools.contract import Contract, InvalidToolError, of_parameters, of_type
 from agentcore.agent.tools.tool import ApprovalRule, Arguments, Tool, ToolContext
 from agentcore.messages.messages import ToolOutput
 from agentcore.messages.values import JsonObject, JsonValue, freeze, thaw

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Generic, TypeAlias, cast
 
 import attrs
 from attrs import field
-
-# From typing_extensions for their defaults: a bare `Tool` is a `Tool[..., Any]`.
+from pydantic_core import to_jsonable_python
+from pyrsistent import PVector
 from typing_extensions import ParamSpec, TypeVar
 
 from agentcore.agent.models.base import ToolDefinition
-from agentcore.agent.tools.contract import arguments_of_schema
-from agentcore.agent.tools.errors import (
+from agentcore.agent.tools.contract import (
     InvalidToolError,
     InvalidToolInputError,
     InvalidToolOutputError,
     MismatchError,
+    arguments_of_schema,
 )
-from agentcore.agent.tools.results import output_json, to_json
 from agentcore.errors import InvalidJsonError
 from agentcore.machine.effects import ToolSpec, ToolSucceeded
-from agentcore.machine.hooks import context
+from agentcore.machine.processors import State, new_state
 from agentcore.messages.content import ToolCall
+from agentcore.messages.converters import context, input_schema, options
 from agentcore.messages.interrupts import Interrupt, ask
-from agentcore.messages.messages import OUTPUT_TYPES, Message, ToolOutput
-from agentcore.messages.shared_state import State, new_state
-from agentcore.messages.values import JsonObject, JsonValue, Vector, freeze, sealed, strict_key
+from agentcore.messages.messages import OUTPUT_TYPES, Message, ToolMessage, ToolOutput, ToolResultPart
+from agentcore.messages.paths import Trail, json_path, keys_of
+from agentcore.messages.values import NO_ENTRIES, JsonObject, JsonValue, Vector, freeze, sealed, strict_key
+from agentcore.messages.wire import message_to_wire
 
-__all__ = ["ApprovalRule", "Arguments", "Tool", "ToolContext"]
+__all__ = ["ApprovalRule", "Arguments", "Tool", "ToolContext", "output_json", "to_json"]
 
 _P = ParamSpec("_P", default=...)
 _R = TypeVar("_R", default=Any)
@@ -56,7 +59,7 @@ class ToolContext(Generic[State]):
     step_number: int
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key)
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
-    answers: JsonObject = field(factory=JsonObject, eq=strict_key, repr=False)
+    answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
         """The answer to a question, if the run was given it. Else the run ends with the question here.
@@ -72,14 +75,6 @@ class ToolContext(Generic[State]):
 
 ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext[Any]], bool | Awaitable[bool]]
 """Whether a call with these arguments needs approval."""
-
-
-def _schema(value: Mapping[str, object]) -> JsonObject:
-    return cast("JsonObject", freeze(value, "$.input_schema"))
-
-
-def _options(value: Mapping[str, object] | None) -> JsonObject | None:
-    return cast("JsonObject | None", freeze(value, "$.provider_options"))
 
 
 def _schema_reader(tool: Tool[..., Any]) -> Callable[[JsonValue], Arguments]:
@@ -109,13 +104,13 @@ class Tool(Generic[_P, _R]):
     """
 
     name: str = field()
-    input_schema: JsonObject = field(converter=_schema, eq=strict_key)
+    input_schema: JsonObject = field(converter=input_schema, eq=strict_key)
     description: str | None = field(default=None, kw_only=True)
     execute: Callable[_P, _R] | None = field(default=None, kw_only=True)
     needs_approval: bool | ApprovalRule = field(default=False, kw_only=True)
     to_model_output: Callable[[Any], ToolOutput] | None = field(default=None, kw_only=True)
     timeout: float | None = field(default=None, kw_only=True)
-    provider_options: JsonObject | None = field(default=None, converter=_options, kw_only=True, eq=strict_key)
+    provider_options: JsonObject | None = field(default=None, converter=options, kw_only=True, eq=strict_key)
     dynamic: bool = field(default=False, kw_only=True)
     context_parameter: str | None = field(default=None, kw_only=True)
     # Made anew for every tool, so equality is that of what it is made from.
@@ -254,3 +249,83 @@ class Tool(Generic[_P, _R]):
         except InvalidJsonError:
             recorded = output_json(shown)
         return ToolSucceeded(tool_call_id, recorded, model_output=shown)
+
+
+_BYTES: Final = (bytes, bytearray, memoryview)
+
+
+def to_json(value: object) -> JsonValue:
+    """The value as frozen JSON: JSON as it is, and what pydantic can turn into JSON.
+
+    That is pydantic models, dataclasses, dates, enums, sets, UUIDs and the like. Models say themselves how
+    their bytes are written; other bytes are refused, because no text is right for all of them.
+
+    Raises:
+        InvalidJsonError: with the path of what cannot be turned into JSON.
+    """
+    try:
+        return freeze(value)
+    except InvalidJsonError:
+        pass
+    for trail, leaf in _leaves(value):
+        if isinstance(leaf, _BYTES):
+            reason = "bytes are no JSON; return text (such as base64), or give the tool a to_model_output"
+            raise InvalidJsonError(json_path("$", *keys_of(trail)), reason)
+    try:
+        plain = _jsonable(value)
+    except (TypeError, ValueError) as error:
+        raise _located(value, error) from None
+    return freeze(plain)
+
+
+def _jsonable(value: object) -> Any:
+    return to_jsonable_python(value, fallback=_plain)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, PVector):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is no JSON; return a pydantic model, a dataclass or plain JSON")
+
+
+def _located(value: object, error: Exception) -> InvalidJsonError:
+    for trail, leaf in _leaves(value):
+        try:
+            _jsonable(leaf)
+        except (TypeError, ValueError) as reason:
+            return InvalidJsonError(json_path("$", *keys_of(trail)), str(reason))
+    return InvalidJsonError("$", str(error))
+
+
+def _leaves(value: object) -> Iterator[tuple[Trail, object]]:
+    """What is in containers and dataclasses, at any depth, in order; each container once."""
+    seen: set[int] = set()
+    pending: list[tuple[Trail, object]] = [(None, value)]
+    while pending:
+        trail, node = pending.pop()
+        children = _children(trail, node)
+        if children is None:
+            yield trail, node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pending += reversed(children)
+
+
+def _children(trail: Trail, node: object) -> list[tuple[Trail, object]] | None:
+    if isinstance(node, Mapping):
+        return [((trail, str(key)), child) for key, child in node.items()]
+    if isinstance(node, (list, tuple, AbstractSet, PVector)):
+        return [((trail, index), child) for index, child in enumerate(node)]
+    # A pydantic dataclass writes its own fields, as a model does.
+    if dataclasses.is_dataclass(node) and not hasattr(node, "__pydantic_serializer__"):
+        names = [one.name for one in dataclasses.fields(node)]
+        return [((trail, name), getattr(node, name)) for name in names]
+    return None
+
+
+def output_json(output: ToolOutput) -> JsonValue:
+    """An output that a model is shown, as JSON: `{"type": ..., "value": ...}`."""
+    wire: Any = message_to_wire(ToolMessage([ToolResultPart("", "", output=output)]))
+    return freeze(wire["content"][0]["output"])

@@ -73,6 +73,14 @@ class Contexts:
     by_tool: bool
 
 
+class ModelInfo(Enum):
+    """When the object that names a step's model is made."""
+
+    CALL = "once, before the first step"
+    STEP = "at each step, before its model is called"
+    RESULT = "for the result of each step"
+
+
 class Failure(Enum):
     """What the caller gets of a run that failed."""
 
@@ -146,6 +154,12 @@ class AiSdkProfile:
     """When a step is added to `steps`."""
     records_step_model: bool
     """Whether a step is recorded under the model that was called rather than the call's."""
+    model_info_made: ModelInfo
+    """When the object that names the model in a step's result is made."""
+    response_model_of_info: bool
+    """Whether `response.modelId` is read from the object that names the model rather than from the model."""
+    step_number_late: bool
+    """Whether the number of a step is read from `steps` at each event, not once before the step hook."""
     reasoning_copied: bool
     """Whether a step result's `reasoning` holds new objects rather than the content's parts."""
 
@@ -164,7 +178,14 @@ class AiSdkProfile:
     calls_written: bool
     """Whether a step's calls are written as JSON at its end, which one that holds itself makes fail."""
 
+    continuation_counted_early: bool
+    """Whether the calls and results that decide if the run goes on are counted before `onStepFinish`."""
+
     # Tools.
+    tools_before_prompt: bool
+    """Whether the tools and the tool choice of a step are made before its prompt."""
+    options_before_prompt: bool
+    """Whether the provider options of a step are merged before its prompt is made."""
     tools_see_override: bool
     """Whether tools are given the messages that the step hook returned rather than those it was given."""
     active_tools_enforced: bool
@@ -278,11 +299,17 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
         by_tool=False,
     ),
     base_made=Moment.BEFORE_STEP_FINISH,
+    model_info_made=ModelInfo.CALL,
+    response_model_of_info=True,
+    step_number_late=True,
     reasoning_copied=False,
     content_made_early=False,
     results_as_ready=False,
     answers_invalid_provider_calls=True,
     calls_written=True,
+    continuation_counted_early=False,
+    tools_before_prompt=False,
+    options_before_prompt=False,
     tools_see_override=False,
     active_tools_enforced=False,
     tool_choice_enforced=False,
@@ -326,8 +353,11 @@ AI_SDK_6_GENERATE: Final = attrs.evolve(
     content_copied=False,
     schedule=None,
     calls_written=False,
+    continuation_counted_early=True,
     failure=Failure.REJECTED,
     records_step_model=True,
+    model_info_made=ModelInfo.STEP,
+    response_model_of_info=False,
     denial_names_approval=True,
     provider_answers_first=False,
     keeps_empty_results=True,
@@ -350,6 +380,10 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     response_made=Moment.BEFORE_STEP_FINISH,
     base_made=Moment.AFTER_STEP_FINISH,
     records_step_model=True,
+    model_info_made=ModelInfo.RESULT,
+    response_model_of_info=False,
+    tools_before_prompt=True,
+    options_before_prompt=True,
     reasoning_copied=True,
     schedule=None,
     results_as_ready=True,
@@ -403,6 +437,9 @@ AI_SDK_7_GENERATE: Final = attrs.evolve(
     name="ai-sdk-7/generate",
     base_made=Moment.BEFORE_STEP_FINISH,
     step_recorded=Moment.BEFORE_STEP_FINISH,
+    step_number_late=False,
+    continuation_counted_early=True,
+    options_before_prompt=False,
     content_copied=False,
     content_made_early=True,
     results_as_ready=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcore.requirements.requirement import SourcedRequirement
+from agentcore.requirements.differences import SourcedRequirement
 
 
 class AiSdkRule(SourcedRequirement):
@@ -105,6 +105,14 @@ class AiSdkRule(SourcedRequirement):
         "ai-sdk.nothing-frozen",
         "The loop freezes nothing, and runs on frozen messages; who writes into them has the error.",
         "C31, X15",
+    )
+    STOP_CONDITIONS_LIVE = (
+        "ai-sdk.stop-conditions-live",
+        (
+            "The list of stop conditions is the one that is asked after each step, wherever it is shown: "
+            "what a hook takes out of it is not asked again."
+        ),
+        "X21",
     )
     OBSERVERS_SWALLOWED = (
         "ai-sdk.observers-swallowed",

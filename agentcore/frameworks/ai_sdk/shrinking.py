@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.kit.families import Shrinking
-from agentcore.kit.places import has, put, without
+from agentcore.kit.places import has, put
+from agentcore.kit.shrink_edits import Smallest, entries_out, script_cut, windows_out
 
 __all__ = ["SHRINKING"]
 
 Json: TypeAlias = dict[str, Any]
 _HI: Final = ({"role": "user", "content": "#1"},)
+# Roots of paths that count messages.
+_HISTORIES: Final = frozenset({"messages", "prompt", "$caller"})
 _DONE: Final = ({"type": "text", "text": "y"},)
 
 
@@ -34,20 +37,13 @@ def _said_with_less(value: Any) -> tuple[Any, ...]:
 # --- edits --------------------------------------------------------------------------------------------------
 
 
-def _hooks_and_history(smallest: Callable[[], Json]) -> Iterator[Json]:
-    for name in [*smallest().get("hooks", {})]:
-        if has(smallest(), ("hooks", name)):
-            yield without(smallest(), ("hooks", name))
+def _hooks_and_history(smallest: Smallest) -> Iterator[Json]:
+    yield from entries_out(smallest, "hooks")
     yield {**smallest(), "messages": [*_HI]}
 
 
-def _steps(smallest: Callable[[], Json]) -> Iterator[Json]:
-    for count in range(1, len(smallest()["script"])):
-        program = smallest()
-        yield {**program, "script": program["script"][:count]}
-        yield {**program, "script": [*program["script"][: count - 1], [*_DONE]]}
-    for index in reversed(range(len(smallest()["script"]))):
-        yield _without_step(smallest(), index)
+def _steps(smallest: Smallest) -> Iterator[Json]:
+    yield from script_cut(smallest, [*_DONE], least=1, without_step=_without_step)
 
 
 def _without_step(program: Json, index: int) -> Json:
@@ -58,7 +54,7 @@ def _without_step(program: Json, index: int) -> Json:
     return {**shorter, "hooks": moved} if hooks else shorter
 
 
-def _hook_entries(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _hook_entries(smallest: Smallest) -> Iterator[Json]:
     for name, entries in smallest().get("hooks", {}).items():
         for index in reversed(range(len(entries))):
             if has(smallest(), ("hooks", name, index)):
@@ -73,31 +69,8 @@ def _moved_earlier(program: Json, name: str, index: int) -> Iterator[Json]:
         yield put(program, ("hooks", name), [*entries[: index - 1], entries[index], *entries[index + 1 :]])
 
 
-def _messages(smallest: Callable[[], Json]) -> Iterator[Json]:
-    """Messages from the front and back, one and two at a time, since a call and its result go together."""
-    for width in (2, 1):
-        for index in reversed(range(len(smallest()["messages"]))):
-            program = smallest()
-            if index + width <= len(program["messages"]):
-                kept = [*program["messages"][:index], *program["messages"][index + width :]]
-                yield {**program, "messages": kept}
-                yield {**_shifted(program, index, width), "messages": kept}
-
-
-def _shifted(program: Json, index: int, width: int) -> Json:
-    """The paths of ops that count messages from the front, counting without those taken out."""
-
-    def moved(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: moved(child) for key, child in value.items()}
-        if not isinstance(value, list):
-            return value
-        match value:
-            case ["messages" | "prompt" | "$caller" as root, int(at), *rest] if at >= index + width:
-                return [root, at - width, *rest]
-        return [moved(child) for child in value]
-
-    return {**program, "hooks": moved(program["hooks"])} if "hooks" in program else program
+def _messages(smallest: Smallest) -> Iterator[Json]:
+    yield from windows_out(smallest, "messages", roots=_HISTORIES, within=frozenset({"hooks"}))
 
 
 SHRINKING: Final = Shrinking(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcore.requirements.requirement import SourcedRequirement
+from agentcore.requirements.differences import SourcedRequirement
 
 
 class MastraRule(SourcedRequirement):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.frameworks.mastra.wellformed import every_op, is_well_formed
 from agentcore.kit.families import Shrinking
 from agentcore.kit.places import Place, at, has, put, without
+from agentcore.kit.shrink_edits import Smallest, script_cut
 
 __all__ = ["SHRINKING"]
 
@@ -31,14 +32,9 @@ def _turns(program: Json) -> list[Place]:
 # --- edits --------------------------------------------------------------------------------------------------
 
 
-def _script(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _script(smallest: Smallest) -> Iterator[Json]:
     """A shorter script, with the ops of later steps or without."""
-    for count in range(len(smallest().get("script", []))):
-        script = smallest()["script"]
-        yield {**smallest(), "script": script[:count]}
-        yield {**smallest(), "script": [*script[:count], [*_DONE]]}
-    for index in reversed(range(len(smallest().get("script", [])))):
-        yield _without_step(smallest(), index)
+    yield from script_cut(smallest, [*_DONE], least=0, without_step=_without_step)
 
 
 def _without_step(program: Json, index: int) -> Json:
@@ -59,7 +55,7 @@ def _earlier(step: str) -> str:
     return str(int(step) - 1)
 
 
-def _ops_by_step(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _ops_by_step(smallest: Smallest) -> Iterator[Json]:
     """Ops for one step rather than for all, and for an earlier one."""
     for place in _turns(smallest()):
         for step in [*at(smallest(), place)]:
@@ -80,7 +76,7 @@ def _moved(program: Json, place: Place, step: str) -> Iterator[Json]:
     )
 
 
-def _one_place(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _one_place(smallest: Smallest) -> Iterator[Json]:
     """A processor's ops as prepareStep's, which needs no name."""
     for index in range(len(smallest().get("processors", []))):
         program = smallest()

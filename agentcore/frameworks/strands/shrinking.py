@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.frameworks.strands.program import handlers_of
 from agentcore.kit.families import Shrinking
 from agentcore.kit.places import Place, has, put, without
+from agentcore.kit.shrink_edits import Smallest, entries_out, windows_out
 
 __all__ = ["SHRINKING"]
 
@@ -26,16 +27,14 @@ def _calls_and_ops(program: Json) -> tuple[int, int]:
 # --- edits --------------------------------------------------------------------------------------------------
 
 
-def _handlers(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _handlers(smallest: Smallest) -> Iterator[Json]:
     """Whole handlers; then their ops by themselves, without what says when."""
     for field in ("middleware", "hooks"):
-        for index in reversed(range(len(smallest().get(field, ())))):
-            if has(smallest(), (field, index)):
-                yield without(smallest(), (field, index))
+        yield from entries_out(smallest, field)
     yield from _without_when(smallest)
 
 
-def _without_when(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _without_when(smallest: Smallest) -> Iterator[Json]:
     for field in ("middleware", "hooks"):
         for index, handler in enumerate(smallest().get(field, ())):
             for number in range(len(handler.get("ops", ()))):
@@ -50,14 +49,14 @@ def _at_first(program: Json, place: Place) -> Json:
     return found
 
 
-def _one_input(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _one_input(smallest: Smallest) -> Iterator[Json]:
     for given in smallest().get("inputs", ()):
         program = {key: value for key, value in smallest().items() if key != "inputs"}
         yield program
         yield {**program, "input": given}
 
 
-def _said_shorter(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _said_shorter(smallest: Smallest) -> Iterator[Json]:
     """A prompt and an input of one text as the text itself; a model's answer as its blocks."""
     for field in ("system", "input"):
         match smallest().get(field):
@@ -68,13 +67,11 @@ def _said_shorter(smallest: Callable[[], Json]) -> Iterator[Json]:
             yield put(smallest(), ("script", index), entry.get("blocks", []))
 
 
-def _calls(smallest: Callable[[], Json]) -> Iterator[Json]:
+def _calls(smallest: Smallest) -> Iterator[Json]:
     """Calls of the model, with handlers that wait for a later entry waiting for one less."""
-    for index in reversed(range(len(smallest().get("script", ())))):
-        if has(smallest(), ("script", index)):
-            shorter = without(smallest(), ("script", index))
-            yield shorter
-            yield _earlier(shorter)
+    for shorter in entries_out(smallest, "script"):
+        yield shorter
+        yield _earlier(shorter)
 
 
 def _earlier(value: Any) -> Any:
@@ -87,31 +84,8 @@ def _sooner(when: Any) -> Any:
     return max(when - 1, 0) if isinstance(when, int) else [max(entry - 1, 0) for entry in when]
 
 
-def _history(smallest: Callable[[], Json]) -> Iterator[Json]:
-    """Messages of the history, one and two at a time, since a tool's use and its result go together."""
-    for width in (2, 1):
-        for index in reversed(range(len(smallest().get("messages", ())))):
-            program = smallest()
-            if index + width <= len(program.get("messages", ())):
-                kept = [*program["messages"][:index], *program["messages"][index + width :]]
-                yield {**program, "messages": kept}
-                yield {**_counted_again(program, index, width), "messages": kept}
-
-
-def _counted_again(program: Json, index: int, width: int) -> Json:
-    """Paths that count messages from the front, without those that were taken out."""
-
-    def moved(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: moved(child) for key, child in value.items()}
-        match value:
-            case [str(root), int(at), *rest] if root in _LISTS and at >= index + width:
-                return [root, at - width, *rest]
-            case [*_]:
-                return [moved(child) for child in value]
-        return value
-
-    return {key: moved(value) if key in {"middleware", "hooks"} else value for key, value in program.items()}
+def _history(smallest: Smallest) -> Iterator[Json]:
+    yield from windows_out(smallest, "messages", roots=_LISTS, within=frozenset({"middleware", "hooks"}))
 
 
 SHRINKING: Final = Shrinking(

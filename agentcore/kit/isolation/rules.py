@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcore.requirements.requirement import Requirement
+from agentcore.requirements.differences import Requirement
 
 
 class IsolationRule(Requirement):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,14 +15,15 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
+from agentcore.live import adapter as live
 from agentcore.live import session as talk
-from agentcore.live.adapter import AdapterBase, Attached, Boundary, Entry, Given, around, as_method
-from agentcore.live.conversations import fresh
 
 __all__ = ["ADAPTER"]
 
+_STATE: Final = ("state", "runtime")
 
-def _kept(given: Given) -> Sequence[Any]:
+
+def _kept(given: live.Given) -> Sequence[Any]:
     request = given.get("request")
     if request is None:
         return [given.get("runtime"), given.get("config")]
@@ -34,33 +33,23 @@ def _kept(given: Given) -> Sequence[Any]:
     return kept
 
 
-def _node(name: str, *, after: bool) -> Boundary:
-    methods = (name, f"a{name}")
-    return Boundary(parameters=("state", "runtime"), methods=methods, kept=_kept, after=after, delta=True)
-
-
-def _around(name: str, *, whole: bool) -> Boundary:
-    methods = (name, f"a{name}")
-    return around("request", messages=lambda each: each.messages, whole=whole, methods=methods, kept=_kept)
-
-
 class _Model(BaseChatModel):
     answer: Any = None  # Any: a field with a type of containers would be copied when the model is made
     _llm_type = "scripted"
 
     def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=_answer(self.answer(messages)))])
+        return ChatResult(generations=[ChatGeneration(message=self.answer(messages))])
 
     def bind_tools(self, *_: Any, **__: Any) -> Any:
         return self
 
 
 class _Tool(BaseTool):
-    call: Any = None
-    args_schema: Any = {"type": "object", "properties": {}}  # noqa: RUF012 - a field of pydantic
+    result: Any = None
+    args_schema: Any = talk.SCHEMA
 
     def invoke(self, input: Any, config: Any = None, **_: Any) -> Any:  # noqa: A002 - its name there
-        return _result(self.call(input["id"]))
+        return self.result(input["id"])
 
     async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> Any:  # noqa: A002 - as above
         return self.invoke(input)
@@ -69,87 +58,73 @@ class _Tool(BaseTool):
         raise NotImplementedError
 
 
-def _result(call: talk.Part) -> ToolMessage:
-    output, failed = talk.output_of(call), talk.failure(call)
-    content: Any = output if isinstance(output, list) else talk.text_of(output)
-    options: Any = {"name": call["tool"], "status": "error" if failed else "success", "artifact": output}
-    return ToolMessage(failed or content, tool_call_id=call["id"], **options)
-
-
-def _user(parts: Sequence[talk.Part]) -> HumanMessage:
-    if len(parts) == 1 and len(parts[0]["text"]) % 2:
-        return HumanMessage(parts[0]["text"])
-    image: Any = lambda part: {"type": "image", "base64": part["data"], "mime_type": part["mediaType"]}  # noqa: E731
-    return HumanMessage([{**part} if part["type"] == "text" else image(part) for part in parts])
-
-
-def _answer(parts: Sequence[talk.Part]) -> AIMessage:
-    call: Any = lambda part: {"name": part["tool"], "args": fresh(part["input"]), "id": part["id"]}  # noqa: E731
-    calls = [{**call(part), "type": "tool_call"} for part in talk.calls_in(parts)]
-    return AIMessage(talk.text_in(parts), tool_calls=calls)
-
-
-def _entry(message: BaseMessage) -> Entry:
-    role = {"human": "user", "ai": "assistant"}.get(message.type, message.type)
-    calls = tuple(call["id"] for call in getattr(message, "tool_calls", ()))
-    results = (message.tool_call_id,) if isinstance(message, ToolMessage) else ()
-    return Entry(role, f"{message.content}", calls, results)
-
-
-class _Adapter(AdapterBase):
+class _Adapter(live.AdapterBase):
     name = package = "langchain"
     paths = ("generate", "stream")
     drop = ("id",)
     classes = (AgentMiddleware,)
     steering = (GraphBubbleUp,)
-    boundaries = {  # noqa: RUF012 - a constant
-        **{name: _node(name, after=False) for name in ("before_agent", "before_model")},
-        **{name: _node(name, after=True) for name in ("after_model", "after_agent")},
-        "wrap_model_call": _around("wrap_model_call", whole=True),
-        "wrap_tool_call": _around("wrap_tool_call", whole=False),
-        "langgraph_node": Boundary(("state", "config"), kept=_kept, delta=True, passive=lambda _: {}),
-    }
+    boundaries = live.boundaries(
+        {
+            **dict.fromkeys(("before_agent", "before_model"), live.Boundary(_STATE, delta=True)),
+            **dict.fromkeys(("after_model", "after_agent"), live.observer(*_STATE, whole=True, delta=True)),
+            "wrap_model_call": live.around("request"),
+            "wrap_tool_call": live.around("request", whole=False),
+            "langgraph_node": live.Boundary(("state", "config"), delta=True, passive=lambda _: {}),
+        },
+        prefixes=("", "a"),
+        kept=_kept,
+    )
 
-    def entries(self, messages: Any) -> Sequence[Entry]:
-        return [*map(_entry, messages)]
+    def user(self, parts: Sequence[talk.Part]) -> HumanMessage:
+        if len(parts) == 1 and len(parts[0]["text"]) % 2:
+            return HumanMessage(parts[0]["text"])
+        image: Any = lambda part: {"type": "image", "base64": part["data"], "mime_type": part["mediaType"]}  # noqa: E731
+        return HumanMessage(talk.mapped(parts, text=dict, file=image))
 
-    def run(self, session: talk.Session, hook: Attached | None, at: str, path: str) -> None:
-        model = _Model(answer=session.answer)
-        kit = [_Tool(name=name, description=name, call=session.call) for name in session.tools]
-        make = _graph if at == "langgraph_node" else _agent
-        agent = make(model, kit, session.instructions, hook, at).with_config({"recursion_limit": 500})
-        messages: list[Any] = []
-        for added in session.turns():
-            messages += talk.translated(added, _user, _answer, lambda calls: [*map(_result, calls)])
-            given = {"messages": session.passes([*messages])}
-            result = _called(agent, given, path, is_async=hook is not None and hook.is_async)
-            messages = [*result["messages"]]
-            session.result(messages)
+    def answer(self, parts: Sequence[talk.Part]) -> AIMessage:
+        call: Any = lambda part: {"name": part["tool"], "args": talk.fresh(part["input"]), "id": part["id"]}  # noqa: E731
+        calls = talk.mapped(parts, call=lambda part: {**call(part), "type": "tool_call"})
+        return AIMessage(talk.text_in(parts), tool_calls=calls)
+
+    def result(self, call: talk.Part) -> ToolMessage:
+        output, failed = talk.output_of(call), talk.failure(call)
+        content: Any = output if isinstance(output, list) else talk.text_of(output)
+        options: Any = {"name": call["tool"], "status": "error" if failed else "success", "artifact": output}
+        return ToolMessage(failed or content, tool_call_id=call["id"], **options)
+
+    def entry(self, message: BaseMessage) -> live.Entry:
+        role = {"human": "user", "ai": "assistant"}.get(message.type, message.type)
+        calls = tuple(call["id"] for call in getattr(message, "tool_calls", ()))
+        results = (message.tool_call_id,) if isinstance(message, ToolMessage) else ()
+        return live.Entry(role, f"{message.content}", calls, results)
+
+    def passed(self, messages: list[Any]) -> Any:
+        return {"messages": messages}
+
+    def begin(self, session: talk.Session, hook: live.Attached | None, at: str, path: str) -> Any:
+        model = _Model(answer=lambda prompt: self.answer(session.answer(prompt)))
+        result: Any = lambda number: self.result(session.call(number))  # noqa: E731
+        kit = [_Tool(name=name, description=name, result=result) for name in session.tools]
+        agent = (_graph if at == "langgraph_node" else _agent)(model, kit, session, hook, at)
+        options: Any = {"config": {"recursion_limit": 500}, "stream_mode": "values"}
+        name = "stream" if path == "stream" else "invoke"
+        call = getattr(agent, f"a{name}" if hook is not None and hook.is_async else name)
+
+        async def turn(given: Any) -> talk.Reply:
+            return talk.Reply((await talk.ended(call(given, **options)))["messages"])
+
+        return turn
 
 
-def _called(agent: Any, given: Any, path: str, *, is_async: bool) -> Any:
-    async def last() -> Any:
-        return [each async for each in agent.astream(given, stream_mode="values")][-1]
-
-    if is_async:
-        return asyncio.run(last() if path == "stream" else agent.ainvoke(given))
-    return [*agent.stream(given, stream_mode="values")][-1] if path == "stream" else agent.invoke(given)
+def _agent(model: Any, kit: Any, session: talk.Session, hook: live.Attached | None, at: str) -> Any:
+    name = f"a{at}" if hook is not None and hook.is_async else at
+    middleware = [] if hook is None else [live.as_object(hook, AgentMiddleware, name)]
+    return create_agent(model, kit, system_prompt=session.instructions, middleware=middleware)
 
 
-def _agent(model: Any, kit: list[Any], instructions: str | None, hook: Attached | None, at: str) -> Any:
-    middleware = [] if hook is None else [_checked(hook, f"a{at}" if hook.is_async else at)]
-    return create_agent(model, kit, system_prompt=instructions, middleware=middleware)
-
-
-def _checked(hook: Attached, name: str) -> Any:
-    if hook.owner is not None:
-        return hook.owner
-    like = functools.wraps(getattr(AgentMiddleware, name))  # the agent looks at its parameters
-    return type("Checked", (AgentMiddleware,), {name: like(as_method(hook))})()
-
-
-def _graph(model: Any, kit: list[Any], instructions: str | None, hook: Attached | None, _: str) -> Any:
-    system = [SystemMessage(instructions)] if instructions else []
+def _graph(model: Any, kit: Any, session: talk.Session, hook: live.Attached | None, _: str) -> Any:
+    system = [SystemMessage(session.instructions)] if session.instructions else []
     graph = StateGraph(MessagesState)
     graph.add_node("hook", hook.call if hook is not None else lambda _: {})
     graph.add_node("model", lambda state: {"messages": [model.invoke([*system, *state["messages"]])]})

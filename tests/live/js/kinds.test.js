@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import os from 'node:os';
 import test from 'node:test';
+import timers from 'node:timers';
+import { setTimeout as wait } from 'node:timers/promises';
 import { judged, kindsOf } from './setup.js';
 
 const textOf = (text) => ({ role: 'user', content: [{ type: 'text', text }] });
@@ -41,6 +43,13 @@ test('an object that is only ever returned is a write when it is edited at a lat
 
 for (const [how, later] of Object.entries({
   'a timer': (work) => setTimeout(work, 1),
+  'a timer of seconds': (work) => setTimeout(work, 2000),
+  'a timer that outlasts the run': (work) => setTimeout(work, 60_000),
+  'a timer of node:timers': (work) => timers.setTimeout(work, 20),
+  'a wait': (work) => void wait(300).then(work),
+  'an interval': (work) => {
+    const interval = setInterval(() => (clearInterval(interval), work()), 50);
+  },
   'a promise': (work) => void Promise.resolve().then(work),
   'the next turn of the loop': (work) => setImmediate(work),
 })) {
@@ -54,10 +63,37 @@ for (const [how, later] of Object.entries({
         });
       };
     const report = await judged(late, 6);
-    assert.equal(report.verdict, 'fault');
+    assert.deepEqual(kindsOf(report), ['write']);
     assert.match(report.findings[0].place, /^messages\[\d+\]\.content\[0\]\.text$/);
+    assert.ok(report.findings[0].seen.includes('caller'));
   });
 }
+
+test('a hook that waits for seconds, or guards what it does with a timer, is clean in no time', async () => {
+  const slow =
+    () =>
+    async ({ messages }) => {
+      const guard = new Promise((_, no) => setTimeout(no, 30_000, new Error('timed out')));
+      const work = wait(1000).then(() => ({ messages: [...messages] }));
+      return await Promise.race([work, guard]);
+    };
+  const started = performance.now();
+  const { verdict, conversations } = await judged(slow, 6);
+  assert.equal(verdict, 'clean');
+  assert.ok(performance.now() - started < conversations.calls * 1000);
+});
+test('what one run leaves running does not fire in another', async () => {
+  let fired = 0;
+  const leaves =
+    () =>
+    ({ messages }) => {
+      setTimeout(() => fired++, 3_600_000);
+      const interval = setInterval(() => interval.unref(), 10);
+      return { messages };
+    };
+  assert.equal((await judged(leaves, 6)).verdict, 'clean');
+  assert.equal(fired, 0);
+});
 
 test('randomness that no seed reaches is a note, and no fault', async () => {
   const report = await judged(

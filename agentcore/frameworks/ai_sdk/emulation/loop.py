@@ -28,6 +28,7 @@ from agentcore.frameworks.ai_sdk.profiles import (
     Failure,
     FileShape,
     Lifetime,
+    ModelInfo,
     Moment,
     PromptCheck,
     Report,
@@ -52,6 +53,18 @@ _RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
 _CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
 
 
+@attrs.frozen(kw_only=True)
+class _Offer:
+    """What a step offers its model: the tools, which of them may run, and the choice among them."""
+
+    active_tools: Value
+    offered: Value
+    tools: Value
+    runnable: Value
+    chosen: Value
+    tool_choice: Value
+
+
 @attrs.define
 class _Step:
     """One step on its way: what the hooks returned and what was derived from it."""
@@ -63,13 +76,9 @@ class _Step:
     system: Value
     messages: Value
     prompt: Ref
-    offered: Value
-    tools: Value
-    runnable: Value
-    chosen: Value
-    tool_choice: Value
-    active_tools: Value
+    offer: _Offer
     provider_options: Value
+    response_model: Value = UNDEFINED
 
     def seen_by_tools(self, profile: AiSdkProfile) -> Value:
         """The messages that the step's tools are given."""
@@ -108,6 +117,8 @@ class AiSdkLoop:
         self.prompted = prompted(self.store, self.rules)
         self.models = Models(self.desk, profile.model_version)
         self.model = self.models.new(settings.model)
+        self.model_info = self.models.info(self.model)
+        self.stop_conditions = self._stop_conditions()
         if "instructions" in profile.shown_to_prepare_step:
             self.system = self.options.get("instructions", self.system)
         self.initial_system = self.system
@@ -123,6 +134,15 @@ class AiSdkLoop:
         self.last_reason = "other"
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
+
+    def _stop_conditions(self) -> Ref:
+        # Rule ai-sdk.stop-conditions-live.
+        hook = self.hooks.stop_when
+        own = Function(name="stopWhen", call=(lambda _: False) if hook is None else hook)
+        count = Function(
+            name="stepCountIs", call=lambda argument: len(argument["steps"]) == self.settings.max_steps
+        )
+        return self.store.array([own, count])
 
     def _context(self, name: str) -> Value:
         # ai-sdk.context-shared: loaded once.
@@ -182,7 +202,7 @@ class AiSdkLoop:
     def _approvals(self) -> None:
         step = StepCalls(
             step_number=0,
-            model=self.models.info(self.model),
+            model=self.model_info,
             messages=self.initial,  # ai-sdk.approved-call-live
             contexts=self.contexts,
             known=self.calls.tools,
@@ -201,15 +221,16 @@ class AiSdkLoop:
         step = self._prepared()
         self._step_started(step)
         sent = self._model_called(step)
+        step.response_model = self._response_model(step)
         self.in_stream = True
         context = StepCalls(
-            step_number=step.number,
+            step_number=self._number(step),
             model=step.model_info,
             messages=step.seen_by_tools(self.profile),
             contexts=self.step_contexts,
-            known=step.offered,
-            tools=step.runnable,
-            choice=step.tool_choice,
+            known=step.offer.offered,
+            tools=step.offer.runnable,
+            choice=step.offer.tool_choice,
         )
         recorded = record(self.profile, self.calls, sent, context)
         if self.profile.calls_written:
@@ -217,6 +238,10 @@ class AiSdkLoop:
                 stringified(self.store, call)
         self._record_step(step, recorded, sent)
         return self._goes_on(recorded)
+
+    def _number(self, step: _Step) -> int:
+        """The step's number, which a hook changes that takes steps out of the list."""
+        return len(elements(self.store, self.steps)) if self.profile.step_number_late else step.number
 
     def _listed(self) -> Ref:
         # ai-sdk.elements-live: a new list of the very messages.
@@ -235,11 +260,27 @@ class AiSdkLoop:
         # Rule ai-sdk.returned-elements-kept.
         messages = or_else(self._override(result, "messages"), step_input)
         self._persist(result, system, messages)
+        offer = self._offer(result) if profile.tools_before_prompt else None
+        options = self._merged_options(result) if profile.options_before_prompt else None
         if profile.steps_checked:
             check_roles(store, messages, self._option("allowSystemInMessages"))
         # Rules ai-sdk.override-unchecked, ai-sdk.prompt-before-step-start.
         model_prompt = prompt(store, system, messages, self.rules, self.prompted)
         self._snapshot("prompt", stepInput=step_input, override=messages, prompt=model_prompt)
+        return _Step(
+            number=number,
+            input=step_input,  # type: ignore[arg-type]
+            model=model,
+            model_info=self.models.info(model),
+            system=system,
+            messages=messages,
+            prompt=model_prompt,
+            offer=self._offer(result) if offer is None else offer,
+            provider_options=self._merged_options(result) if options is None else options,
+        )
+
+    def _offer(self, result: Value) -> _Offer:
+        store, profile = self.store, self.profile
         active = or_else(self._override(result, "activeTools"), self._option("activeTools"))
         choice = or_else(self._override(result, "toolChoice"), self._option("toolChoice"))
         offered = (
@@ -251,24 +292,17 @@ class AiSdkLoop:
         given = tools is not UNDEFINED or profile.tool_choice_enforced
         tool_choice = offered_choice(store, choice) if given else UNDEFINED
         forbidden = profile.tool_choice_enforced and get(store, tool_choice, "type") == "none"
-        return _Step(
-            number=number,
-            input=step_input,  # type: ignore[arg-type]
-            model=model,
-            model_info=self.models.info(model),
-            system=system,
-            messages=messages,
-            prompt=model_prompt,
+        return _Offer(
+            active_tools=active,
             offered=offered,
             tools=tools,
             runnable=UNDEFINED if forbidden else offered,
             chosen=choice,
             tool_choice=tool_choice,
-            active_tools=active,
-            provider_options=merged(
-                store, self._option("providerOptions"), self._override(result, "providerOptions")
-            ),
         )
+
+    def _merged_options(self, result: Value) -> Value:
+        return merged(self.store, self._option("providerOptions"), self._override(result, "providerOptions"))
 
     def _persist(self, result: Value, system: Value, messages: Value) -> None:
         """What of a hook's result is in force from now on."""
@@ -324,12 +358,13 @@ class AiSdkLoop:
     def _step_started(self, step: _Step) -> None:
         if self.hooks.on_step_start is None:
             return
-        tools, choice = step.tools, step.tool_choice
+        offer = step.offer
+        tools, choice = offer.tools, offer.tool_choice
         if self.profile.offered_twice:
-            tools = self._tools(step.offered, step.active_tools)
-            choice = offered_choice(self.store, step.chosen)
+            tools = self._tools(offer.offered, offer.active_tools)
+            choice = offered_choice(self.store, offer.chosen)
         event = {
-            "stepNumber": step.number,
+            "stepNumber": self._number(step),
             "model": step.model_info,
             "provider": get(self.store, step.model, "provider"),
             "modelId": get(self.store, step.model, "modelId"),
@@ -338,12 +373,12 @@ class AiSdkLoop:
             "messages": step.messages,
             "tools": self.calls.tools,
             "toolChoice": choice,
-            "chosen": step.chosen,
+            "chosen": offer.chosen,
             "stepToolChoice": choice,
-            "activeTools": step.active_tools,
+            "activeTools": offer.active_tools,
             "steps": self.store.array(elements(self.store, self.steps)),
             "providerOptions": step.provider_options,
-            "stopWhen": self.store.array([Function(name="stopWhen"), Function(name="stepCountIs")]),
+            "stopWhen": self.stop_conditions,
             "promptMessages": step.prompt,
             "stepTools": tools,
             **self.step_contexts,
@@ -359,8 +394,8 @@ class AiSdkLoop:
     def _model_called(self, step: _Step) -> Sent:
         options = self.store.object(
             {
-                "tools": step.tools,
-                "toolChoice": step.tool_choice,
+                "tools": step.offer.tools,
+                "toolChoice": step.offer.tool_choice,
                 "prompt": step.prompt,
                 "providerOptions": step.provider_options,
             }
@@ -382,9 +417,14 @@ class AiSdkLoop:
         if recorded.broken is not None:
             self.last_reason = "error"
             self.outcome.error = self.outcome.error or recorded.broken
-        model = step.model_info if profile.records_step_model else self.models.info(self.model)
-        own_fields = {"stepNumber": step.number, "model": model, **self.step_contexts, "content": content}
-        result = step_result(profile, store, {**own_fields, "finishReason": self.last_reason}, report)
+        own_fields = {
+            "stepNumber": self._number(step),
+            "model": self._recorded_model(step),
+            **self.step_contexts,
+            "content": content,
+        }
+        response = {"modelId": step.response_model, "messages": report}
+        result = step_result(profile, store, {**own_fields, "finishReason": self.last_reason}, response)
         if profile.step_recorded is Moment.BEFORE_STEP_FINISH:
             store.push(self.steps, [result])
         if profile.base_made is Moment.BEFORE_STEP_FINISH:
@@ -396,6 +436,20 @@ class AiSdkLoop:
         if profile.base_made is Moment.AFTER_STEP_FINISH:
             self._carry(step, made)
         self.reported = (*self.reported, *own)
+
+    def _recorded_model(self, step: _Step) -> Ref:
+        """What names the step's model in its result."""
+        own = self.profile.records_step_model
+        if self.profile.model_info_made is ModelInfo.RESULT:
+            return self.models.info(step.model if own else self.model)
+        if self.profile.model_info_made is ModelInfo.CALL:
+            return self.model_info
+        return step.model_info if own else self.models.info(self.model)
+
+    def _response_model(self, step: _Step) -> Value:
+        """The model's id as a step's response has it, read when the model has answered."""
+        named = self._recorded_model(step) if self.profile.response_model_of_info else step.model
+        return get(self.store, named, "modelId")
 
     def _carry(self, step: _Step, made: list[Ref]) -> None:
         if self.profile.base is Base.CARRIED:
@@ -417,11 +471,11 @@ class AiSdkLoop:
             reason = get(store, _last(elements(store, self.steps)), "finishReason")
             if reason == "interrupted":
                 return False
-        calls = [call for call in recorded.calls if get(store, call, "providerExecuted") is not True]
-        outputs = [
-            output for output in recorded.outputs if get(store, output, "providerExecuted") is not True
-        ]
-        if not calls or len(calls) != len(outputs) or self._stops():
+        calls, outputs = recorded.counted or (
+            self._of_clients(recorded.calls),
+            self._of_clients(recorded.outputs),
+        )
+        if not calls or calls != outputs or self._stops():
             return False
         if self.profile.response_made is Moment.AFTER_STOP_WHEN:
             steps = elements(store, self.steps)
@@ -430,14 +484,26 @@ class AiSdkLoop:
             store.push(later, self.calls.conversion.messages(content))
         return True
 
+    def _of_clients(self, parts: Iterable[Ref]) -> int:
+        return sum(get(self.store, part, "providerExecuted") is not True for part in parts)
+
     def _stops(self) -> bool:
-        stopped = False
-        if self.hooks.stop_when is not None:
-            self.desk.hook = "stopWhen"
-            argument = self.store.object({"steps": self.steps})
-            returned = called(self.hooks.stop_when, self.desk.hand(argument, ("stopWhen",)))
-            stopped = bool(self.desk.settled(returned))
-        return stopped or len(elements(self.store, self.steps)) == self.settings.max_steps
+        # As `map` does, which counts the elements before it calls the first.
+        stopped = []
+        for index in range(len(elements(self.store, self.stop_conditions))):
+            conditions = elements(self.store, self.stop_conditions)
+            if index < len(conditions):
+                stopped.append(self._stops_by(conditions[index]))
+        return any(stopped)
+
+    def _stops_by(self, condition: Slot) -> bool:
+        if not isinstance(condition, Function) or condition.call is None:
+            raise HeapTypeError("condition is not a function")
+        self.desk.hook = "stopWhen"
+        argument = self.store.object({"steps": self.steps})
+        if condition.name != "stopWhen":
+            return bool(condition.call(self.desk.view(argument)))
+        return bool(self.desk.settled(called(condition.call, self.desk.hand(argument, ("stopWhen",)))))
 
     # ---------------------------------------------------------------- the end
 

@@ -21,12 +21,14 @@ _KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 class Recorded:
     """What a step recorded: its content, the calls in it, and the results and errors that calls got here.
 
+    `counted` are the numbers of client calls and of results when the tools had run, if they are counted then.
     `broken` is how the model's answer broke the tool choice, if the run reports that and goes on.
     """
 
     content: list[Ref] = attrs.field(factory=list)
     calls: list[Ref] = attrs.field(factory=list)
     outputs: list[Ref] = attrs.field(factory=list)
+    counted: tuple[int, int] | None = None
     broken: PackageError | None = None
 
 
@@ -155,10 +157,16 @@ class _InCallOrder(_Recorder):
         if broken is not None:
             raise broken
         requests = self._requests(parsed)
+        clients = len(self._client_calls(parsed))
         outputs = self._outputs(parsed, requests)
         content = [self._recorded(part, by_id) for part in self.parts(sent)]
         asked = [requests[key] for key in in_object_order(requests)]
-        return Recorded(content=[*content, *outputs, *asked], calls=parsed, outputs=outputs)
+        return Recorded(
+            content=[*content, *outputs, *asked],
+            calls=parsed,
+            outputs=outputs,
+            counted=(clients, len(outputs)) if self.profile.continuation_counted_early else None,
+        )
 
     def _requests(self, parsed: Iterable[Ref]) -> dict[str, Ref]:
         """Tells the tools that their inputs are there; the requests for approval, by call."""

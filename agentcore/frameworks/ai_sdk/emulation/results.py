@@ -45,8 +45,10 @@ class CopyingStepCell(StepCell):
     )
 
 
-def step_result(profile: AiSdkProfile, store: Store, own: Mapping[str, Value], report: Ref) -> Ref:
-    """The result of a step: what is its own, its report, and what is the same for all.
+def step_result(
+    profile: AiSdkProfile, store: Store, own: Mapping[str, Value], response: Mapping[str, Value]
+) -> Ref:
+    """The result of a step: what is its own, its response, and what is the same for all.
 
     What it computes of its content, it computes at each reading (rule ai-sdk.calls-listed-anew).
     """
@@ -56,7 +58,7 @@ def step_result(profile: AiSdkProfile, store: Store, own: Mapping[str, Value], r
         "usage": store.load({**usage, "totalTokens": 2}),
         "warnings": store.array(()),
         "request": store.object({}),
-        "response": store.object({"modelId": get(store, own["model"], "modelId"), "messages": report}),
+        "response": store.object(response),
     }
     return store.object(made, CopyingStepCell if profile.reasoning_copied else StepCell)
 

@@ -2,22 +2,21 @@
 // draws does not shift the ids that the framework draws (live.two-runs).
 import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto from 'node:crypto';
-import { syncBuiltinESMExports } from 'node:module';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { promisify } from 'node:util';
 import { generator } from './random.js';
+import { real as timers, Timers } from './timers.js';
 
+// Modules as they are required, whose members can be replaced; their exports follow.
+const require = createRequire(import.meta.url);
 const START = Date.UTC(2024, 0, 1);
-const real = {
-  Date: globalThis.Date,
-  now: performance.now.bind(performance),
-  setTimeout: globalThis.setTimeout,
-  setImmediate: globalThis.setImmediate,
-};
+const real = { ...timers, Date: globalThis.Date };
 
 class Stream {
   constructor(seed) {
     this.next = generator(seed);
     this.ticks = 0;
-    this.timers = new Set();
+    this.timers = new Timers(this);
   }
 
   time() {
@@ -58,20 +57,31 @@ class SeededDate extends real.Date {
 Object.defineProperty(SeededDate, 'name', { value: 'Date' });
 Object.defineProperty(SeededDate, Symbol.hasInstance, { value: (value) => value instanceof real.Date });
 
-function seededTimeout(callback, delay, ...args) {
-  const own = inHook.getStore();
-  if (!own || typeof callback !== 'function') return real.setTimeout(callback, delay, ...args);
-  const timer = real.setTimeout(
-    (...given) => {
-      own.timers.delete(timer);
-      callback(...given);
-    },
-    delay,
-    ...args,
-  );
-  own.timers.add(timer);
-  return timer;
-}
+const seededTimer = (original, repeats) =>
+  function seeded(callback, delay, ...args) {
+    const own = inHook.getStore();
+    if (!own || typeof callback !== 'function') return original(callback, delay, ...args);
+    return own.timers.add(callback, delay, args, repeats);
+  };
+
+const seededWait = (original) =>
+  function wait(delay, value, options) {
+    const own = inHook.getStore();
+    if (!own) return original(delay, value, options);
+    const signal = options?.signal;
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const handle = own.timers.add(resolve, delay, [value]);
+      signal?.addEventListener('abort', () => (clearTimeout(handle), reject(signal.reason)), { once: true });
+    });
+  };
+
+const waits = require('node:timers/promises');
+const wait = seededWait(waits.setTimeout);
+const seededTimers = {
+  setTimeout: Object.assign(seededTimer(real.setTimeout, false), { [promisify.custom]: wait }),
+  setInterval: seededTimer(real.setInterval, true),
+};
 
 const between = (low, high) => low + Math.floor(stream().next() * (high - low));
 const hrtime = Object.assign(() => [Math.floor(stream().time() / 1000), 0], {
@@ -81,7 +91,9 @@ const hrtime = Object.assign(() => [Math.floor(stream().time() / 1000), 0], {
 // What is replaced, by the object that has it. node:crypto has more names for the same sources than the global `crypto`.
 const replacements = [
   [Math, { random: () => stream().next() }],
-  [globalThis, { Date: SeededDate, setTimeout: Object.assign(seededTimeout, real.setTimeout) }],
+  [globalThis, { Date: SeededDate, ...seededTimers }],
+  [require('node:timers'), seededTimers],
+  [waits, { setTimeout: wait }],
   [performance, { now: () => stream().time() - START }],
   [process, { hrtime }],
   [globalThis.crypto, { randomUUID: () => stream().uuid(), getRandomValues: (view) => stream().fill(view) }],
@@ -133,14 +145,24 @@ export class Seeded {
     return inHook.run(this.hook, work);
   }
 
-  /** Lets what the hook left running go on: promises, and timers that are due within `milliseconds`. */
-  async settle(milliseconds = 60) {
-    await new Promise((resolve) => real.setImmediate(resolve));
-    const end = real.now() + milliseconds;
-    while (this.hook.timers.size > 0 && real.now() < end)
-      await new Promise((resolve) => real.setTimeout(resolve, 1));
-    if (this.hook.timers.size > 0) this.hook.timers.forEach((timer) => timer.unref());
-    await new Promise((resolve) => real.setImmediate(resolve));
+  /** Counts a call that is awaited, for as long as `work` is. */
+  async awaited(work) {
+    this.hook.timers.awaited++;
+    try {
+      return await work;
+    } finally {
+      this.hook.timers.awaited--;
+    }
+  }
+
+  /** Lets what the hook left running go on for the time of a model call. */
+  settle() {
+    return this.hook.timers.modelCall();
+  }
+
+  /** Lets what the hook left running end. */
+  end() {
+    return this.hook.timers.end();
   }
 }
 

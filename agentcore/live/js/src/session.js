@@ -237,7 +237,8 @@ export class Session {
     }
     this.#mend();
     if (typeof made?.then !== 'function') return done(made);
-    return within(this.limit, made, HANGS)
+    return this.seeded
+      .awaited(within(this.limit, made, HANGS))
       .finally(() => this.#mend())
       .then((value) => {
         if (isHang(value)) throw new HANGS.Error(this.limit);
@@ -283,7 +284,7 @@ export class Session {
 
   /** What the run shows: texts by holder, to be compared with those of another run. */
   async end(observed, error) {
-    await this.seeded.settle();
+    await this.seeded.end();
     this.#look();
     this.ended = true;
     const holders = Object.fromEntries(
