@@ -45,3 +45,12 @@ def campaign(session: nox.Session) -> None:
     size = session.posargs[len(named) :] or ("-n", "10000", "--jobs", "2")
     for target in named or str(session.run("python", "-c", _PACKAGES, silent=True)).split():
         session.run("agentcore", "check", "--target", target, *size)
+
+
+@nox.session(python=PYTHONS[0])
+def live_corpora(session: nox.Session) -> None:
+    """All hooks of the live checks in the real frameworks, 300 conversations each; takes hours."""
+    session.install("-e", ".[test]", "pytest-xdist")
+    files = ("test_boundaries", "test_corpus", "test_kinds", "test_approvals", "test_streams")
+    named = session.posargs or [f"tests/live/{name}.py" for name in files]
+    session.run("pytest", "-n", "2", *named, env={"AGENTCORE_LIVE_EXAMPLES": "300"})

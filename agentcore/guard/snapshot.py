@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from agentcore.guard.reading import ATOMS, PROXIED, Contents, Reader, Unread
 
-__all__ = ["Record", "Snapshot", "Step", "slots"]
+__all__ = ["Record", "Snapshot", "Step", "slots", "values_of"]
 
 _MOST_PATHS: Final = 1_000
 # Of ways from an object up to what was given: where many lead in circles, looking for more is not worth it.
@@ -141,7 +141,7 @@ class Snapshot:
                     found[cls] = None
                 records[number] = Record(value, cls, held)
                 # The last is taken up first, so that objects stand in the order in which one reads them.
-                pending += [each for each in reversed(_values(held)) if type(each) not in ATOMS]
+                pending += [each for each in reversed(values_of(held)) if type(each) not in ATOMS]
         return found
 
     def _read_class(self, cls: type, reader: Reader) -> Iterator[Any]:
@@ -227,7 +227,7 @@ class Snapshot:
         return found
 
 
-def _values(held: Held) -> list[Any]:
+def values_of(held: Held) -> list[Any]:
     """The values that an object holds, keys of entries too."""
     if isinstance(held, list):
         return held
@@ -235,7 +235,7 @@ def _values(held: Held) -> list[Any]:
         return [*held.values()] if _TEXT.issuperset(map(type, held)) else [*held, *held.values()]
     return [
         *(held.items or ()),
-        *_values(held.entries or {}),
+        *values_of(held.entries or {}),
         *(held.members or ()),
         *(held.fields or {}).values(),
     ]

@@ -181,7 +181,7 @@ class _Here:
 
 def _suppressions(request: Request) -> list[Suppression]:
     file = request.file
-    return suppressions_in(file, request.target[0]) if file is not None and file.is_file() else []
+    return suppressions_in(file, *request.target) if file is not None and file.is_file() else []
 
 
 @attrs.define
@@ -386,7 +386,8 @@ class _Campaign:
                 "no-prompt", "no model call recorded a prompt; the adapter does not fit this release"
             )
         if not any(each["calls"] for each in outcomes):
-            return _reason("no-call", f"the framework never called the hook at {self.request.at}")
+            said = f"the framework never called the hook at {self.request.at}"
+            return _reason("no-call", f"{said}; a generator is called if it is asked for a value")
         return None
 
     def _measures(self, attribute: str) -> dict[str, Any] | None:

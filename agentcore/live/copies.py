@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import Contents, Reader, Unread, plan_of
-from agentcore.guard.snapshot import Record, Snapshot, slots
+from agentcore.guard.snapshot import Record, Snapshot, values_of
 
 __all__ = ["Data", "Exchange", "Freezer", "Hidden", "Outlet", "hide", "take_back"]
 
@@ -98,6 +98,11 @@ class Exchange:
         """Returns what the framework gets for a value of the hook."""
         made_of = _same_class if self._freezer is None else self._freezer.own_class
         return _Crossing(value, Data(kept), self._outer, self._inner, made_of).made
+
+    def share(self, given: Snapshot) -> None:
+        """Notes that the hook has the framework's own objects: those it leaves unchanged stay themselves."""
+        for number, record in given.records.items():
+            self._inner[number] = self._outer[number] = _Pair(record, record)
 
     def outlets(self, values: Iterable[Any]) -> list[Outlet]:
         """Returns those of the framework's objects that have entered, whose own slots a hook may assign."""
@@ -182,10 +187,11 @@ class _Crossing:
         pair = there.get(id(record.value))
         if pair is None or _changed(pair.record, self._reader) or _changed(pair.other, self._reader):
             return False
-        others = {id(each) for _, each in slots(pair.other.contents)}
-        for _, each in slots(record.contents):
-            held = there.get(id(each))
-            if held is not None and id(each) in self._snapshot.records and id(held.other.value) not in others:
+        others = set(map(id, values_of(pair.other.held)))
+        records = self._snapshot.records
+        for number in map(id, values_of(record.held)):
+            held = there.get(number)
+            if held is not None and number in records and id(held.other.value) not in others:
                 return False
         return True
 
@@ -253,9 +259,9 @@ def _changed(record: Record, reader: Reader) -> bool:
 def _holders(records: dict[int, Record]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for number, record in records.items():
-        for _, each in slots(record.contents):
-            if id(each) in records:
-                found.setdefault(id(each), []).append(number)
+        for each in map(id, values_of(record.held)):
+            if each in records:
+                found.setdefault(each, []).append(number)
     return found
 
 

@@ -31,6 +31,15 @@ _REMEDIES: Final = {
     "opaque": "put plain data into messages",
     "not-idempotent": "leave what is already done",
 }
+# Where the cause says more than the kind.
+_CAUSES: Final = {
+    "hangs": "make each call of the hook return in time, or allow more with --time-limit",
+    "exits": "raise an exception rather than end the process",
+    "killed": "leave the process that runs the hook alone",
+    "out-of-memory": "keep less between the calls, or cut what is kept",
+    "forks": "start no process in the hook; a child that comes back runs the conversation a second time",
+    "refused": "return what the boundary takes; the framework's error says what that is",
+}
 _SAYS: Final = {
     "throws": "raises",
     "refused": "makes the framework fail:",
@@ -151,7 +160,7 @@ def finding(  # noqa: PLR0913 - what a finding consists of, by name
         "paths": sorted(found.paths),
         "conversation": conversation,
         "test": test,
-        "remedy": _REMEDIES[found.kind],
+        "remedy": _CAUSES.get(found.cause or "", _REMEDIES[found.kind]),
         "fingerprint": f"{found.kind}:{attribute}:{at}:{general(place or '')}",
         "suppressed": None,
     }

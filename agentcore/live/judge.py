@@ -24,6 +24,10 @@ NOTES: Final = ("harmless-write", "not-isolated", "undetermined", "opaque", "not
 KINDS: Final = (*FAULTS, *NOTES)
 
 
+# After that many conversations without noise in a row, noise is looked for in one of a few only.
+_QUIET: Final = 12
+_SOMETIMES: Final = 6
+
 Key: TypeAlias = tuple[str, str | None, str | None]
 """What tells a finding from others: its kind and cause, and of a write its place without indices."""
 
@@ -106,6 +110,7 @@ class Judge:
         self.idempotent = idempotent
         self.boundary: Boundary = adapter.boundaries[at]
         self.project = source.project
+        self._quiet = 0
 
     # ------------------------------------------------------------ runs
 
@@ -276,7 +281,10 @@ class Judge:
         self, of: Conversation, path: str, seed: int, live: Observation, value: Observation
     ) -> list[Path]:
         """Returns the places at which runs of one mode differ among themselves (rule live.noise)."""
+        if self._quiet >= _QUIET and seed % _SOMETIMES:
+            return []
         found = differing(live, self.run(of, path, seed, Mode.LIVE))
+        self._quiet = 0 if found else self._quiet + 1
         if found:
             # Places that chance left alike in two runs may differ in a third, or as a value.
             found += differing(live, self.run(of, path, seed, Mode.LIVE))

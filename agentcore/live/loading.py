@@ -21,6 +21,7 @@ __all__ = ["HookNotFoundError", "HookSource", "Loaded", "ValueSource", "is_own_f
 
 _OUTSIDE: Final = frozenset({"site-packages", "dist-packages", "node_modules", ".venv", "venv"})
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
+_ASYNC: Final = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 _ALONE: Final = "checked_hook"
 
 
@@ -103,10 +104,8 @@ class HookSource:
         """
         with _fresh_modules(self.project):
             module = self._module()
-            for name in [*sys.modules]:
-                own = sys.modules[name]
-                if _is_own(own, self.project):
-                    clocked(own)
+            for name in _own_names(self.project):
+                clocked(sys.modules[name])
             return _resolved(self._exported(module), self.attribute, self.methods, self.bases)
 
     def _module(self) -> ModuleType:
@@ -217,10 +216,9 @@ def _own_method(found: Any, name: str, bases: Sequence[type]) -> Callable[..., A
 def _is_async(call: Any) -> bool:
     while isinstance(call, functools.partial):
         call = call.func
-    if inspect.iscoroutinefunction(call):
-        return True
     # Of an object that is called, the method counts.
-    return not inspect.isroutine(call) and inspect.iscoroutinefunction(call.__call__)
+    made = call if inspect.isroutine(call) else call.__call__
+    return any(is_async(each) for each in (call, made) for is_async in _ASYNC)
 
 
 def _said(error: BaseException) -> str:
@@ -251,7 +249,23 @@ def is_own_file(file: str, project: Path) -> bool:
 @contextmanager
 def _fresh_modules(project: Path) -> Iterator[None]:
     """Forgets the project's modules, so that what follows loads them anew."""
-    for name in [*sys.modules]:
-        if _is_own(sys.modules[name], project):
-            del sys.modules[name]
+    for name in _own_names(project):
+        del sys.modules[name]
     yield
+
+
+# Modules that are nobody's own: a framework has some thousand, and each run asks twice.
+_FOREIGN: Final[dict[tuple[str, Path], Any]] = {}
+
+
+def _own_names(project: Path) -> list[str]:
+    """The names of the project's modules that are imported."""
+    found = []
+    for name, module in [*sys.modules.items()]:
+        if _FOREIGN.get((name, project)) is module:
+            continue
+        if _is_own(module, project):
+            found.append(name)
+        else:
+            _FOREIGN[name, project] = module
+    return found

@@ -103,7 +103,23 @@ class _Mended:
             inner, *call = self._begin(args, options)
             return await self._awaited(hook(*inner[0], **inner[1]), *call)
 
+        def call_each(*args: Any, **options: Any) -> Any:
+            inner, *call = self._begin(args, options)
+            for value in hook(*inner[0], **inner[1]):
+                yield self._end(value, *call)
+            self._end(None, *call)
+
+        async def call_each_async(*args: Any, **options: Any) -> Any:
+            inner, *call = self._begin(args, options)
+            async for value in hook(*inner[0], **inner[1]):
+                yield self._end(value, *call)
+            self._end(None, *call)
+
         made: Callable[..., Any] = call_async if inspect.iscoroutinefunction(hook) else call
+        if inspect.isgeneratorfunction(hook):
+            made = call_each
+        elif inspect.isasyncgenfunction(hook):
+            made = call_each_async
         made.__annotations__ = {}  # a partial has none to put in place of these
         return functools.wraps(hook)(made)
 

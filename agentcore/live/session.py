@@ -24,11 +24,13 @@ __all__ = [
     "attributes",
     "calls_in",
     "data_url",
+    "decided",
     "ended",
     "failure",
     "fresh",
     "mapped",
     "output_of",
+    "returned",
     "text_in",
     "text_of",
     "translated",
@@ -86,6 +88,8 @@ class Session:
     Attributes:
         instructions: the system prompt; None if there is none.
         tools: the names of the tools that are called.
+        gated: whether a call of them needs a person's approval.
+        turn: the number of the turn.
     """
 
     def __init__(self, conversation: Conversation, recorder: Recorder) -> None:
@@ -93,6 +97,8 @@ class Session:
         self._turns = conversation["turns"]
         self._calls = tools(conversation)
         self.tools = sorted({call["tool"] for call in self._calls.values()})
+        self.gated = any(map(self.needs_approval, self._calls))
+        self.turn = 0
         self._script: Sequence[Mapping[str, Any]] = ()
         self._recorder = recorder
         self._passed: list[Any] = []
@@ -101,6 +107,7 @@ class Session:
     def turns(self) -> Iterator[Sequence[Mapping[str, Any]]]:
         """Begins each turn, and yields the messages that the caller adds; the last is the request."""
         for number, turn in enumerate(self._turns):
+            self.turn = number
             self._recorder.begin_turn(number)
             self._script = turn["answers"]
             yield turn["messages"]
@@ -121,16 +128,13 @@ class Session:
         for added in self.turns():
             new = translated(added, dialect.user, dialect.answer, dialect.results)
             reply = await ended(turn(self.passes(dialect.passed([*messages, *new]))))
-            while reply.asked and reply.resume is not None:
+            left = len(self._calls)  # each call is asked for once
+            while reply.asked and reply.resume is not None and left > 0:
+                left -= len(reply.asked)
                 decisions = {number: self.denial(number) for number in reply.asked}
                 reply = await ended(reply.resume(decisions))
             messages = [*reply.messages]
             self.result(messages if reply.result is None else reply.result)
-
-    @property
-    def asks(self) -> bool:
-        """Whether some call needs a person's approval."""
-        return any(map(self.needs_approval, self._calls))
 
     def needs_approval(self, number: str) -> bool:
         """Returns whether the call with this id needs a person's approval."""
@@ -144,6 +148,13 @@ class Session:
     def call(self, number: str) -> Part:
         """Returns the part of a call with this id, its outcome included."""
         return self._calls[number]
+
+    def outcome(self, number: str, error: Callable[[str], BaseException]) -> Any:
+        """Returns the output of a call, or raises the error that `error` makes of why it fails."""
+        call = self._calls[number]
+        if (failed := failure(call)) is not None:
+            raise error(failed)
+        return fresh(call["output"])
 
     def passes(self, value: Any) -> Any:
         """Says that the caller passes an object to the framework, and returns it."""
@@ -187,6 +198,11 @@ def translated(
         if calls := calls_in(parts):
             add(results(calls))
     return made
+
+
+def decided(decisions: Mapping[str, str | None], yes: Any, no: Callable[[str], Any]) -> dict[str, Any]:
+    """Returns a framework's form of each decision: `yes`, or what `no` makes of the reason why not."""
+    return {number: yes if reason is None else no(reason) for number, reason in decisions.items()}
 
 
 def mapped(parts: Sequence[Part], **make: Callable[[Part], Any]) -> list[Any]:
@@ -246,6 +262,12 @@ def output_of(call: Part) -> Any:
 def data_url(part: Part) -> str:
     """Returns the data of a file as an address."""
     return f"data:{part['mediaType']};base64,{part['data']}"
+
+
+def returned(call: Part, failed: str) -> Any:
+    """Returns what a tool returns that never raises: its output, or `failed` and the error."""
+    error = failure(call)
+    return output_of(call) if error is None else f"{failed}{error}"
 
 
 def attributes(value: Any, *but: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -26,13 +27,23 @@ class SuppressionError(ValueError):
 
 @attrs.frozen
 class Suppression:
-    """A suppression as written, with its place."""
+    """A suppression as written, with its place.
+
+    Attributes:
+        kind: the kind of finding.
+        range: the framework and its releases.
+        reason: why.
+        file: the file, as the hook was named.
+        line: the line of the comment.
+        whole: whether it stands right above the hook, so that it holds for all of it.
+    """
 
     kind: str
     range: str
     reason: str
     file: str
     line: int
+    whole: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Returns the form of `findings.schema.json`."""
@@ -53,14 +64,21 @@ class Suppression:
         return not parts or (version is not None and all(_holds(part, version) for part in parts.split(",")))
 
 
-def suppressions_in(file: Path, name: str) -> list[Suppression]:
-    """Reads the suppressions of a file.
+def suppressions_in(file: Path, name: str, hook: str) -> list[Suppression]:
+    """Reads the suppressions of a file, but for those in or right above another definition than the hook's.
+
+    Args:
+        file: the file.
+        name: the file, as it is reported.
+        hook: the export that is checked.
 
     Raises:
         SuppressionError: for one without a known kind, a release range or a reason.
     """
     found = []
-    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    text = file.read_text(encoding="utf-8", errors="replace")
+    places = _definitions(text)
+    for number, line in enumerate(text.splitlines(), 1):
         comment = _COMMENT.search(line)
         if comment is None:
             continue
@@ -75,7 +93,27 @@ def suppressions_in(file: Path, name: str) -> list[Suppression]:
             )
         if form["kind"] in _NEVER:
             raise SuppressionError(f"{name}:{number}: {form['kind']} cannot be suppressed")
-        found.append(Suppression(form["kind"], form["range"], form["reason"].strip(), name, number))
+        owner, first = places.get(number, (None, 0))
+        if owner in (None, hook.partition(".")[0]):
+            whole = owner is not None and number == first - 1
+            found.append(
+                Suppression(form["kind"], form["range"], form["reason"].strip(), name, number, whole)
+            )
+    return found
+
+
+def _definitions(text: str) -> dict[int, tuple[str, int]]:
+    """The function or class at the top of the module that has a line, and its first line, by lines."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return {}
+    found: dict[int, tuple[str, int]] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            for line in range(first - 1, (node.end_lineno or node.lineno) + 1):
+                found[line] = (node.name, first)
     return found
 
 
@@ -99,7 +137,7 @@ def apply_suppressions(
 
 def _is_there(suppression: Suppression, finding: dict[str, Any]) -> bool:
     line = finding["line"]
-    if line is None:
+    if line is None or suppression.whole:
         return True
     return Path(line["file"]).name == Path(suppression.file).name and line["line"] - suppression.line in (
         0,

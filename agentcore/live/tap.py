@@ -9,7 +9,7 @@ import os
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
@@ -33,7 +33,7 @@ class Mode(Enum):
 
     LIVE = "it gets the framework's objects, and what it returns is used"
     VALUE = "it gets copies, and only what it returns counts"
-    LANDED = "it gets the framework's objects, and what it returns is copied"
+    LANDED = "it gets the framework's objects, and what it returns is copied where it wrote that"
 
 
 @dataclass
@@ -174,7 +174,19 @@ class Tap:
         async def call_async(*args: Any, **options: Any) -> Any:
             return await self._async(args, options)
 
+        def call_each(*args: Any, **options: Any) -> Any:
+            yield from self._each(args, options)
+
+        async def call_each_async(*args: Any, **options: Any) -> Any:
+            async for value in self._each_async(args, options):
+                yield value
+
         made: Callable[..., Any] = call_async if loaded.is_async else call
+        # The framework looks at what kind of function it is.
+        if inspect.isgeneratorfunction(loaded.call):
+            made = call_each
+        elif inspect.isasyncgenfunction(loaded.call):
+            made = call_each_async
         made.__annotations__ = {}  # a partial has none to put in place of these
         functools.update_wrapper(made, loaded.call)
         return Attached(call=made, is_async=loaded.is_async, owner=loaded.with_method(made))
@@ -208,6 +220,42 @@ class Tap:
             self._failed(error)
             raise
         return self._end(entered, awaited)
+
+    def _each(self, args: Sequence[Any], options: Mapping[str, Any]) -> Iterator[Any]:
+        """A generator's call begins at the first value that is asked for, and ends with the last."""
+        skipped, entered = self._begin(args, options)
+        if entered is None:
+            yield skipped
+            return
+        made: list[Any] = []
+        try:
+            for value in self._hook(*self._arguments(args, entered), **self._options(options, entered)):
+                made.append(value)
+                yield self._passed_on(value, entered)
+        except BaseException as error:
+            self._failed(error)
+            raise
+        finally:
+            self._end(entered, made)
+
+    async def _each_async(self, args: Sequence[Any], options: Mapping[str, Any]) -> AsyncIterator[Any]:
+        skipped, entered = self._begin(args, options)
+        if entered is None:
+            yield skipped
+            return
+        made: list[Any] = []
+        try:
+            async for value in self._hook(*self._arguments(args, entered), **self._options(options, entered)):
+                made.append(value)
+                yield self._passed_on(value, entered)
+        except BaseException as error:
+            self._failed(error)
+            raise
+        finally:
+            self._end(entered, made)
+
+    def _passed_on(self, value: Any, entered: _Entered) -> Any:
+        return value if self._mode is Mode.LIVE else self._out(value, entered.kept)
 
     def _failed(self, error: BaseException) -> None:
         self._require_same_process()
@@ -253,6 +301,9 @@ class Tap:
             if self._mode is Mode.VALUE:
                 return None, self._entered_as_value(given, data, kept, turn, step)
             before = Snapshot({**data}, Data(kept)) if self._mode is Mode.LANDED else None
+            if before is not None:
+                # A later call may write what this one returns unchanged: that has to be the framework's own.
+                self._exchange.share(before)
             self.met(before)
             entered = _Entered(given, data, {**given}, kept, before, None, Counter(), turn, step)
             self._set_handler(entered)

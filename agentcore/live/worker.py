@@ -128,6 +128,8 @@ class _Work:
             return refuse(
                 "unsupported", f"{job['framework']} has no path {job['path']}; it has {adapter.paths}"
             )
+        # The project's modules are loaded anew in each run; they need not be compiled anew.
+        sys.pycache_prefix, sys.dont_write_bytecode = os.environ["TMPDIR"], False
         safety.limit_memory(_MEMORY)
         safety.confine(Path(os.environ["TMPDIR"]))
         try:

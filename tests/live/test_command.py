@@ -220,3 +220,29 @@ def test_the_list_has_every_framework_boundary_and_release() -> None:
     assert "langchain (python; tried with 1.5.2)" in output
     assert "prepareStep" in output
     assert "session_input_callback" in output
+
+
+def test_a_suppression_above_a_hook_holds_for_all_of_it_and_for_no_other(tmp_path: Path) -> None:
+    hooks = tmp_path / "two.py"
+    writes = "    messages[0]['content'] = 'x'\n    return messages\n"
+    hooks.write_text(
+        "# agentcore: allow write for=live.toy_loop:ADAPTER -- the caller throws its messages away\n"
+        f"def allowed(messages):\n    assert messages\n{writes}\n\ndef other(messages):\n{writes}",
+        encoding="utf-8",
+    )
+    mine, other = (
+        run(f"{hooks}#{name}", *TOY[:-1], str(tmp_path), "--json") for name in ("allowed", "other")
+    )
+    assert mine.exit_code == 0, mine.output
+    report = json.loads(mine.output)
+    assert (report["verdict"], report["suppressions"]["unused"]) == ("clean", [])
+    assert report["findings"][0]["suppressed"]["line"] == 1
+    # It is no unused one of the other hook.
+    report = json.loads(other.output)
+    assert (other.exit_code, report["suppressions"]["unused"]) == (1, [])
+
+
+def test_a_hook_that_hangs_is_told_of_the_time_limit() -> None:
+    result = run(f"{HOOKS.with_name('liars.py')}#hangs", *TOY[:-2], "--time-limit", "1")
+    assert result.exit_code == 1
+    assert "--time-limit" in result.output

@@ -25,7 +25,7 @@ CORPUS: Final = Path(__file__).parent / "corpus"
 WHOLE: Final = os.environ.get("AGENTCORE_LIVE_EXAMPLES")
 
 
-def judged(framework: str, file: Path) -> list[dict[str, Any]]:
+def judged(framework: str, file: Path, *, whole: bool = WHOLE is not None) -> list[dict[str, Any]]:
     """Runs the module's hooks in one process; of a module that is not run whole, every fourth."""
     try:
         place = installed(adapters.PACKAGES[framework], RELEASES[framework])
@@ -34,9 +34,16 @@ def judged(framework: str, file: Path) -> list[dict[str, Any]]:
             raise
         pytest.skip(f"{framework} could not be installed: {error}")
     names = [name for *_, name in expectations(file)]
-    command = [place.python, "-B", str(CORPUS / "run.py"), framework, str(file), WHOLE or "8"]
+    command = [
+        place.python,
+        "-B",
+        str(CORPUS / "run.py"),
+        framework,
+        str(file),
+        WHOLE or ("14" if whole else "8"),
+    ]
     ran = subprocess.run(
-        [*command, *(names if WHOLE else names[::4])], capture_output=True, text=True, check=False
+        [*command, *(names if whole else names[::4])], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
@@ -48,6 +55,22 @@ def test_each_hook_of_the_corpus_has_its_verdict(framework: str) -> None:
     assert found
     wrong = [each for each in found if not each["right"]]
     assert wrong == []
+
+
+@pytest.mark.parametrize("framework", RELEASES)
+def test_each_hook_of_the_documentation_has_its_verdict(framework: str) -> None:
+    found = judged(framework, CORPUS / f"{framework.replace('-', '_')}_documented.py", whole=True)
+    assert found
+    assert [each for each in found if not each["right"]] == []
+
+
+def test_the_chapter_lists_each_hook_of_the_documentation_with_its_verdict() -> None:
+    chapter = (Path(__file__).parent.parent.parent / "spec" / "live.md").read_text("utf-8")
+    for framework, release in RELEASES.items():
+        for at, wanted, _, name in expectations(CORPUS / f"{framework.replace('-', '_')}_documented.py"):
+            row = f"| {framework} {release} | `{at}` | `{name}` | "
+            (line,) = [each for each in chapter.splitlines() if each.startswith(row)]
+            assert line.endswith(f"| {wanted} |")
 
 
 def test_the_corpus_has_hooks_of_both_verdicts_for_each_boundary() -> None:

@@ -42,6 +42,17 @@ def test_a_clean_hook_is_silent(hook: str) -> None:
     assert judged(hook) == []
 
 
+@pytest.mark.parametrize("at", ["before_model", "around", "assigns", "after_model"])
+def test_a_write_at_a_later_call_to_what_an_earlier_one_gave_is_judged_by_its_effect(at: str) -> None:
+    found = judged(f"{at}_later", at)
+    assert "write" in {each.kind for each in found}
+    assert {holder for each in found for holder in each.seen} & {"caller", "later-prompts", "next-prompt"}
+
+
+def test_a_hook_that_keeps_what_earlier_calls_gave_and_only_reads_it_is_silent() -> None:
+    assert judged("after_model_later_clean", "after_model") == []
+
+
 @pytest.mark.parametrize(
     ("hook", "kind", "seen"),
     [

@@ -34,6 +34,13 @@ def test_a_history_processor_is_silent(hook: str) -> None:
     assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
 
 
+def test_a_list_that_a_tool_returned_is_written_at_a_later_call() -> None:
+    report = checked("pydantic-ai", "after_tool_execute_later", "after_tool_execute", examples=30)
+    found = [each for each in report["findings"] if each["kind"] == "write"]
+    assert found
+    assert {"next-prompt", "result"} <= {holder for each in found for holder in each["seen"]}
+
+
 def test_copies_that_the_framework_knows_by_identity_may_be_edited() -> None:
     report = checked("openai-agents", "session_input_callback_edits_copies", "session_input_callback")
     assert (report["verdict"], kinds(report)) == ("note", ["harmless-write"])

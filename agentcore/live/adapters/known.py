@@ -29,7 +29,15 @@ class Framework:
 KNOWN: Final = {
     "ai": Framework(
         language="javascript",
-        boundaries=("prepareStep", "onStepFinish", "stopWhen", "execute", "middleware"),
+        boundaries=(
+            *("prepareStep", "onStepFinish", "stopWhen", "execute", "middleware", "prepareCall"),
+            *("onFinish", "onEnd", "onStepEnd", "onStart", "onStepStart"),
+            *("experimental_onStart", "experimental_onStepStart"),
+            *("onToolExecutionStart", "onToolExecutionEnd"),
+            *("experimental_onToolCallStart", "experimental_onToolCallFinish"),
+            *("onChunk", "experimental_transform", "experimental_repairToolCall"),
+            *("needsApproval", "onInputAvailable", "toModelOutput"),
+        ),
         tried=("5.0", "6.0", "7.0"),
     ),
     "langchain": Framework(

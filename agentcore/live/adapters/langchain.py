@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphBubbleUp
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import Command, interrupt
 
 from agentcore.live import adapter as live
 from agentcore.live import session as talk
@@ -54,8 +56,7 @@ class _Tool(BaseTool):
     async def ainvoke(self, input: Any, config: Any = None, **_: Any) -> Any:  # noqa: A002 - as above
         return self.invoke(input)
 
-    def _run(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
+    _run = invoke
 
 
 class _Adapter(live.AdapterBase):
@@ -106,21 +107,30 @@ class _Adapter(live.AdapterBase):
         model = _Model(answer=lambda prompt: self.answer(session.answer(prompt)))
         result: Any = lambda number: self.result(session.call(number))  # noqa: E731
         kit = [_Tool(name=name, description=name, result=result) for name in session.tools]
-        agent = (_graph if at == "langgraph_node" else _agent)(model, kit, session, hook, at)
-        options: Any = {"config": {"recursion_limit": 500}, "stream_mode": "values"}
-        name = "stream" if path == "stream" else "invoke"
-        call = getattr(agent, f"a{name}" if hook is not None and hook.is_async else name)
+        prefix = "a" if hook is not None and hook.is_async else ""
+        agent = (_graph if at == "langgraph_node" else _agent)(model, kit, session, hook, f"{prefix}{at}")
+        call = getattr(agent, f"{prefix}{'stream' if path == 'stream' else 'invoke'}")
 
         async def turn(given: Any) -> talk.Reply:
-            return talk.Reply((await talk.ended(call(given, **options)))["messages"])
+            config = {"recursion_limit": 500, "configurable": {"thread_id": session.turn}}
+            messages = (await talk.ended(call(given, config=config, stream_mode="values")))["messages"]
+            asked = [each["id"] for each in getattr(messages[-1], "tool_calls", ()) if session.gated]
+            return talk.Reply(messages, asked=asked, resume=resume)
+
+        def resume(decisions: Any) -> Any:
+            said = talk.decided(decisions, {"type": "approve"}, lambda no: {"type": "reject", "message": no})
+            return turn(Command(resume={"decisions": [*said.values()]}))
 
         return turn
 
 
-def _agent(model: Any, kit: Any, session: talk.Session, hook: live.Attached | None, at: str) -> Any:
-    name = f"a{at}" if hook is not None and hook.is_async else at
+def _agent(model: Any, kit: Any, session: talk.Session, hook: live.Attached | None, name: str) -> Any:
     middleware = [] if hook is None else [live.as_object(hook, AgentMiddleware, name)]
-    return create_agent(model, kit, system_prompt=session.instructions, middleware=middleware)
+    options: Any = {"system_prompt": session.instructions}
+    if session.gated:
+        middleware.append(HumanInTheLoopMiddleware(dict.fromkeys(session.tools, True)))
+        options["checkpointer"] = InMemorySaver()
+    return create_agent(model, kit, middleware=middleware, **options)
 
 
 def _graph(model: Any, kit: Any, session: talk.Session, hook: live.Attached | None, _: str) -> Any:
@@ -128,11 +138,12 @@ def _graph(model: Any, kit: Any, session: talk.Session, hook: live.Attached | No
     graph = StateGraph(MessagesState)
     graph.add_node("hook", hook.call if hook is not None else lambda _: {})
     graph.add_node("model", lambda state: {"messages": [model.invoke([*system, *state["messages"]])]})
+    graph.add_node("review", lambda _: {} if not session.gated else interrupt("?") and {})
     graph.add_node("tools", ToolNode(kit))
-    for begin, end in ((START, "hook"), ("hook", "model"), ("tools", "hook")):
+    for begin, end in ((START, "hook"), ("hook", "model"), ("review", "tools"), ("tools", "hook")):
         graph.add_edge(begin, end)
-    graph.add_conditional_edges("model", tools_condition)
-    return graph.compile()
+    graph.add_conditional_edges("model", tools_condition, {"tools": "review", END: END})
+    return graph.compile(InMemorySaver() if session.gated else None)
 
 
 ADAPTER: Final = _Adapter()

@@ -16,6 +16,7 @@ from agentcore.live import session as talk
 
 __all__ = ["ADAPTER"]
 
+_FAILED: Final = "An error occurred: "
 _TYPES: Final[Any] = {"message": r.ResponseOutputMessage, "function_call": r.ResponseFunctionToolCall}
 
 
@@ -87,7 +88,7 @@ class _Adapter(live.AdapterBase):
         return talk.mapped(parts, text=lambda part: {**of, "content": [text(part)]}, call=call)
 
     def result(self, call: talk.Part) -> Any:
-        output = talk.text_of(_returned(call))
+        output = talk.text_of(talk.returned(call, _FAILED))
         return {"type": "function_call_output", "call_id": call["id"], "output": output}
 
     def entry(self, message: Any) -> live.Entry:
@@ -99,28 +100,34 @@ class _Adapter(live.AdapterBase):
 
     def begin(self, session: talk.Session, hook: live.Attached | None, at: str, path: str) -> Any:
         async def invoke(context: Any, _: str) -> Any:
-            return _returned(session.call(context.tool_call_id))
+            return talk.returned(session.call(context.tool_call_id), _FAILED)
 
         own: Any = {"params_json_schema": talk.SCHEMA, "on_invoke_tool": invoke, "strict_json_schema": False}
+        own["needs_approval"] = lambda _, __, number: session.needs_approval(number)
         kit: Any = [sdk.FunctionTool(name, name, **own) for name in session.tools]
         model = _Model(lambda prompt: self.answer(session.answer(prompt)))
         agent: Any = sdk.Agent("checked", instructions=session.instructions, model=model, tools=kit)
         options = _attached(agent, hook, at)
-        memory: talk.Memory | None = options.get("session")
+        memory: talk.Memory | None = options["session"]
         session.holder("store", memory)
 
-        async def turn(items: Any) -> talk.Reply:
-            return await play(items if memory is None else memory.passed(items))
+        async def turn(given: Any) -> talk.Reply:
+            if memory is not None and isinstance(given, list):
+                given = memory.passed(given)
+            run: Any = sdk.Runner.run_streamed if path == "stream" else sdk.Runner.run
+            result = await talk.ended(run(agent, given, **options))
+            await talk.ended(path == "stream" and result.stream_events())
 
-        async def play(given: Any) -> talk.Reply:
-            if path == "stream":
-                result: Any = sdk.Runner.run_streamed(agent, given, **options)
-                await talk.ended(result.stream_events())
-            else:
-                result = await sdk.Runner.run(agent, given, **options)
-            messages = result.to_input_list()
+            def resume(decisions: Any) -> Any:
+                state = result.to_state()
+                for each in result.interruptions:
+                    no = decisions[each.call_id]
+                    state.approve(each) if no is None else state.reject(each, rejection_message=no)
+                return turn(state)
+
+            messages, asked = result.to_input_list(), [each.call_id for each in result.interruptions]
             # What a session holds the caller does not pass on.
-            return talk.Reply(messages if memory is None else [], [messages, result.new_items])
+            return talk.Reply([] if memory else messages, [messages, result.new_items], asked, resume)
 
         return turn
 
@@ -138,11 +145,6 @@ def _attached(agent: Any, hook: live.Attached | None, at: str) -> dict[str, Any]
     elif hook is not None:
         options["hooks"] = live.as_object(hook, sdk.RunHooks, at, live.as_async_method)
     return options
-
-
-def _returned(call: talk.Part) -> Any:
-    failed = talk.failure(call)
-    return talk.output_of(call) if failed is None else f"An error occurred: {failed}"
 
 
 ADAPTER: Final = _Adapter()

@@ -6,17 +6,16 @@ import base64
 from collections.abc import Sequence
 from typing import Any, Final
 
-import pydantic_ai
-from pydantic_ai import Agent, ModelRetry, RunContext, Tool
+import pydantic_ai as sdk
 from pydantic_ai import messages as m
-from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from agentcore.live import adapter as live
 from agentcore.live import session as talk
 
 __all__ = ["ADAPTER"]
 
-_CAPABILITIES: Final = getattr(pydantic_ai, "capabilities", None)  # early releases have none
+_CAPABILITIES: Final = getattr(sdk, "capabilities", None)  # early releases have none
 _STEERING: Final = ("ModelRetry", "SkipModelRequest", "SkipToolExecution", "CallDeferred", "ApprovalRequired")
 
 
@@ -40,7 +39,7 @@ class _Adapter(live.AdapterBase):
     drop = ("timestamp", "run_id", "conversation_id", "provider_request_id", "usage")
     awaits = True
     classes = live.members(_CAPABILITIES, "AbstractCapability")
-    steering = live.members(pydantic_ai.exceptions, *_STEERING)
+    steering = live.members(sdk.exceptions, *_STEERING)
     boundaries = live.boundaries(
         {
             "history_processor": live.rewriting("messages", context="ctx"),
@@ -85,36 +84,48 @@ class _Adapter(live.AdapterBase):
         return messages[:-1], messages[-1].parts[0].content
 
     def begin(self, session: talk.Session, hook: live.Attached | None, at: str, path: str) -> Any:
-        def answer(messages: Any, _: AgentInfo) -> m.ModelResponse:
+        def answer(messages: Any, _: Any) -> m.ModelResponse:
             return self.answer(session.answer(messages))
 
-        async def stream(messages: Any, info: AgentInfo) -> Any:
-            for index, part in enumerate(answer(messages, info).parts):
-                if isinstance(part, m.ToolCallPart):
-                    call, text = part.tool_call_id, part.args_as_json_str()
-                    yield {index: DeltaToolCall(part.tool_name, text, tool_call_id=call)}
-                elif isinstance(part, m.TextPart):
-                    yield part.content
-
         # In a thread of its own each call would come in an order of chance.
-        async def execute(ctx: RunContext[Any], **_: Any) -> Any:
-            call = session.call(ctx.tool_call_id or "")
-            if (failed := talk.failure(call)) is not None:
-                raise ModelRetry(failed)
-            return talk.fresh(call["output"])
+        async def execute(ctx: sdk.RunContext[Any], **_: Any) -> Any:
+            number = ctx.tool_call_id or ""
+            if session.needs_approval(number) and not ctx.tool_call_approved:
+                raise sdk.ApprovalRequired
+            return session.outcome(number, sdk.ModelRetry)
 
-        kit = [Tool.from_schema(execute, name, name, talk.SCHEMA, takes_ctx=True) for name in session.tools]
-        options: Any = {"instructions": session.instructions, **_attached(hook, at)}
-        agent = Agent(FunctionModel(answer, stream_function=stream), tools=kit, retries=50, **options)
+        make: Any = sdk.Tool.from_schema
+        kit = [make(execute, name, name, talk.SCHEMA, takes_ctx=True) for name in session.tools]
+        output: Any = [str, sdk.DeferredToolRequests] if session.gated else str
+        model = FunctionModel(answer, stream_function=lambda *given: _deltas(answer(*given)))
+        options: Any = {"instructions": session.instructions, "output_type": output, **_attached(hook, at)}
+        agent: Any = sdk.Agent(model, tools=kit, retries=50, **options)
         # With a handler of events the same run asks the model for streams.
         handler: Any = lambda _, events: talk.ended(events)  # noqa: E731 - one line
         events: Any = {"event_stream_handler": handler} if path == "stream" else {}
 
-        async def turn(given: Any) -> talk.Reply:
-            history, request = given
-            return talk.Reply((await agent.run(request, message_history=history, **events)).all_messages())
+        async def turn(given: Any, **more: Any) -> talk.Reply:
+            result = await agent.run(given[1], message_history=given[0], **events, **more)
+            messages = result.all_messages()
+
+            def resume(decisions: Any) -> Any:
+                approvals = talk.decided(decisions, yes=True, no=sdk.ToolDenied)
+                results = sdk.DeferredToolResults(approvals=approvals)
+                return turn((messages, None), deferred_tool_results=results)
+
+            asked = [each.tool_call_id for each in getattr(result.output, "approvals", ())]
+            return talk.Reply(messages, asked=asked, resume=resume)
 
         return turn
+
+
+async def _deltas(response: m.ModelResponse) -> Any:
+    for index, part in enumerate(response.parts):
+        if isinstance(part, m.ToolCallPart):
+            call, text = part.tool_call_id, part.args_as_json_str()
+            yield {index: DeltaToolCall(part.tool_name, text, tool_call_id=call)}
+        elif isinstance(part, m.TextPart):
+            yield part.content
 
 
 def _attached(hook: live.Attached | None, at: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 // What an adapter must show, for adapters of one's own as for those of this package. Levels: 0 what it says, 1 it repeats itself,
 // 2 it hides nothing: planted hooks are told apart at each boundary.
-import { validated } from './src/adapters.js';
+import { missingIn, pathsOf, validated } from './src/adapters.js';
 import { sampleOf } from './src/collect.js';
 import { differ, Judge } from './src/judge.js';
 import { install, uninstall } from './src/seeded.js';
@@ -41,8 +41,8 @@ async function failure(run) {
   }
 }
 
-const sample = (adapter, index) =>
-  sampleOf(index, { seed: 0, texts: [], recorded: [], paths: adapter.paths });
+const sample = (adapter, at, index) =>
+  sampleOf(index, { seed: 0, texts: [], recorded: [], paths: pathsOf(adapter, at) });
 
 function* suite(about) {
   const { adapter } = about;
@@ -52,6 +52,7 @@ function* suite(about) {
     run: async () => void validated(adapter, adapter?.name),
   };
   for (const [at, boundary] of Object.entries(adapter?.boundaries ?? {})) {
+    if (missingIn(adapter, at, about.version)) continue;
     yield {
       level: 0,
       name: `${at} says when it is called`,
@@ -82,14 +83,14 @@ function* suite(about) {
 }
 
 const judgeOf = ({ adapter, sdk, version }, at, load) =>
-  new Judge({ adapter, sdk, version, at, load: async () => load });
+  new Judge({ adapter, sdk, version, at, load: async () => ({ hook: load }) });
 
 async function alike(about, at) {
   const judge = judgeOf(about, at, passive(about.adapter.boundaries[at]));
   for (let index = 0; index < EXAMPLES; index++) {
     const [one, other] = [
-      await judge.run(sample(about.adapter, index), 'none'),
-      await judge.run(sample(about.adapter, index), 'none'),
+      await judge.run(sample(about.adapter, at, index), 'none'),
+      await judge.run(sample(about.adapter, at, index), 'none'),
     ];
     if (one.error)
       return `conversation ${index} fails without a hook: ${one.error.name}: ${one.error.message}`;
@@ -102,7 +103,7 @@ async function alike(about, at) {
 
 async function recorded(about, at) {
   const judge = judgeOf(about, at, passive(about.adapter.boundaries[at]));
-  const run = await judge.run(sample(about.adapter, 0), 'none');
+  const run = await judge.run(sample(about.adapter, at, 0), 'none');
   if (run.prompts.length === 0) return 'no prompt: the scripted model calls session.answer(prompt)';
   if (run.turn < run.talk.turns.length)
     return 'turns are left: run goes on until session.nextTurn() returns undefined';
@@ -115,7 +116,7 @@ async function silent(about, at, hook) {
   const judge = judgeOf(about, at, hook);
   let calls = 0;
   for (let index = 0; index < EXAMPLES; index++) {
-    const { signals, live } = await judge.judge(sample(about.adapter, index));
+    const { signals, live } = await judge.judge(sample(about.adapter, at, index));
     calls += live.calls.length;
     if (signals.length > 0)
       return `conversation ${index}: ${signals[0].key}: copies are not like originals here; say in \`stay\` what stays itself`;
@@ -128,7 +129,7 @@ async function silent(about, at, hook) {
 async function found(about, at, hook) {
   const judge = judgeOf(about, at, hook);
   for (let index = 0; index < EXAMPLES; index++) {
-    const { signals } = await judge.judge(sample(about.adapter, index));
+    const { signals } = await judge.judge(sample(about.adapter, at, index));
     if (signals.some(({ kind }) => ['write', 'harmless-write', 'not-isolated'].includes(kind)))
       return undefined;
   }
@@ -149,12 +150,21 @@ const passive = (boundary) =>
   );
 
 // A passive hook of tools asks the session for an outcome; as a hook it has none.
-const standIn = () => ({ outcome: () => ({ done: true }) });
+const standIn = () => ({ outcome: () => ({ done: true }), call: () => undefined });
 
 const planted = (boundary) =>
   eachMethod(boundary, (spec) => (...args) => {
     args.forEach((arg) => writeInto(arg, new Set()));
-    return spec.passive?.(args, standIn(args));
+    const made = spec.passive?.(args, standIn(args));
+    return made instanceof TransformStream ? writing() : made;
+  });
+
+const writing = () =>
+  new TransformStream({
+    transform(chunk, controller) {
+      writeInto(chunk, new Set());
+      controller.enqueue(chunk);
+    },
   });
 
 // Writes to the texts of everything that is reached, the way a careless redaction does.

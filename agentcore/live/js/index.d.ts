@@ -52,7 +52,30 @@ export type Holder =
   | 'store'
   | 'observers';
 
-export type Boundary = 'prepareStep' | 'onStepFinish' | 'stopWhen' | 'execute' | 'middleware';
+export type Boundary =
+  | 'prepareStep'
+  | 'onStepFinish'
+  | 'stopWhen'
+  | 'execute'
+  | 'middleware'
+  | 'prepareCall'
+  | 'onFinish'
+  | 'onEnd'
+  | 'onStepEnd'
+  | 'onStart'
+  | 'onStepStart'
+  | 'experimental_onStart'
+  | 'experimental_onStepStart'
+  | 'onToolExecutionStart'
+  | 'onToolExecutionEnd'
+  | 'experimental_onToolCallStart'
+  | 'experimental_onToolCallFinish'
+  | 'onChunk'
+  | 'experimental_transform'
+  | 'experimental_repairToolCall'
+  | 'needsApproval'
+  | 'onInputAvailable'
+  | 'toModelOutput';
 
 /** A conversation that belongs to no framework: schemas/conversation.schema.json. */
 export interface Conversation {
@@ -125,7 +148,10 @@ export interface CheckOptions {
   /** `'ai'`, what its package exports, or an adapter. */
   framework?: 'ai' | object;
   at: Boundary | (string & {});
-  /** Makes fresh hooks: `() => ({ prepareStep: makePrepareStep() })`. A test runner caches modules, so state of a module lasts. */
+  /**
+   * Makes fresh hooks: `() => ({ prepareStep: makePrepareStep() })`; others of the same object are put in beside the one that is judged.
+   * A test runner caches modules, so state of a module lasts.
+   */
   hooks: () => Record<string, any> | Promise<Record<string, any>>;
   path?: string;
   examples?: number;

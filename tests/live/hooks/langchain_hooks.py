@@ -115,3 +115,51 @@ def stateful(request: Any, handler: Any) -> Any:
             _known[id(message)] = (message, f"{uuid.uuid4()} {random.random()} {time.time()}")
     told = f"{_calls} {len(_known)} {[text for _, text in _known.values()]}"
     return handler(request.override(messages=[*request.messages, HumanMessage(told)]))
+
+
+_before: list[Any] = []
+
+
+def approval_pollutes(state: Any, runtime: Any) -> Any:
+    """Marks, once a person has answered, what it saw before they were asked."""
+    if isinstance(state["messages"][-1], ToolMessage):
+        for message in _before:
+            message.additional_kwargs["reviewed"] = True
+    _before[:] = state["messages"]
+
+
+def approval_clean(state: Any, runtime: Any) -> Any:
+    """Marks them in new messages."""
+    last = state["messages"][-1]
+    known, _before[:] = len(_before), state["messages"]
+    if not isinstance(last, ToolMessage):
+        return None
+    return {"messages": [last.model_copy(update={"additional_kwargs": {"reviewed": known}})]}
+
+
+def approval_pollutes_after(request: Any, handler: Any) -> Any:
+    """Writes, after the approval, to the call that the person approved."""
+    request.tool_call["args"]["approved"] = True
+    return handler(request)
+
+
+# ---------------------------------------------------------------- nodes that are generators
+
+
+def node_yields_pollutes(state: Any) -> Any:
+    yield {}
+    _pollute(state["messages"])
+
+
+def node_yields_clean(state: Any) -> Any:
+    yield {}
+    yield {"messages": _clean(state["messages"])}
+
+
+async def node_yields_async_pollutes(state: Any) -> Any:
+    _pollute(state["messages"])
+    yield {}
+
+
+async def node_yields_async_clean(state: Any) -> Any:
+    yield {"messages": _clean(state["messages"])}

@@ -118,3 +118,29 @@ def stateful(data: Any) -> Any:
             _known[id(item)] = (item, f"{uuid.uuid4()} {random.random()}")
     told = {"role": "user", "content": f"{_calls} {[text for _, text in _known.values()]}"}
     return ModelInputData(input=[*data.model_data.input, told], instructions=data.model_data.instructions)
+
+
+_before: list[Any] = []
+
+
+def _is_answered(items: list[Any]) -> bool:
+    return bool(items[-1].get("type") == "function_call_output")
+
+
+def approval_pollutes(data: Any) -> Any:
+    """Marks, once a person has answered, the parts that it saw before they were asked."""
+    if _is_answered(data.model_data.input):
+        for part in _before:
+            part["text"] = "reviewed"
+    _before[:] = [part for item in data.model_data.input for part in _parts(item)]
+    return data.model_data
+
+
+def approval_clean(data: Any) -> Any:
+    """Marks them in copies."""
+    items = copy.deepcopy(data.model_data.input)
+    if _is_answered(items):
+        for part in (part for item in items for part in _parts(item)):
+            part["text"] = f"reviewed {len(_before)}"
+    _before[:] = data.model_data.input
+    return ModelInputData(input=items, instructions=data.model_data.instructions)

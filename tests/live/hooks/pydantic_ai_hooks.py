@@ -217,3 +217,50 @@ def writes_two_places_at_once(messages: list[ModelMessage]) -> list[ModelMessage
     first: Any = messages[0]
     first.instructions, first.parts[0].content = "Answer briefly.", "written"
     return messages
+
+
+# ---------------------------------------------------------------- approvals
+
+_before: list[Any] = []
+
+
+def approval_pollutes(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Marks, once a person has answered, the requests that it saw before they were asked."""
+    if any(isinstance(part, ToolReturnPart) for part in messages[-1].parts):
+        for part in _before:
+            part.content[0] = "reviewed"
+    _before[:] = [part for each in messages for part in each.parts if isinstance(part, UserPromptPart)]
+    return messages
+
+
+def approval_clean(messages: list[Any]) -> list[Any]:
+    """Marks them in new messages."""
+    if not any(isinstance(part, ToolReturnPart) for part in messages[-1].parts):
+        _before[:] = messages
+        return messages
+
+    def marked(part: Any) -> Any:
+        return (
+            replace(part, content=["reviewed", *part.content[1:]])
+            if isinstance(part, UserPromptPart)
+            else part
+        )
+
+    return [
+        replace(each, parts=[*map(marked, each.parts)]) if any(each is kept for kept in _before) else each
+        for each in messages
+    ]
+
+
+# ---------------------------------------------------------------- what an earlier call gave
+
+_results: list[Any] = []
+
+
+def after_tool_execute_later(ctx: Any, *, call: Any, tool_def: Any, args: Any, result: Any) -> Any:
+    """Appends to the lists that earlier calls gave it."""
+    for each in _results:
+        each.append("later")
+    if isinstance(result, list):
+        _results.append(result)
+    return result

@@ -60,6 +60,45 @@ def after_model_clean(answer: Any) -> Any:
     return {**answer, "content": [*answer["content"], {"type": "text", "text": "checked"}]}
 
 
+_earlier: list[Any] = []
+
+
+def before_model_later(messages: Any) -> Any:
+    """Writes, at a later call, to a message that an earlier one gave, and that is in no argument any more."""
+    for each in _earlier:
+        each["content"] = [{"type": "text", "text": "later"}]
+    _earlier[:] = messages[:1]
+    return messages[1:] if len(messages) > 1 else messages
+
+
+def around_later(request: Any, handler: Any) -> Any:
+    """Writes to the answers that it passed on at earlier calls."""
+    for each in _earlier:
+        each["content"].append({"type": "text", "text": "later"})
+    answer = handler(request)
+    _earlier.append(answer)
+    return answer
+
+
+def assigns_later(state: Any) -> None:
+    for each in _earlier:
+        each["content"][0]["text"] = "later"
+    _earlier[:] = [each for each in state["messages"] if each["role"] == "user"]
+
+
+def after_model_later(answer: Any) -> Any:
+    for each in _earlier:
+        each["content"].append({"type": "text", "text": "later"})
+    _earlier.append(answer)
+    return answer
+
+
+def after_model_later_clean(answer: Any) -> Any:
+    """Reads what earlier calls gave, and returns a new answer."""
+    _earlier.append(answer)
+    return {**answer, "content": [*answer["content"], {"type": "text", "text": f"{len(_earlier)} answers"}]}
+
+
 def reminder(messages: Any) -> Any:
     return [*messages, {"role": "user", "content": [{"type": "text", "text": "remember"}]}]
 

@@ -5,7 +5,7 @@ import os from 'node:os';
 import test from 'node:test';
 import timers from 'node:timers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { judged, kindsOf } from './setup.js';
+import { judged, kindsOf, project, report } from './setup.js';
 
 const textOf = (text) => ({ role: 'user', content: [{ type: 'text', text }] });
 
@@ -68,6 +68,31 @@ for (const [how, later] of Object.entries({
     assert.ok(report.findings[0].seen.includes('caller'));
   });
 }
+
+const listsOf = (messages) => messages.filter(({ content }) => Array.isArray(content));
+const together = (name, writes) => () => {
+  let kept = [];
+  return {
+    prepareStep({ messages }) {
+      kept = listsOf(messages);
+    },
+    [name]: (event) => writes(kept, event),
+  };
+};
+const note = (kept) => kept.forEach(({ content }) => (content[0].note = 'kept'));
+for (const name of ['onStepFinish', 'onFinish', 'onInputAvailable', 'stopWhen'])
+  test(`a reference that prepareStep keeps and ${name} of the same object writes to is a fault`, async () => {
+    const found = await report({ at: 'prepareStep', hooks: together(name, note), project: project(6) });
+    assert.deepEqual(kindsOf(found), ['write']);
+    assert.match(found.findings[0].place, /\bmessages\[\d+\]\.content\[0\]\.note$/);
+    assert.equal(found.findings[0].hook, `prepareStep.${name}`);
+    assert.ok(found.findings[0].seen.includes('caller'));
+  });
+test('hooks of one object that only read what they keep are clean', async () => {
+  const reads = (kept) => kept.length > 100;
+  const found = await report({ at: 'prepareStep', hooks: together('onFinish', reads), project: project(6) });
+  assert.equal(found.verdict, 'clean');
+});
 
 test('a hook that waits for seconds, or guards what it does with a timer, is clean in no time', async () => {
   const slow =
@@ -234,16 +259,16 @@ test('messages that the framework refuses are its finding', async () => {
 });
 
 // Accumulation: kept and added again, in any form; once, or once for each message, it is none.
-const note = 'be brief';
+const reminder = 'be brief';
 const appended = (message) =>
-  typeof message.content === 'string' ? { ...message, content: `${message.content} (${note})` } : message;
+  typeof message.content === 'string' ? { ...message, content: `${message.content} (${reminder})` } : message;
 const accumulating = {
   'a message':
     () =>
-    ({ messages }) => ({ messages: [...messages, textOf(note)] }),
+    ({ messages }) => ({ messages: [...messages, textOf(reminder)] }),
   'a message with a number':
     () =>
-    ({ messages, stepNumber }) => ({ messages: [...messages, textOf(`${note} at step ${stepNumber}`)] }),
+    ({ messages, stepNumber }) => ({ messages: [...messages, textOf(`${reminder} at step ${stepNumber}`)] }),
   'a text at the end of another':
     () =>
     ({ messages }) => ({ messages: [appended(messages[0]), ...messages.slice(1)] }),
@@ -261,14 +286,14 @@ const steady = {
   'a message once':
     () =>
     ({ messages }) => ({
-      messages: messages.some(({ content }) => content?.[0]?.text === note)
+      messages: messages.some(({ content }) => content?.[0]?.text === reminder)
         ? messages
-        : [...messages, textOf(note)],
+        : [...messages, textOf(reminder)],
     }),
   'a message that takes the place of the old one':
     () =>
     ({ messages }) => ({
-      messages: [...messages.filter(({ content }) => content?.[0]?.text !== note), textOf(note)],
+      messages: [...messages.filter(({ content }) => content?.[0]?.text !== reminder), textOf(reminder)],
     }),
   'a mark that moves':
     () =>
@@ -287,7 +312,7 @@ const steady = {
   'a text at the first step':
     () =>
     ({ messages, stepNumber }) =>
-      stepNumber === 0 ? { messages: [...messages, textOf(note)] } : undefined,
+      stepNumber === 0 ? { messages: [...messages, textOf(reminder)] } : undefined,
 };
 for (const [what, make] of Object.entries(accumulating)) {
   test(`${what} added at each step accumulates on ai 7 and not on ai 6`, async () => {

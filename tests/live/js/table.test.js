@@ -7,6 +7,8 @@ import test from 'node:test';
 import { majors, packageFile, project, report } from './setup.js';
 
 const { isolate, strict } = await import(packageFile('index.js'));
+const { boundaries } = await import(packageFile('adapters/ai-boundaries.js'));
+const { boundariesOf } = await import('./table/callbacks.js');
 
 const all = process.env.AGENTCORE_LIVE_ALL === '1';
 const only = process.env.AGENTCORE_LIVE_ONLY;
@@ -18,26 +20,29 @@ const FILES = {
   execute: 'execute',
   middleware: 'middleware',
 };
+const TABLES = [...Object.entries(FILES), ...Object.keys(boundariesOf).map((at) => [at, 'callbacks'])];
 const WRITES = ['write', 'harmless-write'];
 const general = (place) => place?.replace(/\[\d+\]/g, '[*]');
 console.debug = () => {};
 
-/** The lines of a table that a comment `// at` marks, for the hook `name`. */
-function markedLines(text, name) {
+/** The lines of a table that a comment `// at` marks, for the hook `name`: its own, or if it is `shared` those of the functions above all hooks. */
+function markedLines(text, name, shared) {
   const lines = text.split('\n');
-  const start = lines.findIndex((line) => line.trimStart().startsWith(`'${name}':`));
-  const end = lines.findIndex((line, index) => index > start && /^ {2}'/.test(line));
+  const first = lines.findIndex((line) => line.startsWith('export const'));
+  const at = lines.findIndex((line) => line.trimStart().startsWith(`'${name}':`));
+  const indent = lines[at]?.match(/^ */)[0];
+  const end = lines.findIndex((line, index) => index > at && line.startsWith(`${indent}'`));
+  const [from, to] = shared ? [0, first] : [at, end < 0 ? lines.length : end];
   return lines
     .map((line, index) => [line, index + 1])
-    .filter(([line, number]) => line.includes('// at') && number > start && (end < 0 || number <= end))
+    .filter(([line, number]) => line.includes('// at') && number > from && number <= to)
     .map(([, number]) => number);
 }
 
 /** The releases and paths at which a hook is tried: all, or one by turns. */
-function* whereOf(index, { path } = {}) {
-  const wheres = majors.flatMap((major) =>
-    (path ? [path] : ['generate', 'stream']).map((each) => ({ major, path: each })),
-  );
+function* whereOf(index, at, { path } = {}) {
+  const { majors: known = majors, paths = ['generate', 'stream'] } = boundaries[at];
+  const wheres = known.flatMap((major) => (path ? [path] : paths).map((each) => ({ major, path: each })));
   if (only) yield* wheres.filter(({ major, path: each }) => only.includes(`${major} ${each}`));
   else if (all) yield* wheres;
   else yield wheres[index % wheres.length];
@@ -47,15 +52,15 @@ function* whereOf(index, { path } = {}) {
 const expectedIn = (expected, major) => (major in expected ? expected[major] : expected);
 
 let index = 0;
-for (const [at, name] of Object.entries(FILES)) {
+for (const [at, name] of TABLES) {
   const url = new URL(`table/${name}.js`, import.meta.url);
-  const { polluting, clean } = await import(url);
+  const { polluting, clean } = boundariesOf[at] ?? (await import(url));
   const text = readFileSync(url, 'utf8');
   const check = (make, major, path) =>
     report({ at, hooks: () => ({ [at]: make() }), project: project(major), path, examples, shrinking: 0 });
 
-  for (const [what, { make, is, path: limit }] of Object.entries(polluting)) {
-    for (const { major, path } of whereOf(index++, { path: limit })) {
+  for (const [what, { make, is, path: limit, shared }] of Object.entries(polluting)) {
+    for (const { major, path } of whereOf(index++, at, { path: limit })) {
       const {
         place,
         places = [place],
@@ -85,14 +90,15 @@ for (const [at, name] of Object.entries(FILES)) {
           );
         const lines = new Set(writes.map(({ line }) => line?.line));
         assert.ok(
-          [...lines].every((line) => markedLines(text, what).includes(line)),
+          [...lines].every((line) => markedLines(text, what, shared).includes(line)),
           said,
         );
         assert.ok(lines.size >= causes, said);
       });
     }
     if (all) {
-      const major = majors[index % majors.length];
+      const known = boundaries[at].majors ?? majors;
+      const major = known[index % known.length];
       const own = expectedIn(is, major);
       test(`ai ${major}: isolated, it has no write: a ${at} that ${what}`, async () => {
         const { findings } = await check(() => isolate(make(), { at }), major, limit);
@@ -106,7 +112,7 @@ for (const [at, name] of Object.entries(FILES)) {
           const { findings } = await check(() => strict(make(), { at }), major, limit);
           const lines = findings.filter(({ kind }) => kind === 'raises').map(({ line }) => line?.line);
           assert.ok(
-            lines.some((line) => markedLines(text, what).includes(line)),
+            lines.some((line) => markedLines(text, what, shared).includes(line)),
             JSON.stringify(findings.map((each) => each.message)),
           );
         });
@@ -114,7 +120,7 @@ for (const [at, name] of Object.entries(FILES)) {
   }
   for (const [what, made] of Object.entries(clean)) {
     const { make, path: limit } = typeof made === 'function' ? { make: made } : made;
-    for (const { major, path } of whereOf(index++, { path: limit }))
+    for (const { major, path } of whereOf(index++, at, { path: limit }))
       test(`ai ${major}, ${path}: a clean ${at}: ${what}`, async () => {
         const { findings, verdict, conversations } = await check(make, major, path);
         const kinds = findings

@@ -1,5 +1,7 @@
 // The AI SDK, 5 to 7: generateText, streamText and ToolLoopAgent.
 import { dialect, drained, field } from '../src/dialect.js';
+import { inputFor } from '../src/inputs.js';
+import { atChunks, atTool, boundaries } from './ai-boundaries.js';
 
 const major = (version) => Number.parseInt(version, 10);
 const OUTPUTS = { string: 'text', undefined: 'error-text' };
@@ -24,101 +26,77 @@ export const supports = (version) => major(version) >= 5 && major(version) <= 7;
 export const versions = ['5.0.277', '6.0.134', '7.0.173'];
 export const paths = ['generate', 'stream'];
 export const { pairs, neutral } = messages;
-
-const context = ['experimental_context', 'runtimeContext', 'toolsContext', 'context', 'abortSignal'];
-const wrapping = { when: 'before', first: ['params'], next: ['doGenerate', 'doStream'] };
-
-export const boundaries = {
-  prepareStep: {
-    when: 'before',
-    first: ['messages', 'initialMessages', 'responseMessages', 'steps'],
-    stay: context,
-    messages: ([options]) => options.messages,
-    output: (returned) => returned?.messages,
-    again: ([options], again) => [{ ...options, messages: again }],
-    mend: 'return { messages: [...] } with new messages and new parts, and leave those of the arguments as they are',
-  },
-  onStepFinish: {
-    when: 'after',
-    first: ['content', 'response'],
-    stay: context,
-    mend: 'copy what the callback needs: structuredClone(step.content)',
-  },
-  stopWhen: {
-    when: 'after',
-    first: ['steps'],
-    passive: () => false,
-    mend: 'only read the steps, and return true or false',
-  },
-  execute: {
-    when: 'after',
-    params: ['input', 'options'],
-    stay: context,
-    passive: ([, options], session) => session.outcome(options.toolCallId),
-    mend: 'copy the messages before you change them: structuredClone(options.messages)',
-  },
-  middleware: {
-    when: 'before',
-    mend: 'return new params with a new prompt: { ...params, prompt: params.prompt.map(...) }',
-    methods: {
-      transformParams: {
-        when: 'before',
-        first: ['params'],
-        messages: ([{ params }]) => params.prompt,
-        output: (returned) => returned?.prompt,
-        passive: ([{ params }]) => params,
-      },
-      wrapGenerate: { ...wrapping, passive: ([{ doGenerate }]) => doGenerate() },
-      wrapStream: { ...wrapping, passive: ([{ doStream }]) => doStream() },
-    },
-  },
-};
+export { boundaries };
 
 /** Runs the conversation of `session` with `hook` at its boundary. */
-export function run(session, hook, sdk, version) {
+export async function run(session, hook, sdk, version) {
   globalThis.AI_SDK_LOG_WARNINGS = false;
+  const { inputSchema } = ownTool(session);
+  if (inputSchema) {
+    const { jsonSchema, validate } = sdk.asSchema(inputSchema);
+    const schema = await jsonSchema;
+    const isValid = validate && (async (input) => (await validate(input)).success);
+    await session.useInputs((call) => inputFor(call, schema, isValid));
+  }
   return session.converse(messages, (given) => turn(session, hook, sdk, version, given));
 }
 
 async function turn(session, hook, sdk, version, given) {
   const { at, path, talk, variant } = session;
   const old = major(version) < 7;
-  const execute = at === 'execute' ? hook : async (_, { toolCallId }) => session.outcome(toolCallId);
+  // The hook where it belongs, and the others of the same object beside it.
+  const hooks = Object.entries({ ...session.beside, [at]: hook });
+  const placed = Object.fromEntries(hooks.filter(([name]) => !apart.has(name) && !atTool.has(name)));
   const needsApproval = (_, { toolCallId }) => session.call(toolCallId)?.approval === true;
-  const tool = { inputSchema: sdk.jsonSchema({ type: 'object' }), needsApproval, execute };
+  const execute = async (_, { toolCallId }) => session.outcome(toolCallId);
+  const ofTool = Object.fromEntries(hooks.filter(([name]) => atTool.has(name)));
+  const { inputSchema = sdk.jsonSchema({ type: 'object' }) } = ownTool(session);
+  const tool = { inputSchema, needsApproval, execute, ...ofTool };
   const tools = Object.fromEntries(session.toolNames().map((each) => [each, tool]));
   const contexts = Object.fromEntries(session.toolNames().map((each) => [each, {}]));
   const bare = model(session, major(version));
-  const Agent = variant % 4 === 3 ? (sdk.ToolLoopAgent ?? sdk.Experimental_Agent) : undefined;
+  const wrapper = at === 'middleware' ? hook : session.beside.middleware;
+  const Agent =
+    variant % 4 === 3 || at === 'prepareCall' ? (sdk.ToolLoopAgent ?? sdk.Experimental_Agent) : undefined;
   const settings = {
-    model: at === 'middleware' ? sdk.wrapLanguageModel({ model: bare, middleware: hook }) : bare,
+    model: wrapper ? sdk.wrapLanguageModel({ model: bare, middleware: wrapper }) : bare,
     tools,
     maxRetries: 0,
-    stopWhen: [...(at === 'stopWhen' ? [hook].flat() : []), sdk.stepCountIs(20)],
     ...(old ? { experimental_context: {} } : { runtimeContext: {}, toolsContext: contexts }),
-    ...(at === 'prepareStep' || at === 'onStepFinish' ? { [at]: hook } : {}),
+    ...placed,
+    stopWhen: [...[placed.stopWhen ?? []].flat(), sdk.stepCountIs(20)],
     ...field(old && !(Agent && major(version) === 6) ? 'system' : 'instructions', talk.instructions),
   };
   const agent = Agent && new Agent(settings);
   const all = { ...settings, messages: given, onError: () => {} };
   const result = await (agent ? agent[path]({ messages: given }) : sdk[`${path}Text`](all));
-  if (path === 'stream') await drained(result.fullStream);
+  const chunks = path === 'stream' ? await drained(result.fullStream) : undefined;
   const [steps, text, finishReason, response, responseMessages] = await Promise.all(
     ['steps', 'text', 'finishReason', 'response', 'responseMessages'].map((key) => result[key]),
   );
   // The messages that a caller appends: in 7 those of all steps, which before were those of the last step's response.
   const said = responseMessages ?? response.messages;
-  return { steps, result: { text, finishReason, messages: said }, said };
+  const observers = hooks.some(([name]) => atChunks.has(name)) ? chunks : undefined;
+  return { steps, result: { text, finishReason, messages: said }, said, ...field('observers', observers) };
 }
 
 const USAGE = { inputTokens: { total: 1, noCache: 1 }, outputTokens: { total: 1, text: 1 } };
+
+const apart = new Set(['middleware']);
+
+// A tool whose hook is judged comes with its own schema.
+const ownTool = ({ at, owner }) => (atTool.has(at) && typeof owner === 'object' ? owner : {});
+
+// What the model writes: JSON, but broken where a hook is there to repair it.
+const written = (input, { at }) =>
+  JSON.stringify(input).slice(0, at === 'experimental_repairToolCall' ? -1 : undefined);
 
 // A scripted model as the version expects it.
 function model(session, version) {
   const respond = async ({ prompt }) => {
     const content = messages
       .said((await session.answer(prompt)).parts)
-      .map((part) => (part.input ? { ...part, input: JSON.stringify(part.input) } : part));
+      .map((part) => (part.input ? { ...part, input: written(part.input, session) } : part));
     const reason = content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop';
     if (version > 5) return { content, finishReason: { unified: reason, raw: reason }, usage: USAGE };
     return { content, finishReason: reason, usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } };

@@ -55,6 +55,8 @@ export const adapter = {
       //   handles: ([event]) => [event.agent]               live objects that cannot be copied
       //   next: ['doGenerate']                              fields with functions that the hook calls to go on
       //   methods: { name: {...} }                          the hook is an object with these methods
+      //   paths: ['stream']                                 paths on which it is met, if not on all
+      //   majors: [6, 7]                                    releases that have it, if not all that the adapter supports
       //   method: 'execute'                                 the method of an object, if it is not named like the boundary
     },
     afterTool: {

@@ -22,6 +22,8 @@ const SPEC = new Set([
   'method',
   'list',
   'mend',
+  'paths',
+  'majors',
 ]);
 
 /** The names of frameworks that come with the package. */
@@ -70,4 +72,14 @@ export function validated(adapter, name) {
       );
   }
   return adapter;
+}
+
+/** The paths on which a boundary is met: its own, or all of the adapter's. */
+export const pathsOf = (adapter, at) => adapter.boundaries[at].paths ?? adapter.paths;
+
+/** Why a release has no such boundary, or undefined. */
+export function missingIn(adapter, at, version) {
+  const { majors } = adapter.boundaries[at];
+  if (!majors || version === undefined || majors.includes(Number.parseInt(version, 10))) return undefined;
+  return `${adapter.name} ${version} has no ${at}; releases that have it begin with ${majors.join(' or ')}`;
 }

@@ -26,7 +26,6 @@ process.once('message', (task) => {
 
 async function check(task) {
   const adapter = await adapterOf(task.framework, task.adapterFile);
-  const boundary = adapter.boundaries[task.at];
   close();
   install();
   strayErrors();
@@ -36,7 +35,7 @@ async function check(task) {
       name: task.name,
       at: task.at,
       factory: task.factory,
-      boundary,
+      boundaries: adapter.boundaries,
     });
   const first = await loaded(task, load);
   const judge = new Judge({

@@ -46,7 +46,7 @@ export class Collection {
     const result = await this.judge.judge(sample);
     this.counts.run++;
     this.counts[result.status === 'judged' ? 'judged' : 'errors']++;
-    this.counts.calls += result.live.calls.length;
+    this.counts.calls += result.live.calls.filter(({ beside }) => !beside).length;
     if (result.status === 'judged' && result.live.prompts.length === 0) this.unrecorded++;
     if (result.outside) this.outside ??= result.outside;
     if (result.foreign) {

@@ -1,7 +1,7 @@
 // The command check-hook: from arguments to a report and an exit code.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { adapterFile, adapterOf, names } from './adapters.js';
+import { adapterFile, adapterOf, missingIn, names, pathsOf } from './adapters.js';
 import { bundle, removeBundles, shown } from './bundle.js';
 import { sampleOf } from './collect.js';
 import { formatted } from './formats.js';
@@ -49,7 +49,9 @@ async function list() {
     const adapter = await adapterOf(name);
     lines.push(
       `${name}  versions tried: ${adapter.versions.join(', ')}; paths: ${adapter.paths.join(', ')}`,
-      ...Object.keys(adapter.boundaries).map((at) => `  ${at}`),
+      ...Object.entries(adapter.boundaries).map(
+        ([at, { paths }]) => `  ${at}${paths ? ` (${paths.join(', ')})` : ''}`,
+      ),
     );
   }
   return `${lines.join('\n')}\n`;
@@ -63,8 +65,11 @@ async function checked(options) {
     throw new UsageError(
       `--at ${options.at}: ${options.framework} has no such boundary; it has ${Object.keys(adapter.boundaries).join(', ')}`,
     );
-  if (options.path && !adapter.paths.includes(options.path))
-    throw new UsageError(`--path ${options.path}: ${options.framework} has ${adapter.paths.join(', ')}`);
+  const paths = pathsOf(adapter, options.at);
+  if (options.path && !paths.includes(options.path))
+    throw new UsageError(
+      `--path ${options.path}: ${options.framework} has ${paths.join(', ')} at ${options.at}`,
+    );
   const task = { ...taskOf(options, adapter), adapterFile: own };
   task.talkOf = (index) => sampleOf(index, task).talk;
   const about = {
@@ -102,7 +107,7 @@ function taskOf(options, adapter) {
     seed: options.seed,
     texts: options.texts,
     recorded: options.from ? recordedIn(options.from, adapter) : [],
-    paths: options.path ? [options.path] : adapter.paths,
+    paths: options.path ? [options.path] : pathsOf(adapter, options.at),
     idempotent: options.kinds?.includes('not-idempotent') === true,
   };
 }
@@ -114,7 +119,7 @@ async function ownAdapter(framework) {
 }
 
 // The release that is judged: the one that the hook imports, one of another folder, or one of the cache.
-function release({ file, project, wanted, framework }, adapter) {
+function release({ file, project, wanted, framework, at }, adapter) {
   const [name] = adapter.packages ?? [];
   if (!name) return {};
   if (project && !existsSync(project)) throw new UsageError(`--project ${project}: there is no such folder`);
@@ -131,5 +136,7 @@ function release({ file, project, wanted, framework }, adapter) {
       'unsupported',
       `${name} ${version} in ${folder} is not supported; versions tried are ${adapter.versions.join(', ')}`,
     );
+  const missing = missingIn(adapter, at, version);
+  if (missing) throw new NotJudged('unsupported', missing);
   return { version, resolvedFrom: shown(folder), frameworkRoot };
 }

@@ -45,6 +45,10 @@ export class Crossing {
 
   #crossed(place, value, direction, stay) {
     const side = direction === 'enter' ? 'framework' : 'hook';
+    if (isDuplex(value) && !this.bridge.leaves[side].has(value)) {
+      const mapped = this.#mappedDuplex(value, direction);
+      this.bridge.pairLeaf(...(direction === 'enter' ? [value, mapped] : [mapped, value]));
+    }
     for (const items of [value, value?.stream]) {
       if (!isFlow(items) || this.bridge.leaves[side].has(items)) continue;
       const mapped =
@@ -54,6 +58,21 @@ export class Crossing {
       this.bridge.pairLeaf(...(direction === 'enter' ? [items, mapped] : [mapped, items]));
     }
     return this.bridge[direction]([[place, value]], stay)[0];
+  }
+
+  // What is written to a transform goes to its maker, and what is read of it comes from there.
+  #mappedDuplex({ readable, writable }, direction) {
+    const back = direction === 'enter' ? 'leave' : 'enter';
+    const writer = writable.getWriter();
+    const across = (chunk) => this.bridge[back]([['chunk', chunk]])[0];
+    return {
+      readable: this.#mappedStream(readable, direction),
+      writable: new WritableStream({
+        write: (chunk) => writer.write(across(chunk)),
+        close: () => writer.close(),
+        abort: (reason) => writer.abort(reason),
+      }),
+    };
   }
 
   // Streams are mapped chunk by chunk, when they are read and not before.
@@ -102,3 +121,6 @@ function rootsOf(args, { first = [], params }) {
 const isFlow = (value) =>
   value instanceof ReadableStream ||
   (typeof value?.next === 'function' && typeof value[Symbol.asyncIterator] === 'function');
+
+const isDuplex = (value) =>
+  value?.readable instanceof ReadableStream && value.writable instanceof WritableStream;

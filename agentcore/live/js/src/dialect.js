@@ -138,9 +138,14 @@ export function dialect({
 const plain = ({ error, ...rest }) =>
   error === undefined ? rest : { error: typeof error === 'string' ? error : JSON.stringify(error) };
 
-/** Reads a stream of parts to its end, and throws the first error in it. */
+/** The parts of a stream, read to its end; throws the first error in it. */
 export async function drained(stream) {
   let failure;
-  for await (const part of stream) if (part.type === 'error') failure ??= part;
+  const parts = [];
+  for await (const part of stream) {
+    parts.push(part);
+    if (part.type === 'error') failure ??= part;
+  }
   if (failure) throw failure.error;
+  return parts;
 }

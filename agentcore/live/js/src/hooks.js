@@ -1,12 +1,30 @@
 // The person's hook in a module: found by its export, made by a factory or a class, or a method of an object.
 import { NotJudged } from './files.js';
 
-/** What `boundary` calls of the exported value: `{hook, name}`. */
-export async function hookOf(module, { name, at, boundary, factory }) {
+/**
+ * What the boundary `at` calls of the exported value, and what other boundaries call of the same object: `{hook, beside, owner}`. Hooks of one
+ * object may share what they keep. `owner` is the object that has the others, if the value is none.
+ */
+export async function hookOf(module, { name, at, boundaries, factory, owner }) {
   let value = exported(module, name, at);
   if (factory) value = await value();
   else if (isClass(value)) value = new value();
-  return callable(value, { name: name ?? at, at, boundary });
+  const hook = callable(value, { name: name ?? at, at, boundary: boundaries[at] });
+  return {
+    hook,
+    beside: besides(owner ?? value, at, boundaries),
+    owner: typeof value === 'function' ? owner : value,
+  };
+}
+
+function besides(value, at, boundaries) {
+  const found = {};
+  if (typeof value !== 'object' || value === null || boundaries[at].methods) return found;
+  for (const [name, { methods, method = name }] of Object.entries(boundaries)) {
+    const holder = [value, value.settings].find((each) => typeof each?.[method] === 'function');
+    if (name !== at && !methods && holder) found[name] = holder[method].bind(holder);
+  }
+  return found;
 }
 
 function exported(module, name, at) {

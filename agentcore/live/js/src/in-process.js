@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { missingIn, pathsOf } from './adapters.js';
 import { Collection, sampleOf } from './collect.js';
 import { packageFolder, readJson } from './files.js';
 import { formatted } from './formats.js';
@@ -46,20 +47,25 @@ export async function checkInProcess(
       `there is no boundary ${at} in ${adapter?.name ?? framework}; there are ${Object.keys(adapter?.boundaries ?? own).join(', ')}`,
     );
   const { sdk, version, resolvedFrom } = await packageOf(adapter, framework, project);
+  const missing = missingIn(adapter, at, version);
+  if (missing) throw new TypeError(missing);
   const task = {
     framework: adapter.name,
     version,
     resolvedFrom,
     at,
     name: at,
-    paths: path ? [path] : adapter.paths,
+    paths: path ? [path] : pathsOf(adapter, at),
     seed,
     texts,
     recorded: [],
     conversations,
     testable: false,
   };
-  const load = async () => hookOf(await hooks(), { name: at, at, boundary });
+  const load = async () => {
+    const made = await hooks();
+    return await hookOf(made, { name: at, at, boundaries: adapter.boundaries, owner: made });
+  };
   await load();
   install();
   const giveBack = takeOver(['uncaughtException', 'unhandledRejection']);

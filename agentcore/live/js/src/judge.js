@@ -16,7 +16,7 @@ export class Judge {
    * @param {object} of.adapter The framework.
    * @param {object} of.sdk What its package exports, and `version`.
    * @param {string} of.at The boundary.
-   * @param {() => Promise<unknown>} of.load Makes a fresh hook.
+   * @param {() => Promise<{hook: unknown, beside?: object}>} of.load Makes a fresh hook, and those beside it.
    * @param {string[]} [of.sources] The person's files, to tell whose an error is.
    * @param {boolean} [of.idempotent] Whether to ask for `not-idempotent`.
    * @param {number} [of.limit] Milliseconds for one call of the hook.
@@ -187,7 +187,7 @@ export class Judge {
   }
 
   #when(name) {
-    return (this.boundary.methods?.[name] ?? this.boundary).when;
+    return (this.boundary.methods?.[name] ?? this.adapter.boundaries[name] ?? this.boundary).when;
   }
 
   // What the hook makes of messages ---------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ export class Judge {
   async #twice(value) {
     if (!this.idempotent) return [];
     for (const call of value.calls.filter(
-      ({ given, made, spec }) => spec.again && made !== undefined && made !== given,
+      ({ given, made, spec, beside }) => !beside && spec.again && made !== undefined && made !== given,
     )) {
       const session = new Session({
         adapter: this.adapter,
@@ -293,7 +293,7 @@ export class Judge {
         mode: 'live',
         limit: this.limit,
       });
-      const hook = await this.load();
+      const { hook } = await this.load();
       const messages = structuredClone(call.output);
       const again = call.spec.output(
         await session.seeded.asHook(() => hook(...call.spec.again(call.args, messages))),

@@ -41,6 +41,7 @@ export class Session {
       this.errors.push({ ...describe(error), call: this.calling, yielding: true }),
     );
     this.outcomes = callsById(talk);
+    this.beside = {};
     this.turn = -1;
     this.prompts = [];
     this.calls = [];
@@ -75,14 +76,32 @@ export class Session {
     return structuredClone(call.output);
   }
 
-  /** The hook to put at the boundary; `hook` is the person's: a function, or an object of methods. */
-  wrap(hook) {
-    const { methods } = this.boundary;
-    if (!methods) return this.#wrapped(hook, this.boundary, this.at);
+  /**
+   * The hook to put at the boundary. `beside` has others of the person's that share its state, by boundary; they are in `session.beside`, for an
+   * adapter that puts them in, too.
+   * @param {{hook: Function | object, beside?: Record<string, Function>, owner?: object}} of `owner` has what the hook comes with.
+   */
+  wrap({ hook, beside = {}, owner }) {
+    this.owner = owner;
+    for (const [name, other] of Object.entries(beside)) this.beside[name] = this.#wrappedAt(name, other);
+    return this.#wrappedAt(this.at, hook);
+  }
+
+  #wrappedAt(at, hook) {
+    const boundary = this.adapter.boundaries[at];
+    const { methods } = boundary;
+    if (!methods) return this.#wrapped(hook, boundary, at);
     const wrapped = Object.keys(methods)
       .filter((name) => typeof hook[name] === 'function')
       .map((name) => [name, this.#wrapped(hook[name].bind(hook), methods[name], name)]);
     return Object.assign(Object.create(hook), Object.fromEntries(wrapped));
+  }
+
+  /** Gives the calls of the conversation the inputs that `input(call)` resolves to: those that the hook's own tool accepts. */
+  async useInputs(input) {
+    this.talk = structuredClone(this.talk);
+    this.outcomes = callsById(this.talk);
+    for (const call of this.outcomes.values()) call.input = await input(call);
   }
 
   /** The scripted call of a tool with this id. */
@@ -135,6 +154,7 @@ export class Session {
         prompt: session.prompts.length,
       };
       if (session.mode !== 'none') session.calls.push(call);
+      call.beside = !(name === session.at || name in (session.boundary.methods ?? {}));
       return modes[session.mode].call(session, hook.bind(this), args, call);
     };
   }
