@@ -35,7 +35,6 @@ EXCEPTIONS: Final = {
     "messages/content.py": _FORM,
     "messages/media.py": _FORM,
     "messages/messages.py": _FORM,
-    "messages/schema.py": _FORM,
     "messages/wire.py": _FORM,
     "requirements/differences.py": _EVIDENCE,
     "requirements/rules.py": _EVIDENCE,
@@ -44,7 +43,6 @@ EXCEPTIONS: Final = {
     "skeletons/driver.py": "as above",
     "testing/conversations.py": _CHECK_HOOK,
     "testing/hooks.py": _CHECK_HOOK,
-    "testing/prompts.py": _CHECK_HOOK,
     "testing/runs.py": _CHECK_HOOK,
 }
 

@@ -38,5 +38,5 @@ def scrubbed(value: Any) -> Any:
 
 @cache
 def message_schema() -> jsonschema_rs.Validator:
-    """Returns the validator of a list of messages in the AI SDK's form."""
+    """Returns the validator of a list of messages as JSON."""
     return jsonschema_rs.validator_for(schema("model-message"))

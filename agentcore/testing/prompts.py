@@ -56,7 +56,7 @@ class Flaw:
 
 
 def first_non_message(messages: Sequence[Any]) -> int | None:
-    """Returns the index of the first value that is not a message of the AI SDK; None if all are."""
+    """Returns the index of the first value that is not a message; None if all are."""
     if _are_messages([*messages]):
         return None
     return next(index for index, each in enumerate(messages) if not _are_messages([each]))

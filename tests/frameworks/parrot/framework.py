@@ -9,7 +9,11 @@ from agentcore.kit.framework import Framework, Package
 FRAMEWORK: Final = Framework(
     name="parrot",
     title="Parrot",
-    profiles={"parrot@1": "agents that say after the user", "parrot@2": "the same with copies"},
+    profiles={
+        "parrot@1": "agents that say after the user",
+        "parrot@2": "the same with copies",
+        "parrot@3": "the same, which keeps what a hook returns",
+    },
     family="frameworks.parrot.family:FAMILY",
     emulator="frameworks.parrot.emulator:run",
     packages={
@@ -21,7 +25,7 @@ FRAMEWORK: Final = Framework(
             files=("parrot.py",),
             installer="pip",
         )
-        for name in ("parrot@1", "parrot@2")
+        for name in ("parrot@1", "parrot@2", "parrot@3")
     },
 )
 ENTRY: Final = {"parrot": "frameworks.parrot.framework:FRAMEWORK"}

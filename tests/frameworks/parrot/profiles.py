@@ -39,4 +39,7 @@ FIRST: Final = ParrotProfile(
 SECOND: Final = ParrotProfile(
     name="parrot@2", package="parrot@2", caller_copied=True, handed=Handed.COPY, returned_kept=False
 )
-PROFILES: Final[Mapping[str, ParrotProfile]] = MappingProxyType({"parrot@1": FIRST, "parrot@2": SECOND})
+THIRD: Final = attrs.evolve(SECOND, name="parrot@3", package="parrot@3", returned_kept=True)
+PROFILES: Final[Mapping[str, ParrotProfile]] = MappingProxyType(
+    {profile.name: profile for profile in (FIRST, SECOND, THIRD)}
+)

@@ -49,7 +49,7 @@ class TestParrot(FrameworkSuite):
 def test_the_command_lists_it_beside_those_of_this_distribution() -> None:
     found = {each["name"]: each for each in json.loads(run("frameworks", "--json").stdout)}
     assert found["parrot"]["provider"] == "parrots 1.0"
-    assert found["parrot"]["packages"] == {"parrot@1": "parrot==1", "parrot@2": "parrot==2"}
+    assert found["parrot"]["packages"]["parrot@3"] == "parrot==3"
     assert len(found) > 1
 
 

@@ -1,4 +1,4 @@
-"""The package itself, in two versions, on plain lists; and its driver's loop."""
+"""The package itself, in three versions, on plain lists; and its driver's loop."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Agent:
 
     def __init__(self, version: int, hooks: list[Hook]) -> None:
         self.copies = version > 1
+        self.keeps = version != 2
         self.hooks = hooks
         self.prompts: list[list[str]] = []
 
@@ -25,7 +26,7 @@ class Agent:
             handed = list(history) if self.copies else history
             returned = hook(handed)
             prompt = handed if returned is None else returned
-            if returned is not None and not self.copies:
+            if returned is not None and self.keeps:
                 history = returned
             self.prompts.append(list(prompt))
             history.extend(prompt[-1:])
