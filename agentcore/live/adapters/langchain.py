@@ -128,7 +128,8 @@ def _agent(model: Any, kit: Any, session: talk.Session, hook: live.Attached | No
     middleware = [] if hook is None else [live.as_object(hook, AgentMiddleware, name)]
     options: Any = {"system_prompt": session.instructions}
     if session.gated:
-        middleware.append(HumanInTheLoopMiddleware(dict.fromkeys(session.tools, True)))
+        # First, so that the hook still gets the answer as the model gave it: these run last to first.
+        middleware.insert(0, HumanInTheLoopMiddleware(dict.fromkeys(session.tools, True)))
         options["checkpointer"] = InMemorySaver()
     return create_agent(model, kit, middleware=middleware, **options)
 
