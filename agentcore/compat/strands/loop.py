@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import attrs
 
 from agentcore.brief import brief
 from agentcore.compat.heap import UNDEFINED, Ref, Store, Value
+from agentcore.compat.js import PackageError
 from agentcore.compat.snapshots import Snapshot
 from agentcore.compat.strands.agent import Agent
 from agentcore.compat.strands.batches import Batches
@@ -50,6 +51,24 @@ class Outcome:
     error: Exception | None = None
 
 
+def _check_written(output: Any) -> None:
+    """Writes structured output as JSON in UTF-8, as the span of an invocation has it.
+
+    Raises:
+        PackageError: for a text that cannot be written so.
+    """
+    texts = [output]
+    for value in texts:
+        if isinstance(value, dict | list):
+            texts += [*value, *value.values()] if isinstance(value, dict) else value
+        elif isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                told = f"Error serializing to JSON: UnicodeEncodeError: {error}"
+                raise PackageError("PydanticSerializationError", told) from error
+
+
 class StrandsLoop:
     """An agent, invoked with one input after the other."""
 
@@ -81,7 +100,10 @@ class StrandsLoop:
 
     def _invoked(self, one: Value) -> Outcome:
         try:
-            return Outcome(result=self.jobs.run(self._invocation(one)))
+            result = self.jobs.run(self._invocation(one))
+            if self.profile.structured_written:
+                _check_written(self.store.plain(result).get("structuredOutput"))
+            return Outcome(result=result)
         except Exception as error:  # noqa: BLE001 - the caller is told
             return Outcome(error=error)
 
