@@ -250,11 +250,17 @@ def _same_scalar(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, bool) or isinstance(theirs, bool):
         return mine is theirs
     numbers = isinstance(mine, (int, float)) and isinstance(theirs, (int, float))
-    return (
-        (numbers or type(mine) is type(theirs))
-        and not isinstance(mine, (dict, list))
-        and bool(mine == theirs)
-    )
+    if numbers:
+        # A number of JSON is the nearest 64-bit float, however many digits one language or another writes.
+        return mine == theirs or _as_float(mine) == _as_float(theirs)
+    return type(mine) is type(theirs) and not isinstance(mine, (dict, list)) and bool(mine == theirs)
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
 
 
 # --- for people ---------------------------------------------------------------------------------------------

@@ -20,12 +20,16 @@ ACTIONS: Final = frozenset({"set", "append", "insert", "delete"})
 class PathError(PackageError):
     """An edit of the program found nothing at its path."""
 
-    def __init__(self, op: str, path: Sequence[Any]) -> None:
-        super().__init__("PathError", f"cannot {op} at {compact(path)}")
+    def __init__(self, op: str, path: str) -> None:
+        super().__init__("PathError", f"cannot {op} at {path}")
 
 
 class Scene(Protocol):
     """What ops need of the run that they are part of."""
+
+    def written(self, path: Sequence[Any]) -> str:
+        """A path as the implementation writes it into texts."""
+        ...
 
     def thrown(self, message: str) -> Exception:
         """The error that a program throws."""
@@ -64,7 +68,7 @@ class Ops:
             make()
         except NowhereError:
             self.path_errors.append({"by": by, "op": op, "path": list(path)})
-            raise PathError(op, path) from None
+            raise PathError(op, self.scene.written(path)) from None
 
     def nowhere(self, by: str, op: str, path: Sequence[Any]) -> None:
         """Raises PathError: there is nothing at the path."""
@@ -101,7 +105,7 @@ class Ops:
         elif kind == "observeAgent":
             self._observe(by, op, "agent", scene.shown_history())
         elif kind == "observe":
-            self._observe(by, op, compact(op["path"]), self._look(op, root))
+            self._observe(by, op, scene.written(op["path"]), self._look(op, root))
         elif kind == "setInvocationState":
             write = {"path": ["invocationState", op["key"]], "value": op["value"]}
             self.at(by, kind, ["invocationState"], self._making(write, "set", root))
@@ -131,8 +135,10 @@ def applies(ops: Sequence[Op], entry: int) -> Iterator[Op]:
             yield op
 
 
-def compact(value: Any) -> str:
-    """JSON as both languages write it without spaces."""
+def compact(value: Any, *, escapes: bool = True) -> str:
+    """Returns JSON as both languages write it without spaces; `escapes`: lone surrogates are escaped."""
+    if not escapes:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, list | tuple):

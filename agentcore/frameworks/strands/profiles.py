@@ -125,11 +125,13 @@ class Errors:
     """The names of errors, and texts of those that the SDK raises itself.
 
     `provider` is what an error of the provider becomes, `later` what any error becomes that comes after the
-    first answer of the model; None where it stays what it is.
+    first answer of the model; None where it stays what it is. `refused_tool` is that of a tool that cannot be
+    registered.
     """
 
     provider: str | None
     later: str | None
+    refused_tool: str
     max_tokens: tuple[str, str]
     unstructured: tuple[str, str]
 
@@ -152,6 +154,10 @@ class StrandsProfile:
     """Whether a system prompt that is a text is kept as a list of one text block."""
     input_converted: bool
     """Whether the input is made messages before the stream stage, which then has a list in any case."""
+    registers_strictly: bool
+    """Whether empty descriptions are refused, and the tool for structured output checked as others."""
+    deepest_cycle: int | None
+    """How many cycles of an invocation can be inside each other, one less for each handler around them."""
     unanswered_answered: bool
     """Whether an input after an unanswered tool use is preceded by error results for it."""
     options_given: bool
@@ -231,6 +237,11 @@ class StrandsProfile:
     structured_specs_only: bool
     """Whether a model that has to give structured output is told of no other tool."""
 
+    structured_read_late: bool
+    """Whether structured output is read out of the history, once hooks have seen both messages."""
+    structured_written: bool
+    """Whether structured output is written as JSON at the end, which fails for texts without an encoding."""
+
     # Hooks.
     hooks_run: HooksRun
     """When hooks are told of what happens inside an invocation."""
@@ -279,6 +290,8 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     system_taken=CopyDepth.PART,
     system_listed=False,
     input_converted=False,
+    registers_strictly=True,
+    deepest_cycle=None,
     unanswered_answered=False,
     options_given=True,
     model_copies=ModelCopies(
@@ -313,6 +326,8 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     structured_choice_live=False,
     structured_from_text=False,
     structured_specs_only=False,
+    structured_read_late=True,
+    structured_written=False,
     hooks_run=HooksRun.ON_ITS_WAY_OUT,
     streams_told=True,
     state_with_messages=True,
@@ -338,6 +353,7 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     errors=Errors(
         provider="ModelError",
         later=None,
+        refused_tool="ToolValidationError",
         max_tokens=(
             "MaxTokensError",
             "Model reached maximum token limit. This is an unrecoverable state that requires intervention.",
@@ -401,6 +417,8 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     system_taken=CopyDepth.SHARE,
     system_listed=True,
     input_converted=True,
+    registers_strictly=False,
+    deepest_cycle=321,
     unanswered_answered=True,
     options_given=False,
     model_copies=ModelCopies(
@@ -435,6 +453,8 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     structured_choice_live=True,
     structured_from_text=True,
     structured_specs_only=True,
+    structured_read_late=False,
+    structured_written=True,
     hooks_run=HooksRun.AT_ONCE,
     streams_told=False,
     state_with_messages=False,
@@ -460,6 +480,7 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     errors=Errors(
         provider=None,
         later="EventLoopException",
+        refused_tool="ValueError",
         max_tokens=(
             "MaxTokensReachedException",
             (

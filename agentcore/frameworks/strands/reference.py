@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from agentcore.frameworks.strands.acting import Acting
+from agentcore.frameworks.strands.emulation.agent import RefusedToolError
 from agentcore.frameworks.strands.emulation.contexts import fields_of
 from agentcore.frameworks.strands.emulation.loop import Outcome, StrandsLoop
 from agentcore.frameworks.strands.emulation.settings import Model, Said, Settings, Tool
@@ -15,7 +16,7 @@ from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
 from agentcore.frameworks.strands.shapes import MISSING, Field, Place, Record, Shape, Shapes, is_sdk_key
 from agentcore.frameworks.strands.structured import structured_output
 from agentcore.heap.heap import UNDEFINED, Value
-from agentcore.heap.js import PackageError
+from agentcore.heap.js import PackageError, in_object_order
 from agentcore.heap.views import ObjectView, View
 from agentcore.kit.families import Refusal
 
@@ -57,12 +58,15 @@ class Recording:
     def _settings(self) -> Settings:
         program = self.program
         acting = Acting(self)
+        tools: Mapping[str, Any] = program.get("tools", {})
+        # Where the tools are the fields of an object of JavaScript, numbers come first.
+        names = in_object_order(tools) if self.profile.has_classes else list(tools)
         return Settings(
             model=Model(answer=self._answer),
             inputs=program.get("inputs", [program.get("input", "go")]),
             messages=program.get("messages", []),
             system=program.get("system"),
-            tools={name: self._tool(name, spec) for name, spec in program.get("tools", {}).items()},
+            tools={name: self._tool(name, tools[name]) for name in names},
             middleware=tuple(acting.middleware()),
             hooks=tuple(acting.hooks()),
             invocation_state=program.get("invocationState"),
@@ -166,6 +170,10 @@ class Recording:
         if len(self.entries) == _LOG_ENTRIES:
             raise TooLongError(f"more than {_LOG_ENTRIES} entries of the log")
         self.entries.append(entry)
+
+    def written(self, path: Sequence[Any]) -> str:
+        """A path as the SDK's language writes it."""
+        return compact(path, escapes=self.profile.has_classes)
 
     def thrown(self, message: str) -> Exception:
         """The error that a program throws."""
@@ -415,7 +423,24 @@ def trace(program: Mapping[str, Any], profile: str) -> Json:
 
 def trace_under(profile: StrandsProfile, program: Mapping[str, Any]) -> Json:
     """The trace of a program under a profile of one's own; or what its SDK lacks for it."""
-    return Recording(profile, program).trace()
+    try:
+        made = Recording(profile, program).trace()
+    except RefusedToolError as error:
+        head = {"id": program.get("id"), "impl": "agentcore", "version": profile.package}
+        return {**head, "driverError": f"{error.name}: {error}"}
+    return made if profile.has_classes else _in_python(made)
+
+
+_EXACT: Final = 2**53
+
+
+def _in_python(value: Any) -> Any:
+    """The trace with numbers as Python has them: beyond what a float counts exactly they are floats."""
+    if type(value) is dict:
+        return {key: _in_python(item) for key, item in value.items()}
+    if type(value) is list:
+        return [_in_python(item) for item in value]
+    return float(value) if type(value) is int and abs(value) >= _EXACT else value
 
 
 def recording(program: Mapping[str, Any], profile: str) -> Recording:

@@ -122,6 +122,14 @@ class StrandsRule(SourcedRequirement):
         ),
         "S77, S78",
     )
+    TOOLS_LISTED = (
+        "strands.tools-listed",
+        (
+            "Tools are listed in the order in which the agent was given them; as the fields of an object of "
+            "JavaScript, those named by numbers come first."
+        ),
+        "S89",
+    )
     TOOL_ERRORS_TOLD = (
         "strands.tool-errors-told",
         "What a tool raises, and that there is no such tool, is its result: an error for the model to read.",

@@ -19,7 +19,7 @@ from agentcore.frameworks.strands.emulation.turns import Event, Jobs, Steps
 from agentcore.frameworks.strands.profiles import HooksRun, StrandsProfile
 from agentcore.heap.copy_depth import CopyDepth
 from agentcore.heap.heap import UNDEFINED, Function, Ref, Slot, Value
-from agentcore.heap.js import get
+from agentcore.heap.js import PackageError, get
 from agentcore.heap.views import Desk
 from agentcore.messages.values import json_path
 
@@ -28,6 +28,10 @@ HOOKS: Final = (
     *("afterTools", "beforeTool", "afterTool", "modelDelta", "contentBlock"),
 )
 """The events of hooks. Of those that begin with `after` the callback registered last is called first."""
+
+
+class RefusedToolError(PackageError):
+    """A tool cannot be registered; `name` is that of the package's error."""
 
 
 @attrs.frozen(kw_only=True)
@@ -67,7 +71,10 @@ class Agent:
         self.system = self._system()
         with desk.acting("settings"):
             self.model_state = cast("Ref", desk.slot(dict(settings.model_state), "$.model_state"))
-        self.tools = {name: self._registered(name, tool) for name, tool in settings.tools.items()}
+        self.tools: dict[str, Registered] = {}
+        for name, tool in settings.tools.items():
+            self.check(name, tool.description)
+            self.tools[name] = self._registered(name, tool)
         self.hooks = _by_event(settings.hooks)
         self.function, self.model_function = Function(name="agent"), Function(name="model")
 
@@ -81,6 +88,22 @@ class Agent:
         if isinstance(given, str) and self.profile.system_listed:
             return cast("Ref", self.store.load([{"text": given}]))
         return self.copies.blocks(given, self.profile.system_taken)
+
+    def check(self, name: str, description: str) -> None:
+        """Checks that a tool can be registered beside those that there are.
+
+        Raises:
+            RefusedToolError: for a tool that cannot.
+        """
+        refused = self.profile.errors.refused_tool
+        if not description and self.profile.registers_strictly:
+            raise RefusedToolError(refused, "Tool description must be a non-empty string")
+        for known in self.tools:
+            if known != name and known.replace("-", "_") == name.replace("-", "_"):
+                told = f"Tool name '{name}' already exists as '{known}'."
+                raise RefusedToolError(
+                    refused, f"{told} Cannot add a duplicate tool which differs by a '-' or '_'"
+                )
 
     def _registered(self, name: str, tool: Tool) -> Registered:
         spec = {"name": name, "description": tool.description, "inputSchema": dict(tool.input_schema)}

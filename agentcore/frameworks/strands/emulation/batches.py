@@ -38,7 +38,7 @@ class Wanted:
 
 @attrs.frozen
 class Ran:
-    """The message with the results of the tools, and the structured output if they gave it."""
+    """The message with the results of the tools, and the structured output if its tool kept it."""
 
     message: Ref
     output: Value
@@ -85,8 +85,7 @@ class Batches:
             yield from self._ended(batch, state)
             raise
         answered = yield from self._ended(batch, state)
-        told = self.profile.wording.structured_success is None
-        return Ran(answered, self._told_output(message, answered, wanted) if told else kept)
+        return Ran(answered, kept)
 
     def _ended(self, batch: _Batch, state: Value) -> Steps[Ref]:
         """Makes the message of the results, and tells of it."""
@@ -166,7 +165,7 @@ class Batches:
                 return self.store.load(value)  # type: ignore[no-any-return]
         return UNDEFINED
 
-    def _told_output(self, message: Ref, answered: Ref, wanted: Wanted | None) -> Value:
+    def told_output(self, message: Ref, answered: Ref, wanted: Wanted | None) -> Value:
         """What the model is told of the first use of the tool for structured output."""
         store = self.store
         for use in self._structured(uses(store, message), wanted)[:1]:

@@ -56,6 +56,7 @@ class Cycles:
         self.batches = batches
         self.settings = settings
         self.wanted: Wanted | None = None
+        self._around = sum(handler.stage == "stream" for handler in settings.middleware)
 
     def begin(self) -> None:
         """A new pass begins: nothing is known of its structured output."""
@@ -115,6 +116,8 @@ class Cycles:
         if wanted is None:
             yield
             return
+        if self.profile.registers_strictly:
+            self.agent.check(wanted.tool.name, as_text(self.store, wanted.tool.spec, "description"))
         self.agent.tools[wanted.tool.name] = wanted.tool
         try:
             yield
@@ -125,10 +128,25 @@ class Cycles:
         result: Ref | None = None
         while result is None:
             this.cycle += 1
+            self._check_depth(this)
             self.agent.desk.step += min(this.cycle, 1)
             self.agent.fill(this.state, *_CYCLE_KEYS)
             result = yield from self._cycle(this)
         return result
+
+    def _check_depth(self, this: _Pass) -> None:
+        """A cycle runs inside the one before it, where cycles do, and handlers are around them all.
+
+        Raises:
+            Exception: if there is no room for another, under the name of errors of later cycles.
+        """
+        deepest = self.profile.deepest_cycle
+        if deepest is not None and this.cycle >= deepest - self._around:
+            raise self._failure(
+                PackageError(
+                    "RecursionError", "maximum recursion depth exceeded while calling a Python object"
+                )
+            )
 
     def _cycle(self, this: _Pass) -> Steps[Ref | None]:
         try:
@@ -197,8 +215,11 @@ class Cycles:
         wanted = this.wanted
         if wanted is None:
             return None
-        wanted.given = wanted.given or ran.output is not UNDEFINED
-        return self.result(message, "toolUse", this.state, ran.output) if wanted.given else None
+        output = ran.output
+        if self.profile.structured_read_late:
+            output = self.batches.told_output(message, ran.message, wanted)
+        wanted.given = wanted.given or output is not UNDEFINED
+        return self.result(message, "toolUse", this.state, output) if wanted.given else None
 
     # ---------------------------------------------------------------- the end of the turn
 

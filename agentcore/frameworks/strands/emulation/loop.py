@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import attrs
 
@@ -32,6 +32,7 @@ from agentcore.frameworks.strands.emulation.tools import Tools
 from agentcore.frameworks.strands.emulation.turns import Closed, Event, Item, Jobs, Steps
 from agentcore.frameworks.strands.profiles import HooksRun, StrandsProfile
 from agentcore.heap.heap import UNDEFINED, Ref, Store, Value
+from agentcore.heap.js import PackageError
 from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Desk
 from agentcore.messages.brief import brief
@@ -56,6 +57,24 @@ class Outcome:
 
     result: Ref | None = None
     error: Exception | None = None
+
+
+def _check_written(output: Any) -> None:
+    """Writes structured output as JSON in UTF-8, as the span of an invocation has it.
+
+    Raises:
+        PackageError: for a text that cannot be written so.
+    """
+    texts = [output]
+    for value in texts:
+        if isinstance(value, dict | list):
+            texts += [*value, *value.values()] if isinstance(value, dict) else value
+        elif isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                told = f"Error serializing to JSON: UnicodeEncodeError: {error}"
+                raise PackageError("PydanticSerializationError", told) from error
 
 
 class StrandsLoop:
@@ -89,7 +108,10 @@ class StrandsLoop:
 
     def _invoked(self, one: Value) -> Outcome:
         try:
-            return Outcome(result=self.jobs.run(self._invocation(one)))
+            result = self.jobs.run(self._invocation(one))
+            if self.profile.structured_written:
+                _check_written(self.store.plain(result).get("structuredOutput"))
+            return Outcome(result=result)
         except Exception as error:  # noqa: BLE001 - the caller is told
             return Outcome(error=error)
 
