@@ -59,6 +59,7 @@ class Undefined(Enum):
 
 UNDEFINED: Final = Undefined.UNDEFINED
 
+# `Drawn`, `Inherited` and `Measured` are texts and numbers.
 Slot: TypeAlias = bool | int | float | str | Ref | Function | None
 Value: TypeAlias = Slot | Undefined
 
@@ -99,8 +100,53 @@ class ObjectCell(dict[str, Slot]):
         return type(self), (dict(self),)
 
 
+class Drawn(str):
+    """A text that the package draws at random, such as an id: readable, and in no trace."""
+
+    __slots__ = ()
+
+
+class Measured(float):
+    """A number that the package takes from the clock: readable, and no trace can have it."""
+
+    __slots__ = ()
+
+
+class Inherited(str):
+    """The name of an error that is its class's: no field of the error itself."""
+
+    __slots__ = ()
+
+
 class ErrorCell(ObjectCell):
     """The slots of an error: its text is `message`; a clone keeps that, `cause` and a standard name."""
+
+    __slots__ = ()
+
+
+class UrlCell(ObjectCell):
+    """The slots of a URL object: `href` is its text, and all else in it is what somebody put there.
+
+    It is shown as its text; a clone of it has only what was put there.
+    """
+
+    __slots__ = ()
+
+
+class PatternCell(ObjectCell):
+    """A regular expression that every text matches; it has no fields of its own."""
+
+    __slots__ = ()
+
+
+class SchemaCell(ObjectCell):
+    """The slots of a schema object, whose `jsonSchema` is computed and cannot be assigned."""
+
+    __slots__ = ()
+
+
+class MeasuredCell(ObjectCell):
+    """The slots of an object that the package takes from the clock: it is in no trace."""
 
     __slots__ = ()
 

@@ -15,20 +15,27 @@ from typing import Any, Final
 from agentcore.compat.heap import (
     DEEPEST,
     UNDEFINED,
+    Cell,
     CopyingStepCell,
     DateCell,
     DepthError,
+    Drawn,
     ErrorCell,
     Function,
     HeapTypeError,
+    Inherited,
+    Measured,
     ObjectCell,
     Ref,
     Slot,
     StepCell,
     Store,
+    UrlCell,
     Value,
     iso_text,
+    number,
 )
+from agentcore.media import parse_url
 
 
 class PackageError(Exception):
@@ -60,7 +67,7 @@ def get(store: Store, value: Value, key: str) -> Value:
         if type(cell) is tuple:
             return len(cell) if key == "length" else UNDEFINED
         slot: Value = cell.get(key, UNDEFINED)  # type: ignore[union-attr]
-        if slot is UNDEFINED and isinstance(cell, StepCell) and key in computed_fields:
+        if slot is UNDEFINED and isinstance(cell, StepCell | UrlCell) and key in getters(cell):
             return computed(store, value, key)
         return slot
     if value is None or value is UNDEFINED:
@@ -130,7 +137,8 @@ def spread(store: Store, *sources: Value, **named: Value) -> Ref:
 def fields(store: Store, value: Value) -> dict[str, Slot]:
     """The own fields that `{...value}` and `Object.entries` give, as a new dict.
 
-    Of an error that is not its text; errors of the package own their name, those of the language do not.
+    Of an error that is neither its text nor its stack; errors of the package own their name, those of the
+    language do not. Of a URL it is what somebody put there.
     """
     if isinstance(value, str):
         return {str(index): character for index, character in enumerate(value)}
@@ -140,10 +148,29 @@ def fields(store: Store, value: Value) -> dict[str, Slot]:
     if isinstance(cell, tuple):
         return {str(index): slot for index, slot in enumerate(cell)}
     if isinstance(cell, ErrorCell):
-        owned = str(cell.get("name")).startswith("AI_")
-        return {key: slot for key, slot in cell.items() if key != "message" and (owned or key != "name")}
+        named = cell.get("name")
+        given = ErrorCell in store.of_one_value and type(named) is not Inherited
+        owned = given or str(named).startswith("AI_")
+        return {key: slot for key, slot in cell.items() if key not in _OF_ERRORS and (owned or key != "name")}
+    if type(cell) is UrlCell:
+        return {key: slot for key, slot in cell.items() if key != "href"}
     # What a date is, is no field of it.
     return {} if type(cell) is DateCell else dict(cell)
+
+
+# No enumeration lists them.
+_OF_ERRORS: Final = frozenset({"message", "stack"})
+
+
+def url_object(store: Store, href: str) -> Ref:
+    """A new URL object."""
+    return store.object({"href": href}, UrlCell)
+
+
+def url_text(store: Store, value: Value) -> str | None:
+    """The text of a URL object; None for what is none."""
+    cell = store.cells[value.address] if type(value) is Ref else ()
+    return str(cell["href"]) if type(cell) is UrlCell else None
 
 
 _LARGEST_INDEX: Final = 2**32 - 2
@@ -180,7 +207,9 @@ def _joined(store: Store, values: Iterable[Value], separator: str, above: tuple[
     for value in values:
         piece = "" if is_nullish(value) else _text_of(store, value, above)
         pieces.append(piece)
-    return separator.join(pieces)
+    whole = separator.join(pieces)
+    # A text of which there is one is that very text.
+    return next((piece for piece in pieces if type(piece) is Drawn and piece == whole), whole)
 
 
 def _text_of(store: Store, value: Value, above: tuple[int, ...]) -> str:
@@ -191,13 +220,21 @@ def _text_of(store: Store, value: Value, above: tuple[int, ...]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
+        store.clock_shown = store.clock_shown or type(value) is Measured
         return number_text(value)
     if isinstance(value, Function):
         return value.name
     cell = store.cells[value.address]
+    if type(cell) is UrlCell:
+        return str(cell["href"])
     if isinstance(cell, tuple):
         return "" if value.address in above else _joined(store, cell, ",", _nested(above, value))
-    return _error_line(store, cell) if isinstance(cell, ErrorCell) else "[object Object]"
+    if isinstance(cell, ErrorCell):
+        return _error_line(store, cell)
+    if "toString" in cell:
+        # Data under this name stands before the method that every object inherits.
+        raise HeapTypeError("Cannot convert object to primitive value")
+    return "[object Object]"
 
 
 # A walk goes through two Python frames a level at most (so: no comprehensions): the interpreter allows 1000.
@@ -249,8 +286,10 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
     pieces = []
     cell = store.cells[value.address]
     if type(cell) is DateCell:
-        shown = iso_text(cell["time"])
+        shown = date_text(store, cell)
         return "null" if shown is None else quoted(shown)
+    if type(cell) is UrlCell:
+        return quoted(str(cell["href"]))
     if isinstance(cell, tuple):
         for item in cell:
             pieces.append(_stringified(store, item, inside))  # noqa: PERF401 - see _nested
@@ -263,6 +302,12 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
     return f"{{{','.join(pieces)}}}"
 
 
+def date_text(store: Store, cell: DateCell) -> str | None:
+    """The text of a date as JSON has it; of one from the clock, no trace can have that."""
+    store.clock_shown = store.clock_shown or type(cell["time"]) is Measured
+    return iso_text(cell["time"])
+
+
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -272,6 +317,14 @@ def quoted(value: str) -> str:
         return _quote(value)
     paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", _quote(paired))
+
+
+def plus(store: Store, one: Value, other: Value) -> Value:
+    """`one + other`."""
+    if isinstance(one, str | Ref | Function) or isinstance(other, str | Ref | Function):
+        return text(store, one) + text(store, other)
+    total = float(0 if one is None else one) + float(0 if other is None else other)  # type: ignore[arg-type]
+    return number(total)
 
 
 def error_text(store: Store, error: Value) -> Value:
@@ -345,13 +398,37 @@ computed_fields: Final[dict[str, Callable[[Store, Ref], Value]]] = {
 }
 
 
-def computed(store: Store, step: Ref, key: str) -> Value:
-    """A computed field of a step result: a fresh array of the content's own parts at each reading.
+def _of_url(name: str) -> Callable[[Store, Ref], Value]:
+    def read(store: Store, ref: Ref) -> Value:
+        url = parse_url(str(get(store, ref, "href")))
+        return UNDEFINED if url is None else str(getattr(url, name))
+
+    return read
+
+
+url_fields: Final[dict[str, Callable[[Store, Ref], Value]]] = {
+    name: _of_url(name)
+    for name in (
+        *("origin", "protocol", "username", "password", "host", "hostname", "port", "pathname"),
+        *("search", "hash"),
+    )
+}
+
+
+def getters(cell: Cell) -> dict[str, Callable[[Store, Ref], Value]]:
+    """The fields of an object that are computed at each reading."""
+    if isinstance(cell, StepCell):
+        return computed_fields
+    return url_fields if type(cell) is UrlCell else {}
+
+
+def computed(store: Store, ref: Ref, key: str) -> Value:
+    """A computed field: of a step result, a fresh array of the content's own parts at each reading.
 
     Raises:
         HeapTypeError: if a hook left content that is no array of objects.
     """
-    return computed_fields[key](store, step)
+    return getters(store.cells[ref.address])[key](store, ref)
 
 
 def described(error: BaseException) -> dict[str, Any]:

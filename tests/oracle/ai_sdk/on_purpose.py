@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
+from agentcore.compat.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure, ModelInfo
 from agentcore.differences import Difference
 from agentcore.media import parse_url
 from agentcore.oracle import compare
@@ -101,7 +101,12 @@ def failure_keeps_steps(profile: AiSdkProfile) -> AiSdkProfile:
 
 def step_names_its_model(profile: AiSdkProfile) -> AiSdkProfile:
     """Only streamText records a step under a model that it did not call."""
-    return attrs.evolve(profile, records_step_model=True)
+    return attrs.evolve(
+        profile,
+        records_step_model=True,
+        model_info_made=ModelInfo.STEP,
+        response_model_of_info=False,
+    )
 
 
 PROFILE_CHANGES: Final[Mapping[Difference, ProfileChange]] = {
