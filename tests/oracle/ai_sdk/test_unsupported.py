@@ -9,9 +9,8 @@ import pytest
 from agentcore import compat
 from agentcore.compat.heap import NotEmulatedError
 from agentcore.oracle.ai_sdk.reference import trace
-from agentcore.oracle.driver import Answer
+from agentcore.oracle.driver import Answer, Unsupported
 from agentcore.oracle.families import FAMILIES
-from agentcore.oracle.protocol import Unsupported
 from agentcore.oracle.verdicts import Sides
 
 PROFILES = ("ai-sdk-6/stream", "ai-sdk-6/generate", "ai-sdk-7/stream", "ai-sdk-7/generate")
