@@ -80,7 +80,9 @@ def _answer(program: Any, family: Family, profile: str | None) -> Json:
         return dict(program)
 
     found = _traced(parse, family, profile)
-    return _error(found.name, found.message) if isinstance(found, _Refusal) else {"trace": found}
+    if isinstance(found, _Refusal):
+        return _error(found.name, found.message)
+    return {"unsupported": found["unsupported"]} if "unsupported" in found else {"trace": found}
 
 
 def _error(name: str, message: str) -> Json:

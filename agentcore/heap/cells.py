@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, NoReturn, TypeAlias
 
 from agentcore.errors import ImmutableWriteError
+from agentcore.messages.media import parse_url
 from agentcore.messages.values import Vector, frozen
 
 DEEPEST: Final = 384
@@ -59,6 +60,7 @@ class Undefined(Enum):
 
 UNDEFINED: Final = Undefined.UNDEFINED
 
+# `Drawn`, `Inherited` and `Measured` are texts and numbers.
 Slot: TypeAlias = bool | int | float | str | Ref | Function | None
 Value: TypeAlias = Slot | Undefined
 
@@ -99,8 +101,44 @@ class ObjectCell(dict[str, Slot]):
         return type(self), (dict(self),)
 
 
+class Drawn(str):
+    """A text that the package draws at random, such as an id: readable, and in no trace."""
+
+    __slots__ = ()
+
+
+class Measured(float):
+    """A number that the package takes from the clock: readable, and no trace can have it."""
+
+    __slots__ = ()
+
+
+class Inherited(str):
+    """The name of an error that is its class's: no field of the error itself."""
+
+    __slots__ = ()
+
+
 class ErrorCell(ObjectCell):
     """The slots of an error: its text is `message`; a clone keeps that, `cause` and a standard name."""
+
+    __slots__ = ()
+
+
+class PatternCell(ObjectCell):
+    """A regular expression that every text matches; it has no fields of its own."""
+
+    __slots__ = ()
+
+
+class SchemaCell(ObjectCell):
+    """The slots of a schema object, whose `jsonSchema` is computed and cannot be assigned."""
+
+    __slots__ = ()
+
+
+class MeasuredCell(ObjectCell):
+    """The slots of an object that the package takes from the clock: it is in no trace."""
 
     __slots__ = ()
 
@@ -120,6 +158,41 @@ class ComputedCell(ObjectCell):
     __slots__ = ()
 
     computed: ClassVar[Mapping[str, Callable[[Any, Ref], Value]]] = MappingProxyType({})
+
+
+def _of_url(name: str) -> Callable[[Any, Ref], Value]:
+    def read(store: Any, ref: Ref) -> Value:
+        url = parse_url(str(store.cells[ref.address]["href"]))
+        return UNDEFINED if url is None else str(getattr(url, name))
+
+    return read
+
+
+class UrlCell(ComputedCell):
+    """The slots of a URL object: `href` is its text, and all else in it is what somebody put there.
+
+    It is shown as its text; a clone of it has only what was put there.
+    """
+
+    __slots__ = ()
+
+    computed: ClassVar[Mapping[str, Callable[[Any, Ref], Value]]] = MappingProxyType(
+        {
+            name: _of_url(name)
+            for name in (
+                *("origin", "protocol", "username", "password", "host", "hostname", "port", "pathname"),
+                *("search", "hash"),
+            )
+        }
+    )
+
+
+def getters(cell: ObjectCell) -> Mapping[str, Callable[[Any, Ref], Value]]:
+    """The fields of an object that are made at each reading."""
+    return cell.computed if isinstance(cell, ComputedCell) else _NO_GETTERS
+
+
+_NO_GETTERS: Final[Mapping[str, Callable[[Any, Ref], Value]]] = MappingProxyType({})
 
 
 Cell: TypeAlias = tuple[Slot, ...] | ObjectCell

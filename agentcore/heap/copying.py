@@ -11,13 +11,15 @@ from agentcore.heap.heap import (
     DepthError,
     Function,
     HeapTypeError,
+    MeasuredCell,
+    ObjectCell,
     Ref,
     Slot,
     Store,
+    UrlCell,
     Value,
-    iso_text,
 )
-from agentcore.heap.js import fields, is_array
+from agentcore.heap.js import date_text, fields, is_array
 
 
 def through_json(store: Store, value: Value) -> Slot:
@@ -42,7 +44,9 @@ def _through_json(store: Store, value: Slot, above: tuple[int, ...]) -> Slot:
     inside = (*above, value.address)
     cell = store.cells[value.address]
     if type(cell) is DateCell:
-        return iso_text(cell["time"])
+        return date_text(store, cell)
+    if type(cell) is UrlCell:
+        return cell["href"]
     if isinstance(cell, tuple):
         items: list[Slot] = []
         # Two Python frames a level at most, so no comprehension: the interpreter allows 1000.
@@ -82,11 +86,16 @@ class _Copy:
         if depth > DEEPEST:
             raise DepthError
         store = self.store
-        if type(store.cells[value.address]) is DateCell:
-            copy = self.made[value.address] = store.object(store.cells[value.address], DateCell)  # type: ignore[arg-type]
+        cell = store.cells[value.address]
+        if type(cell) is DateCell:
+            copy = self.made[value.address] = store.object(cell, DateCell)
+            return store.derive(copy, value)
+        if type(cell) is UrlCell:
+            copy = self.made[value.address] = store.object({"href": cell["href"]}, UrlCell)
             return store.derive(copy, value)
         listed = is_array(store, value)
-        copy = self.made[value.address] = store.array(()) if listed else store.object({})
+        kind_of_copy = MeasuredCell if type(cell) is MeasuredCell else ObjectCell
+        copy = self.made[value.address] = store.array(()) if listed else store.object({}, kind_of_copy)
         own: Mapping[object, Slot] = fields(store, value)  # type: ignore[assignment]
         inside: dict[object, Value] = {}
         for key, item in own.items():

@@ -17,15 +17,23 @@ from agentcore.heap.cells import (
     DataCloneError,
     DateCell,
     DepthError,
+    Drawn,
     ErrorCell,
     Function,
     Heap,
     HeapTypeError,
+    Inherited,
+    Measured,
+    MeasuredCell,
     ObjectCell,
+    PatternCell,
     Ref,
+    SchemaCell,
     Slot,
     Undefined,
+    UrlCell,
     Value,
+    getters,
     iso_text,
     keyed,
     moment,
@@ -44,19 +52,27 @@ __all__ = [
     "DataCloneError",
     "DateCell",
     "DepthError",
+    "Drawn",
     "ErrorCell",
     "Function",
     "Handle",
     "Heap",
     "HeapTypeError",
     "HostValueError",
+    "Inherited",
+    "Measured",
+    "MeasuredCell",
     "NotEmulatedError",
     "ObjectCell",
+    "PatternCell",
     "Ref",
+    "SchemaCell",
     "Slot",
     "Store",
     "Undefined",
+    "UrlCell",
     "Value",
+    "getters",
     "iso_text",
     "keyed",
     "moment",
@@ -64,9 +80,11 @@ __all__ = [
 ]
 
 
-_KEPT: Final = frozenset({str, bool, type(None), Ref, Function})
-# What JSON leaves out of objects, and has null for in arrays: an empty place of an array is undefined.
-_UNPRINTED: Final = frozenset({Function, Undefined})
+_KEPT: Final = frozenset({str, bool, type(None), Ref, Function, Drawn, Inherited, Measured})
+# An empty place of an array is undefined; JSON leaves it out of objects, and has null for it in arrays.
+_LEFT_OUT: Final = frozenset({Function, Undefined, Drawn, Measured})
+# What stands for a cell that is in no trace.
+_HIDDEN: Final = object()
 _WITH_CARE: Final = frozenset({Ref, Function})
 _NUMBERS: Final = frozenset({int, float})
 # The names that a structured clone of an error keeps.
@@ -96,6 +114,10 @@ class Store:
         self.sealed: set[int] = set()
         self.origins: dict[int, tuple[tuple[int, frozenset[str] | None], ...]] = {}
         self.watching = False
+        self.of_one_value: frozenset[type] = _OF_ONE_VALUE
+        """The kinds of cells that are shown as one value; with `ErrorCell`, errors as name and message."""
+        self.clock_shown = False
+        """Whether a number from the clock was to be shown."""
         # What was printed, by address, and which printed cells hold it: those are stale when it is written.
         # Most have one holder: its address; of more, the last and what there was before it, as a pair.
         self._printed: dict[int, Any] = {}
@@ -271,18 +293,20 @@ class Store:
             DepthError: if the value is too deep.
         """
         if type(slot) is not Ref:
-            return _shown(slot)
+            return self._plain_scalar(slot)
         printed = self._printed.get(slot.address)
         if printed is not None:
-            return printed
+            return None if printed is _HIDDEN else printed
         try:
-            return self._print(slot.address, 0)
+            printed = self._print(slot.address, 0)
         except (_CycleError, DepthError, RecursionError) as error:
             # Without a call of our own: there may be no room for one.
             self._printed.clear()
             self._printed_in.clear()
             if not isinstance(error, _CycleError):
                 raise DepthError from None
+        else:
+            return None if printed is _HIDDEN else printed
         try:
             return self._print_cyclic(slot, {})
         except RecursionError:
@@ -295,14 +319,14 @@ class Store:
         """
         return self._printed.get(address)
 
-    def _print(self, address: int, depth: int) -> Any:
+    def _print(self, address: int, depth: int) -> Any:  # noqa: C901 - a call more at each level costs too much
         if depth > DEEPEST:
             raise DepthError
         printed, printed_in, levels = self._printed, self._printed_in, self._levels
         printed[address] = _PRINTING
         cell = self.cells[address]
-        if type(cell) is DateCell:
-            printed[address], levels[address] = iso_text(cell["time"]), 0
+        if type(cell) in self.of_one_value:
+            printed[address], levels[address] = self._one_value(cell), 0  # type: ignore[arg-type]
             return printed[address]
         level = 0
         # Scalars are copied with their container, in one go.
@@ -315,13 +339,16 @@ class Store:
                     value = self._print(inside, depth + 1)
                 elif value is _PRINTING:
                     raise _CycleError
-                shown[key] = value
+                if value is _HIDDEN:
+                    _leave_out(shown, key)
+                else:
+                    shown[key] = value
                 held = printed_in.get(inside)
                 printed_in[inside] = address if held is None else (address, held)
                 if levels[inside] >= level:
                     level = levels[inside] + 1
-            elif type(item) in _UNPRINTED:
-                _leave_out(shown, key)
+            elif type(item) in _LEFT_OUT:
+                self._leave_out(shown, key, item)
         if level > DEEPEST:
             raise DepthError
         printed[address] = shown
@@ -334,17 +361,52 @@ class Store:
         if len(above) > DEEPEST:
             raise DepthError
         cell = self.cells[slot.address]
-        if type(cell) is DateCell:
-            return iso_text(cell["time"])
+        if type(cell) in self.of_one_value:
+            return self._one_value(cell)  # type: ignore[arg-type]
         above[slot.address] = len(above)
         shown: Any = list(cell) if isinstance(cell, tuple) else dict(cell)
         for key, item in keyed(cell):
             if isinstance(item, Ref):
                 shown[key] = self._print_cyclic(item, above)
-            elif type(item) in _UNPRINTED:
-                _leave_out(shown, key)
+                if shown[key] is _HIDDEN:
+                    _leave_out(shown, key)
+            elif type(item) in _LEFT_OUT:
+                self._leave_out(shown, key, item)
         del above[slot.address]
         return shown
+
+    def is_hidden(self, slot: Value) -> bool:
+        """Whether a trace leaves the value out where a field would have it."""
+        if type(slot) is not Ref:
+            return slot is UNDEFINED or type(slot) in (Function, Drawn)
+        cell = self.cells[slot.address]
+        return type(cell) is MeasuredCell or (type(cell) is DateCell and type(cell["time"]) is Measured)
+
+    def _plain_scalar(self, slot: Value) -> Any:
+        self.clock_shown = self.clock_shown or type(slot) is Measured
+        return None if type(slot) in _LEFT_OUT or slot is UNDEFINED else slot
+
+    def _leave_out(self, shown: Any, key: str | int, item: Slot) -> None:
+        self.clock_shown = self.clock_shown or type(item) is Measured
+        _leave_out(shown, key)
+
+    def _one_value(self, cell: ObjectCell) -> Any:
+        """A cell of which a trace has one value, or as much as its name and its message."""
+        kind = type(cell)
+        if kind is MeasuredCell:
+            return _HIDDEN
+        if kind is UrlCell:
+            return cell["href"]
+        if kind is DateCell:
+            return _HIDDEN if type(cell["time"]) is Measured else iso_text(cell["time"])
+        named = {key: cell[key] for key in ("name", "message") if key in cell}
+        return {
+            key: self._plain_scalar(item) if type(item) is not Ref else self.plain(item)
+            for key, item in named.items()
+        }
+
+
+_OF_ONE_VALUE: Final = frozenset({DateCell, UrlCell, MeasuredCell})
 
 
 def _not_function(slot: Slot) -> Slot:
@@ -355,7 +417,9 @@ def _not_function(slot: Slot) -> Slot:
 
 def _cloned(cell: Cell) -> Cell:
     """What a clone has of a cell: of errors some fields, of others what is not computed."""
-    if isinstance(cell, ComputedCell):
+    if type(cell) is UrlCell:
+        return ObjectCell({key: slot for key, slot in cell.items() if key != "href"})
+    if isinstance(cell, ComputedCell | SchemaCell):
         return ObjectCell(cell)
     if not isinstance(cell, ErrorCell):
         return cell
@@ -368,10 +432,6 @@ def _with_refs(cell: Cell, refs: Mapping[Any, Ref]) -> Cell:
     if isinstance(cell, tuple):
         return tuple([refs.get(index, slot) for index, slot in enumerate(cell)])
     return type(cell)({**cell, **refs})
-
-
-def _shown(slot: Value) -> Any:
-    return None if isinstance(slot, Function | Undefined) else slot
 
 
 def _leave_out(shown: Any, key: str | int) -> None:

@@ -18,16 +18,21 @@ from agentcore.heap.heap import (
     ComputedCell,
     DateCell,
     DepthError,
+    Drawn,
     ErrorCell,
     Function,
     HeapTypeError,
+    Inherited,
+    Measured,
     ObjectCell,
     Ref,
     Slot,
     Store,
     Undefined,
+    UrlCell,
     Value,
     iso_text,
+    number,
 )
 
 
@@ -130,7 +135,8 @@ def spread(store: Store, *sources: Value, **named: Value) -> Ref:
 def fields(store: Store, value: Value) -> dict[str, Slot]:
     """The own fields that `{...value}` and `Object.entries` give, as a new dict.
 
-    Of an error that is not its text; errors of the package own their name, those of the language do not.
+    Of an error that is neither its text nor its stack; errors of the package own their name, those of the
+    language do not. Of a URL it is what somebody put there.
     """
     if isinstance(value, str):
         return {str(index): character for index, character in enumerate(value)}
@@ -140,10 +146,29 @@ def fields(store: Store, value: Value) -> dict[str, Slot]:
     if isinstance(cell, tuple):
         return {str(index): slot for index, slot in enumerate(cell)}
     if isinstance(cell, ErrorCell):
-        owned = str(cell.get("name")).startswith("AI_")
-        return {key: slot for key, slot in cell.items() if key != "message" and (owned or key != "name")}
+        named = cell.get("name")
+        given = ErrorCell in store.of_one_value and type(named) is not Inherited
+        owned = given or str(named).startswith("AI_")
+        return {key: slot for key, slot in cell.items() if key not in _OF_ERRORS and (owned or key != "name")}
+    if type(cell) is UrlCell:
+        return {key: slot for key, slot in cell.items() if key != "href"}
     # What a date is, is no field of it.
     return {} if type(cell) is DateCell else dict(cell)
+
+
+# No enumeration lists them.
+_OF_ERRORS: Final = frozenset({"message", "stack"})
+
+
+def url_object(store: Store, href: str) -> Ref:
+    """A new URL object."""
+    return store.object({"href": href}, UrlCell)
+
+
+def url_text(store: Store, value: Value) -> str | None:
+    """The text of a URL object; None for what is none."""
+    cell = store.cells[value.address] if type(value) is Ref else ()
+    return str(cell["href"]) if type(cell) is UrlCell else None
 
 
 _LARGEST_INDEX: Final = 2**32 - 2
@@ -180,7 +205,9 @@ def _joined(store: Store, values: Iterable[Value], separator: str, above: tuple[
     for value in values:
         piece = "" if is_nullish(value) else _text_of(store, value, above)
         pieces.append(piece)
-    return separator.join(pieces)
+    whole = separator.join(pieces)
+    # A text of which there is one is that very text.
+    return next((piece for piece in pieces if type(piece) is Drawn and piece == whole), whole)
 
 
 def _text_of(store: Store, value: Value, above: tuple[int, ...]) -> str:
@@ -191,13 +218,21 @@ def _text_of(store: Store, value: Value, above: tuple[int, ...]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
+        store.clock_shown = store.clock_shown or type(value) is Measured
         return number_text(value)
     if isinstance(value, Function):
         return value.name
     cell = store.cells[value.address]
+    if type(cell) is UrlCell:
+        return str(cell["href"])
     if isinstance(cell, tuple):
         return "" if value.address in above else _joined(store, cell, ",", _nested(above, value))
-    return _error_line(store, cell) if isinstance(cell, ErrorCell) else "[object Object]"
+    if isinstance(cell, ErrorCell):
+        return _error_line(store, cell)
+    if "toString" in cell:
+        # Data under this name stands before the method that every object inherits.
+        raise HeapTypeError("Cannot convert object to primitive value")
+    return "[object Object]"
 
 
 # An empty place of an array is undefined.
@@ -253,8 +288,10 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
     pieces = []
     cell = store.cells[value.address]
     if type(cell) is DateCell:
-        shown = iso_text(cell["time"])
+        shown = date_text(store, cell)
         return "null" if shown is None else quoted(shown)
+    if type(cell) is UrlCell:
+        return quoted(str(cell["href"]))
     if isinstance(cell, tuple):
         for item in cell:
             shown = "null" if type(item) in _NULL_IN_ARRAYS else _stringified(store, item, inside)
@@ -268,6 +305,12 @@ def _stringified(store: Store, value: Value, above: tuple[int, ...]) -> str:
     return f"{{{','.join(pieces)}}}"
 
 
+def date_text(store: Store, cell: DateCell) -> str | None:
+    """The text of a date as JSON has it; of one from the clock, no trace can have that."""
+    store.clock_shown = store.clock_shown or type(cell["time"]) is Measured
+    return iso_text(cell["time"])
+
+
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -277,6 +320,14 @@ def quoted(value: str) -> str:
         return _quote(value)
     paired = value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", _quote(paired))
+
+
+def plus(store: Store, one: Value, other: Value) -> Value:
+    """`one + other`."""
+    if isinstance(one, str | Ref | Function) or isinstance(other, str | Ref | Function):
+        return text(store, one) + text(store, other)
+    total = float(0 if one is None else one) + float(0 if other is None else other)  # type: ignore[arg-type]
+    return number(total)
 
 
 def error_text(store: Store, error: Value) -> Value:

@@ -19,9 +19,12 @@ from agentcore.errors import AgentCoreError
 from agentcore.heap.cells import (
     UNDEFINED,
     DateCell,
+    Drawn,
     ErrorCell,
     Function,
     HeapTypeError,
+    Inherited,
+    Measured,
     ObjectCell,
     Ref,
     Slot,
@@ -106,7 +109,7 @@ class _RefusedError(Exception):
         self.reason = reason
 
 
-_KEPT: Final = frozenset({str, bool, type(None), Ref, Function})
+_KEPT: Final = frozenset({str, bool, type(None), Ref, Function, Drawn, Inherited, Measured})
 _NUMBERS: Final = frozenset({int, float})
 _FUNCTIONS: Final = (
     types.FunctionType,
@@ -211,7 +214,7 @@ class Loading:
             # As JSON has those of JavaScript: an object with a number for each.
             return ObjectCell, {str(index): byte for index, byte in enumerate(bytes(value))}
         if isinstance(value, BaseException):
-            return ErrorCell, {"name": type(value).__name__, "message": str(value)}
+            return ErrorCell, {"name": Inherited(type(value).__name__), "message": str(value)}
         reason = _why_refused(value)
         if reason is not None:
             raise _RefusedError(value, reason)

@@ -19,21 +19,26 @@ from agentcore.heap.heap import (
     UNDEFINED,
     Accepts,
     Cell,
-    ComputedCell,
     DateCell,
     Handle,
     HeapTypeError,
     HostValueError,
+    Inherited,
     NotEmulatedError,
     ObjectCell,
     Ref,
+    SchemaCell,
     Slot,
     Store,
+    UrlCell,
     Value,
+    getters,
     keyed,
     moment,
 )
+from agentcore.heap.js import fields, text
 from agentcore.messages.brief import brief
+from agentcore.messages.media import parse_url
 from agentcore.messages.values import json_path
 
 Key: TypeAlias = str | int
@@ -194,6 +199,14 @@ class View(Handle):
         """
         return self.desk.view(self.store.clone(self.ref), self.handle)
 
+    def as_text(self) -> str:
+        """`String(value)`. Raises HeapTypeError for what has no text."""
+        return text(self.store, self.ref)
+
+    def spread(self) -> dict[str, Any]:
+        """`{...value}`, as a dict of the same objects."""
+        return {key: self._child(slot, key) for key, slot in fields(self.store, self.ref).items()}
+
     def is_same(self, other: object) -> bool:
         """Whether both stand for one object."""
         return isinstance(other, View) and other.ref == self.ref and other.store is self.store
@@ -235,8 +248,8 @@ def _thawed(view: View, memo: dict[Any, Any]) -> Any:
         place = store, slot.address
         if place not in memo:
             cell = store.cells[slot.address]
-            if type(cell) is DateCell:
-                memo[place] = moment(cell["time"])
+            if type(cell) is DateCell or type(cell) is UrlCell:
+                memo[place] = moment(cell["time"]) if type(cell) is DateCell else cell["href"]
                 return memo[place]
             memo[place] = list(cell) if isinstance(cell, tuple) else dict(cell)
             todo.append((cell, memo[place]))
@@ -247,6 +260,14 @@ def _thawed(view: View, memo: dict[Any, Any]) -> Any:
         for key, slot in keyed(cell):
             copy[key] = copy_of(slot)
     return copied
+
+
+def _address(slot: Slot) -> str:
+    """The text of a URL as its parser writes it."""
+    url = parse_url(slot) if isinstance(slot, str) else None
+    if url is None:
+        raise HeapTypeError("Invalid URL")
+    return str(url.href)
 
 
 class ObjectView(View, MutableMapping[str, Any]):
@@ -266,25 +287,26 @@ class ObjectView(View, MutableMapping[str, Any]):
         cell = self._cell
         slot: Value = cell.get(key, UNDEFINED)
         if slot is UNDEFINED:
-            if not isinstance(cell, ComputedCell) or key not in cell.computed:
+            if key not in getters(cell):
                 raise KeyError(key)
-            slot = cell.computed[key](self.store, self.ref)
+            slot = getters(cell)[key](self.store, self.ref)
         return self._child(slot, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
             raise HeapTypeError(f"a field name is text, not {type(key).__name__}")
         cell = self._cell
-        if isinstance(cell, ComputedCell) and key in cell.computed:
-            raise HeapTypeError(f"Cannot set property {key} of a step result which has only a getter")
+        self._require_setter(cell, key)
         slot = self._loaded(value, key)
+        if type(cell) is UrlCell and key == "href":
+            slot = _address(slot)
         before, after = self.store.plain(cell.get(key, UNDEFINED)), self.store.plain(slot)
         changed = type(cell)({**cell, key: slot})
         self.desk.write(self, changed, key=key, operation="set", before=before, after=after)
 
     def __delitem__(self, key: str) -> None:
         cell = self._cell
-        if key not in cell and isinstance(cell, ComputedCell) and key in cell.computed:
+        if key not in cell and key in getters(cell):
             return  # a getter of the class: deleting it from the object does nothing
         before = self.store.plain(cell[key])
         changed = type(cell)({other: slot for other, slot in cell.items() if other != key})
@@ -314,7 +336,17 @@ class ObjectView(View, MutableMapping[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         cell = self._cell
-        return key in cell or (isinstance(cell, ComputedCell) and key in cell.computed)
+        return key in cell or key in getters(cell)
+
+    def owns(self, key: str) -> bool:
+        """Whether the field is the object's own, as the name of most errors is not."""
+        return type(self._cell.get(key)) is not Inherited
+
+    def _require_setter(self, cell: ObjectCell, key: str) -> None:
+        if type(cell) is UrlCell and key in cell.computed and key != "origin":
+            raise self.desk.leave_out(f"URL.{key}", "assign href, or a text")
+        if key in getters(cell) or (type(cell) is SchemaCell and key == "jsonSchema" and key in cell):
+            raise HeapTypeError(f"Cannot set property {key} which has only a getter")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping):

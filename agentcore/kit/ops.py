@@ -9,11 +9,11 @@ cloned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from agentcore.errors import ImmutableWriteError
-from agentcore.heap.heap import UNDEFINED, DataCloneError
+from agentcore.heap.heap import UNDEFINED, DataCloneError, Drawn, Measured
 from agentcore.heap.js import number_text
 from agentcore.kit.families import Refusal
 
@@ -82,16 +82,26 @@ def _slot(container: Any, key: str | int, *, fresh: bool = False) -> str | int:
         if not isinstance(index, int) or not 0 <= index < len(container):
             raise NowhereError(f"no element {key!r}")
         return index
-    if not isinstance(key, str) or not (fresh or container.get(key, UNDEFINED) is not UNDEFINED):
+    if not isinstance(key, str) or not (fresh or _has(container, key)):
         raise NowhereError(f"no field {key!r}")
     return key
 
 
-class Ops:
-    """Runs the ops of one program's hooks; holds what they keep, and what went nowhere."""
+def _has(container: Mapping[str, Any], key: str) -> bool:
+    """Whether there is a field of the object's own; the name of an error is its class's."""
+    owns = getattr(container, "owns", None)
+    return container.get(key, UNDEFINED) is not UNDEFINED and (owns is None or owns(key))
 
-    def __init__(self, objects: Objects) -> None:
+
+class Ops:
+    """Runs the ops of one program's hooks; holds what they keep, and what went nowhere.
+
+    `leave_out` makes the error that ends a run which would show what no trace can have.
+    """
+
+    def __init__(self, objects: Objects, leave_out: Callable[[str], Exception] | None = None) -> None:
         self.objects = objects
+        self.leave_out = leave_out
         self.kept: dict[str, Any] = {}
         self.errors: list[str] = []
         self.refusals: list[Refusal] = []
@@ -155,9 +165,14 @@ class Ops:
         container, key = self._target(path, argument)
         added = self._value(json, argument)
         if isinstance(container[key], str):
+            self._require_lasting(container[key], added)
             container[key] += added if isinstance(added, str) else _text(added)
         else:
             _listed_in_place(container[key]).append(added)
+
+    def _require_lasting(self, *texts: Any) -> None:
+        if self.leave_out is not None and any(isinstance(text, Drawn | Measured) for text in texts):
+            raise self.leave_out("a text that holds what the package draws or measures")
 
     def _target(self, path: Path, argument: Any, *, fresh: bool = False) -> tuple[Any, Any]:
         if _is_reference(path):
@@ -238,9 +253,8 @@ class Ops:
     def _replaced(self, messages: Any, given: Any, argument: Any) -> Any:
         index = _slot(messages, given["at"])
         found = messages[index]
-        own = dict(found) if isinstance(found, Mapping) else {}
         # JavaScript evaluates the fields once, however often the message is in the list.
-        replaced = {**own, **self._value(given["with"], argument)}
+        replaced = {**_fields(found), **_fields(self._value(given["with"], argument))}
         return [replaced if i == index else message for i, message in enumerate(messages)]
 
 
@@ -272,8 +286,23 @@ def _listed_in_place(value: Any) -> Any:
     return value
 
 
-def _text(value: Any) -> str:
+def _fields(value: Any) -> dict[str, Any]:
+    """What `{...value}` gives: an array and a text spread under their indexes."""
+    spread = getattr(value, "spread", None)
+    if spread is not None:
+        return dict(spread())
     if isinstance(value, Mapping):
+        return dict(value)
+    return {str(index): item for index, item in enumerate(value)} if isinstance(value, Sequence) else {}
+
+
+def _text(value: Any) -> str:
+    as_text = getattr(value, "as_text", None)
+    if as_text is not None:
+        return str(as_text())
+    if isinstance(value, Mapping):
+        if "toString" in value:
+            raise TypeError("Cannot convert object to primitive value")
         return "[object Object]"
     if _is_array(value):
         return ",".join(

@@ -62,7 +62,7 @@ def live(near: View, value: Any) -> Any:
 
 
 def dump(value: Any) -> str:
-    return json.dumps(value)
+    return json.dumps(value, default=str)
 
 
 class Scene:

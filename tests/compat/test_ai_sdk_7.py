@@ -252,7 +252,7 @@ def test_a_report_is_a_deep_copy(path: str) -> None:
 
     scene = Scene(path, on_step_finish=write).run()
     assert counts(scene, "written") == [0, 0, 0]
-    assert dump(scene.steps[0]["response"].thaw()).count("written") == 3
+    assert dump(scene.steps[0]["response"]["messages"].thaw()).count("written") == 3
     assert dump(scene.desk.view(scene.loop.result_messages()).thaw()).count("written") == 7
 
 

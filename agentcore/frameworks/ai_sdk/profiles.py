@@ -121,6 +121,22 @@ class AiSdkProfile:
     name: str
     package: str
 
+    # The settings of a call.
+    settings: tuple[str, ...]
+    """The settings that are read; another that is not passed over is not emulated."""
+    settings_ignored: tuple[str, ...]
+    """The settings that are passed over, whatever they are."""
+    call_settings: tuple[str, ...]
+    """The settings that the model is given."""
+    numbers_checked: tuple[str, ...]
+    """The settings that have to be numbers; those that have to be whole are checked under each profile."""
+    step_settings: bool
+    """Whether a step hook may return settings for the model of its step."""
+    headers_named: bool
+    """Whether the headers that the model is given have small letters and name the package."""
+    raw_chunks_asked: bool
+    """Whether the model is told if it should send its chunks as they are."""
+
     # The chains.
     caller_to_initial: CopyDepth = attrs.field(
         validator=attrs.validators.in_((CopyDepth.SHARE, CopyDepth.LIST, CopyDepth.DEEP))
@@ -182,6 +198,20 @@ class AiSdkProfile:
     """Whether the calls and results that decide if the run goes on are counted before `onStepFinish`."""
 
     # Tools.
+    tool_fields_kept: bool
+    """Whether the description and the options of a tool are given to the model whatever they are."""
+    schema_of_none_typed: bool
+    """Whether the schema that stands for a missing one says that it is of an object."""
+    metadata_on_calls: bool
+    """Whether the metadata of a tool are on its calls and their results."""
+    told_of_invalid_calls: tuple[str, ...]
+    """What the error of an invalid call has of its tool, besides its name."""
+    inherited_names_found: bool
+    """Whether a name that each object inherits, such as `toString`, is found among tools and requests."""
+    unsafe_keys_dropped: bool
+    """Whether merging provider options leaves out `constructor` and `prototype`."""
+    content_has_answers: bool
+    """Whether answers to requests for approval can stand in a step's content."""
     tools_before_prompt: bool
     """Whether the tools and the tool choice of a step are made before its prompt."""
     options_before_prompt: bool
@@ -242,6 +272,14 @@ class AiSdkProfile:
     """The names of what `onStepStart` is given; with `=`, of what is shown under another name."""
     offered_twice: bool
     """Whether the tools and the choice that `onStepStart` is shown are made apart from those of the model."""
+    performance_reported: bool
+    """Whether a step's result says how long things took, and which call of the package it is of."""
+    chunks_timed: bool
+    """Whether what a step's result says of time has the times of the chunks of the answer."""
+    total_usage_read: bool
+    """Whether the total usage is summed up at the end from the results of the steps, as hooks left them."""
+    finish_usage_is_total: bool
+    """Whether `usage` of the last event is the total of all steps rather than the last step's own object."""
     finish_lists_all: bool
     """Whether the last event has the parts of all steps, in new lists, rather than the last step's own."""
 
@@ -254,13 +292,39 @@ class AiSdkProfile:
     """Whether the last recorded step is read to tell if the run goes on and, without calls, for its text."""
     chunk_errors_swallowed: bool
     """Whether what throws when it is told of a part of the answer leaves the run going on."""
+    model_call: str
+    """The method of a model that is called."""
     model_version: str
     """The version of the protocol that a model speaks."""
 
 
+_NUMBERS: Final = ("temperature", "topP", "topK", "presencePenalty", "frequencyPenalty")
+_MODEL_SETTINGS: Final = ("maxOutputTokens", *_NUMBERS, "stopSequences", "seed")
+_EVERYWHERE: Final = ("providerOptions", "activeTools", "toolChoice", "headers", "maxRetries")
+_OF_6: Final = ("experimental_context", "experimental_activeTools")
+_OF_7: Final = (
+    *("runtimeContext", "toolsContext", "instructions", "allowSystemInMessages", "reasoning"),
+    *("toolApproval", "toolOrder", "toolCallConcurrency", "experimental_toolCallers"),
+)
+_OF_STREAMS_7: Final = ("streamRetries",)
+
 AI_SDK_6_STREAM: Final = AiSdkProfile(
     name="ai-sdk-6/stream",
     package="ai@6.0.134",
+    settings=(*_EVERYWHERE, *_MODEL_SETTINGS, *_OF_6, "includeRawChunks"),
+    settings_ignored=(*_OF_7, *_OF_STREAMS_7),
+    call_settings=_MODEL_SETTINGS,
+    numbers_checked=_NUMBERS,
+    step_settings=False,
+    headers_named=False,
+    raw_chunks_asked=True,
+    tool_fields_kept=True,
+    schema_of_none_typed=False,
+    metadata_on_calls=False,
+    told_of_invalid_calls=("title",),
+    inherited_names_found=True,
+    unsafe_keys_dropped=False,
+    content_has_answers=False,
     caller_to_initial=CopyDepth.SHARE,
     chains_to_hooks=CopyDepth.LIST,
     report=Report.CONTENT,
@@ -334,25 +398,37 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     shown_to_prepare_step=("model", "steps", "stepNumber", "messages", "experimental_context"),
     shown_at_step_start=(
         *("stepNumber", "model", "system", "messages", "tools", "toolChoice", "activeTools", "steps"),
-        *("providerOptions", "stopWhen", "experimental_context"),
+        *("providerOptions", "headers", "stopWhen", "experimental_context"),
     ),
     offered_twice=False,
+    performance_reported=False,
+    chunks_timed=False,
+    total_usage_read=False,
+    finish_usage_is_total=False,
     finish_lists_all=False,
     breaks_settle=False,
     last_step_read=False,
     chunk_errors_swallowed=False,
+    model_call="doStream",
     model_version="v3",
 )
 
 AI_SDK_6_GENERATE: Final = attrs.evolve(
     AI_SDK_6_STREAM,
     name="ai-sdk-6/generate",
+    told_of_invalid_calls=(),
+    model_call="doGenerate",
+    settings=(*_EVERYWHERE, *_MODEL_SETTINGS, *_OF_6),
+    settings_ignored=(*_OF_7, *_OF_STREAMS_7, "includeRawChunks"),
+    headers_named=True,
+    raw_chunks_asked=False,
     report=Report.CHAIN,
     response_made=Moment.BEFORE_STEP_FINISH,
     step_recorded=Moment.BEFORE_STEP_FINISH,
     content_copied=False,
     schedule=None,
     calls_written=False,
+    total_usage_read=True,
     continuation_counted_early=True,
     failure=Failure.REJECTED,
     records_step_model=True,
@@ -367,6 +443,18 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     AI_SDK_6_STREAM,
     name="ai-sdk-7/stream",
     package="ai@7.0.173",
+    settings=(*_EVERYWHERE, *_MODEL_SETTINGS, *_OF_7, *_OF_STREAMS_7, "includeRawChunks"),
+    settings_ignored=_OF_6,
+    call_settings=(*_MODEL_SETTINGS, "reasoning"),
+    numbers_checked=(),
+    step_settings=True,
+    tool_fields_kept=False,
+    schema_of_none_typed=True,
+    metadata_on_calls=True,
+    told_of_invalid_calls=("title", "toolMetadata"),
+    inherited_names_found=False,
+    unsafe_keys_dropped=True,
+    content_has_answers=True,
     base=Base.CARRIED,
     system_lives=Lifetime.RUN,
     contexts=Contexts(
@@ -413,6 +501,7 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     ),
     shown_at_step_start=(
         *(
+            "callId",
             "provider",
             "modelId",
             "stepNumber",
@@ -421,11 +510,15 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
             "tools",
             "toolChoice=chosen",
             "activeTools",
+            "toolOrder",
         ),
         *("steps", "providerOptions", "runtimeContext", "toolsContext", "promptMessages", "stepTools"),
         "stepToolChoice",
     ),
     offered_twice=True,
+    performance_reported=True,
+    chunks_timed=True,
+    finish_usage_is_total=True,
     finish_lists_all=True,
     breaks_settle=True,
     chunk_errors_swallowed=True,
@@ -435,9 +528,17 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
 AI_SDK_7_GENERATE: Final = attrs.evolve(
     AI_SDK_7_STREAM,
     name="ai-sdk-7/generate",
+    told_of_invalid_calls=(),
+    model_call="doGenerate",
+    settings=(*_EVERYWHERE, *_MODEL_SETTINGS, *_OF_7),
+    settings_ignored=(*_OF_6, *_OF_STREAMS_7, "includeRawChunks"),
+    headers_named=True,
+    raw_chunks_asked=False,
     base_made=Moment.BEFORE_STEP_FINISH,
     step_recorded=Moment.BEFORE_STEP_FINISH,
     step_number_late=False,
+    total_usage_read=True,
+    chunks_timed=False,
     continuation_counted_early=True,
     options_before_prompt=False,
     content_copied=False,

@@ -14,7 +14,7 @@ from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
 from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
-from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Value
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, NotEmulatedError, Slot, Value
 from agentcore.heap.js import described, elements, get
 from agentcore.heap.views import Desk, View
 from agentcore.kit.families import Refusal
@@ -37,7 +37,7 @@ class Recording:
         self.steps: list[dict[str, Any]] = []
         self.approvals: list[dict[str, Any]] = []
         self.model_calls = 0
-        self.ops = Ops(self)
+        self.ops = Ops(self, self._leave_out)
         self.loop = AiSdkLoop(profile, self._settings())
         self.desk: Desk = self.loop.desk
         self.store = self.desk.store
@@ -87,6 +87,10 @@ class Recording:
         if isinstance(live, View):
             self.store.seal(live.ref)
 
+    def _leave_out(self, what: str) -> Exception:
+        """The error that ends the run because it would show what no trace can have."""
+        return self.desk.leave_out(what, "leave it as it is")
+
     # ---------------------------------------------------------------- hooks
 
     def _hook(self, name: str, argument: Any) -> Any:
@@ -116,11 +120,16 @@ class Recording:
 
     def _on_step_finish(self, result: Any) -> None:
         shown = {"messages": result["response"]["messages"], "content": result["content"]}
-        self.steps[-1]["onStepFinish"] = {key: self._plain(value) for key, value in shown.items()}
+        self.steps[-1]["onStepFinish"] = self._shown(shown)
         self._hook("onStepFinish", result)
 
     def _plain(self, value: Any) -> Any:
-        return self.store.plain(value.ref) if isinstance(value, View) else value
+        return self.store.plain(value.ref if isinstance(value, View) else value)
+
+    def _shown(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields as a trace has them, without those that it leaves out."""
+        slots = {key: value.ref if isinstance(value, View) else value for key, value in fields.items()}
+        return {key: self.store.plain(slot) for key, slot in slots.items() if not self.store.is_hidden(slot)}
 
     def _model(self, model_id: str) -> Model:
         def answer(options: Any) -> Any:
@@ -137,12 +146,11 @@ class Recording:
             calls = self.steps[-1]["tools"] if self.steps else self.approvals
             shown = {
                 "toolName": name,
-                "toolCallId": options["toolCallId"],
-                "input": self._plain(given),
-                "messages": self._plain(options["messages"]),
+                "toolCallId": options.get("toolCallId", UNDEFINED),
+                "input": given,
+                "messages": options.get("messages", UNDEFINED),
             }
-            # An approved call of the history may have no input.
-            calls.append({key: value for key, value in shown.items() if value is not UNDEFINED})
+            calls.append(self._shown(shown))
             argument = self._tool_argument(name, spec, given, options)
             self.ops.run(spec.get("mutate"), argument, f"tool {name}, mutate")
             self._hook("execute", argument)
@@ -181,7 +189,20 @@ class Recording:
     # ---------------------------------------------------------------- the trace
 
     def trace(self) -> dict[str, Any]:
-        """Runs the program and writes its trace."""
+        """Runs the program and writes its trace, or says what of it is not emulated."""
+        try:
+            trace = self._trace()
+            self.desk.require_accepted()
+        except NotEmulatedError as error:
+            return self._unsupported(f"{error.what} is not emulated")
+        if self.store.clock_shown:
+            return self._unsupported("the trace would show a time that the package measures")
+        return trace
+
+    def _unsupported(self, reason: str) -> dict[str, Any]:
+        return {"id": self.program.get("id"), "unsupported": reason}
+
+    def _trace(self) -> dict[str, Any]:
         outcome = self.loop.run()
         error = outcome.error
         final = None
@@ -219,15 +240,11 @@ class Recording:
             "text": self._text(last),
             "finishReason": outcome.finish_reason,
         }
-        return {
-            key: self.store.plain(value) if isinstance(value, Ref) else value
-            for key, value in shown.items()
-            if value is not UNDEFINED
-        }
+        return self._shown(shown)
 
     def _final_step(self, step: Slot) -> dict[str, Any]:
         shown = {"content": get(self.store, step, "content"), "messages": self._messages_of(step)}
-        return {key: self.store.plain(value) for key, value in shown.items() if value is not UNDEFINED}
+        return self._shown(shown)
 
     def _messages_of(self, step: Value) -> Value:
         return get(self.store, get(self.store, step, "response"), "messages")

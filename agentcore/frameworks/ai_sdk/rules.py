@@ -106,6 +106,56 @@ class AiSdkRule(SourcedRequirement):
         "The loop freezes nothing, and runs on frozen messages; who writes into them has the error.",
         "C31, X15",
     )
+    EVENTS_WHOLE = (
+        "ai-sdk.events-whole",
+        (
+            "What a hook is given has every field that the package fills, ids and times that it draws "
+            "included, which no trace has."
+        ),
+        "X26, X27",
+    )
+    SETTINGS_SHARED = (
+        "ai-sdk.settings-shared",
+        "The settings that the model is given are the call's own values at each step, null included.",
+        "X31",
+    )
+    SETTINGS_CHECKED = (
+        "ai-sdk.settings-checked",
+        "A setting that is refused ends the run before its first step, whatever else is wrong.",
+        "X32",
+    )
+    INPUTS_SAFE = (
+        "ai-sdk.inputs-safe",
+        (
+            "A call whose input has a `prototype` in a `constructor` is invalid, and its input is the text "
+            "that the model sent."
+        ),
+        "X38",
+    )
+    SUPPORTED_URLS_READ = (
+        "ai-sdk.supported-urls-read",
+        (
+            "Which addresses a model reads itself is asked of it at each step, for all messages; the others "
+            "are downloaded before the prompt is made."
+        ),
+        "X40",
+    )
+    ERRORS_ARE_OBJECTS = (
+        "ai-sdk.errors-are-objects",
+        (
+            "What a tool throws is in the content as an error object: its fields can be written, a trace has "
+            "its name and message, and a message made of it has its message."
+        ),
+        "X28",
+    )
+    URLS_ARE_OBJECTS = (
+        "ai-sdk.urls-are-objects",
+        (
+            "An address in a prompt is a URL object, not a text: a clone of it is empty, and as JSON it is "
+            "its address."
+        ),
+        "X29",
+    )
     STOP_CONDITIONS_LIVE = (
         "ai-sdk.stop-conditions-live",
         (

@@ -246,6 +246,8 @@ class Sides:
     def compared(self, expected: Json, outcome: Answer | Unsupported | Failure) -> Verdict:
         """What the driver's outcome is worth beside the trace that is expected."""
         match outcome:
+            case Answer() if "unsupported" in expected:
+                return Unsupported(f"the reference: {expected['unsupported']}")
             case Answer(actual):
                 difference = differences(
                     self.scope.seen(expected), self.scope.seen(actual), self.family.comparison

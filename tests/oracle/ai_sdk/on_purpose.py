@@ -14,7 +14,7 @@ import attrs
 
 from agentcore.frameworks.ai_sdk import immutable
 from agentcore.frameworks.ai_sdk.comparison import COMPARISON
-from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure
+from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure, ModelInfo
 from agentcore.frameworks.ai_sdk.reference import Recording
 from agentcore.kit import compare
 from agentcore.messages.media import parse_url
@@ -101,7 +101,12 @@ def failure_keeps_steps(profile: AiSdkProfile) -> AiSdkProfile:
 
 def step_names_its_model(profile: AiSdkProfile) -> AiSdkProfile:
     """Only streamText records a step under a model that it did not call."""
-    return attrs.evolve(profile, records_step_model=True)
+    return attrs.evolve(
+        profile,
+        records_step_model=True,
+        model_info_made=ModelInfo.STEP,
+        response_model_of_info=False,
+    )
 
 
 PROFILE_CHANGES: Final[Mapping[Difference, ProfileChange]] = {

@@ -12,8 +12,8 @@ from agentcore.frameworks.ai_sdk.emulation.history import (
     provider_responses,
 )
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
-from agentcore.heap.heap import Ref
-from agentcore.heap.js import fields, get
+from agentcore.heap.heap import Ref, Value
+from agentcore.heap.js import fields, get, or_else
 
 # Of a call in the history; what the tools say now counts instead.
 _TOLD_ANEW: Final = frozenset({"toolMetadata", "dynamic"})
@@ -37,7 +37,9 @@ class Approving:
         approved, denied = collect_approvals(store, step.messages, once=profile.approvals_settled_once)
         if not approved and not denied:
             return []
-        local = [self._asked_again(each, step) for each in approved if not self._by_provider(each)]
+        again = [self._asked_again(each, step) for each in approved if not self._by_provider(each)]
+        local = [each for each in again if get(store, each.response, "approved")]
+        denied = [*denied, *(each for each in again if each not in local)]
         results = [self.calls.run(approval.call, step) for approval in local]
         refused = [a for a in denied if profile.denial_names_approval or not self._by_provider(a)]
         made = [self._result(result) for result in self._as_ready(results)]
@@ -61,8 +63,13 @@ class Approving:
             return approval
         own = {key: slot for key, slot in fields(self.store, approval.call).items() if key not in _TOLD_ANEW}
         call = self.store.derive(self.store.object(own), approval.call)
-        self.calls.approval_request(call, step)
-        return Approval(response=approval.response, call=call)
+        kind, reason = self.calls.approval(call, step)
+        response = approval.response
+        if kind == "denied":
+            reason = or_else(reason, get(self.store, response, "reason"))
+            denied: dict[str, Value] = {"approved": False, "reason": reason}
+            response = self.store.object({**fields(self.store, response), **denied})
+        return Approval(response=response, call=call)
 
     def _by_provider(self, approval: Approval) -> bool:
         return bool(get(self.store, approval.call, "providerExecuted"))

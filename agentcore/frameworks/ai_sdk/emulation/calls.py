@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.convert import Conversion
+from agentcore.frameworks.ai_sdk.emulation.offered import require_schema
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Tool
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
-from agentcore.heap.heap import UNDEFINED, Accepts, DepthError, ErrorCell, Function, Ref, Slot, Value
-from agentcore.heap.js import fields, get, in_object_order, is_nullish, picked, text
+from agentcore.heap.heap import (
+    UNDEFINED,
+    Accepts,
+    DepthError,
+    Drawn,
+    ErrorCell,
+    Function,
+    HeapTypeError,
+    Inherited,
+    Ref,
+    SchemaCell,
+    Slot,
+    Value,
+)
+from agentcore.heap.js import fields, get, in_object_order, is_nullish, is_object, picked, stringified, text
 from agentcore.heap.views import Desk
 
+INHERITED: Final = frozenset(
+    {
+        *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"),
+        *("toString", "valueOf", "__defineGetter__", "__defineSetter__", "__lookupGetter__"),
+        *("__lookupSetter__", "__proto__"),
+    }
+)
+"""The names under which every object inherits something."""
+
+_ANSWERS: Final = {"approved": True, "denied": False}
+_FORBIDDEN: Final = "Object contains forbidden prototype property"
 _SENT: Final = ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
 _CALLED: Final = ("toolCallId", "toolName", "input")
 
@@ -57,7 +82,7 @@ def observe(desk: Desk, name: str, hook: Callable[..., Any] | None, event: Ref) 
 
 def error_cell(desk: Desk, error: BaseException) -> Ref:
     """The error object that stands for a thrown Python error."""
-    name = getattr(error, "name", type(error).__name__)
+    name = Inherited(getattr(error, "name", type(error).__name__))
     return desk.store.object({"name": name, "message": str(error)}, ErrorCell)
 
 
@@ -77,6 +102,29 @@ class StepCalls:
     choice: Value = UNDEFINED
 
 
+def is_safe(sent: Any) -> bool:
+    """Whether the package takes an input: none in it has a `prototype` in its `constructor`."""
+    todo = [sent]
+    for value in todo:
+        if isinstance(value, Mapping):
+            maker = value.get("constructor")
+            if isinstance(maker, Mapping) and "prototype" in maker:
+                return False
+            todo.extend(value.values())
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            todo.extend(value)
+    return True
+
+
+@attrs.frozen(kw_only=True)
+class Asked:
+    """A request for approval, its answer if the call's setting has one, and whether the call may not run."""
+
+    request: Ref
+    response: Ref | None = None
+    blocks: bool
+
+
 class Calls:
     """The tools of a run, and what happens to calls of them."""
 
@@ -87,6 +135,8 @@ class Calls:
         self.desk = desk
         self.store = desk.store
         self.hooks = hooks
+        self._drawn = 0
+        self.approvals: Value = UNDEFINED
         self._takes = {name: tool.takes for name, tool in (tools or {}).items()}
         self.tools: Value = UNDEFINED if tools is None else self._tools(tools)
 
@@ -102,13 +152,20 @@ class Calls:
             results_in_call_order=profile.results_in_call_order,
             annotated_empty_text_kept=profile.annotated_empty_text_kept,
             invalid_input_emptied=profile.invalid_input_emptied,
+            has_answers=profile.content_has_answers,
         )
+
+    def drawn(self) -> Drawn:
+        """An id that the package draws; no trace has it."""
+        self._drawn += 1
+        return Drawn(f"drawn-{self._drawn}")
 
     def _tools(self, tools: Mapping[str, Tool]) -> Ref:
         return self.store.object({name: self._tool(name, tool) for name, tool in tools.items()})
 
     def _tool(self, name: str, tool: Tool) -> Ref:
-        own: dict[str, Value] = {"inputSchema": self.store.load({"type": "object"})}
+        schema = self.store.object({"jsonSchema": self.store.load({"type": "object"})}, SchemaCell)
+        own: dict[str, Value] = {"inputSchema": schema}
         if tool.execute is not None:
             own["execute"] = Function(name=f"{name}.execute", call=tool.execute)
         if tool.needs_approval is not None:
@@ -124,7 +181,12 @@ class Calls:
 
     def tool(self, tools: Value, name: Value) -> Value:
         """The tool of a name in a set of tools, which is read live."""
-        return UNDEFINED if is_nullish(tools) or not isinstance(name, str) else get(self.store, tools, name)
+        if is_nullish(tools) or not isinstance(name, str):
+            return UNDEFINED
+        found = get(self.store, tools, name)
+        # What every object inherits is a function, and has no field of a tool.
+        inherited = self.profile.inherited_names_found and name in INHERITED and found is UNDEFINED
+        return Function(name=name) if inherited else found
 
     def _field(self, tool: Value, key: str) -> Value:
         return UNDEFINED if is_nullish(tool) else get(self.store, tool, key)
@@ -145,20 +207,59 @@ class Calls:
 
         `known` are the tools that the model could call.
 
-        An unknown tool gives an invalid call that carries its error; a call of the provider's own dynamic
-        tool is none.
+        An unknown tool, one whose schema is none, and an input that is refused give an invalid call that
+        carries its error; a call of the provider's own dynamic tool needs no tool.
         """
         store = self.store
         own = {key: get(store, part, key) for key in _SENT}
-        call: dict[str, Value] = {"type": "tool-call", **own, "input": store.load(sent)}
-        if not is_nullish(self.tool(known, own["toolName"])):
-            return store.object(call)
-        if own["providerExecuted"] and get(store, part, "dynamic"):
+        tool = self.tool(known, own["toolName"])
+        of_provider = is_nullish(tool) and own["providerExecuted"] and get(store, part, "dynamic")
+        error = None if of_provider else self._refusal(tool, known, own["toolName"])
+        safe = is_safe(sent)
+        if error is None and not safe:
+            error = self._refused_input(own["toolName"], sent)
+        call: dict[str, Value] = {"type": "tool-call", **own}
+        call["input"] = store.load(sent) if safe else stringified(store, store.load(sent))
+        if of_provider and error is None:
             return store.object({**call, "providerExecuted": True, "dynamic": True})
-        error = {"name": "AI_NoSuchToolError", "message": self._no_such_tool(known, own["toolName"])}
-        return store.object(
-            {**call, "dynamic": True, "invalid": True, "error": store.object(error, ErrorCell)}
-        )
+        call |= {"title": self._field(tool, "title"), "toolMetadata": self._metadata(tool)}
+        if error is not None:
+            return store.object({**call, "dynamic": True, "invalid": True, "error": error})
+        return store.object({**call, "dynamic": self._field(tool, "type") == "dynamic" or UNDEFINED})
+
+    def _metadata(self, tool: Value) -> Value:
+        metadata = self._field(tool, "metadata") if self.profile.metadata_on_calls else UNDEFINED
+        return UNDEFINED if is_nullish(metadata) else metadata
+
+    def _refusal(self, tool: Value, known: Value, name: Value) -> Ref | None:
+        """The error of a tool that is none, or whose schema is none."""
+        if is_nullish(tool):
+            return self._error(
+                "AI_NoSuchToolError",
+                self._no_such_tool(known, name),
+                toolName=name,
+                availableTools=UNDEFINED if is_nullish(known) else self._names(known),
+            )
+        try:
+            require_schema(self.store, self._field(tool, "inputSchema"))
+        except HeapTypeError as error:
+            return error_cell(self.desk, error)
+        return None
+
+    def _refused_input(self, name: Value, sent: Any) -> Ref:
+        given = text(self.store, stringified(self.store, self.store.load(sent)))
+        why, failed = _FORBIDDEN, "JSON parsing failed"
+        if self.profile.errors_named:
+            why, failed = f"SyntaxError: {why}", f"AI_JSONParseError: {failed}"
+        cause = f"{failed}: Text: {given}.\nError message: {why}"
+        message = f"Invalid input for tool {text(self.store, name)}: {cause}"
+        return self._error("AI_InvalidToolInputError", message, toolName=name, toolInput=given)
+
+    def _error(self, name: str, message: str, **own: Value) -> Ref:
+        return self.store.object({"name": name, "message": message, **own}, ErrorCell)
+
+    def _names(self, known: Value) -> Ref:
+        return self.store.array(in_object_order(fields(self.store, known)))
 
     def _no_such_tool(self, known: Value, name: Value) -> str:
         names = in_object_order(fields(self.store, known))
@@ -169,7 +270,8 @@ class Calls:
         """The tool error that an invalid call is answered with."""
         read = picked(self.store, call, _CALLED)
         message = self.conversion.error_text(get(self.store, call, "error"))
-        return self.store.object({"type": "tool-error", **read, "error": message, "dynamic": True})
+        named = {key: get(self.store, call, key) for key in self.profile.told_of_invalid_calls}
+        return self.store.object({"type": "tool-error", **read, "error": message, "dynamic": True, **named})
 
     def input_available(self, call: Ref, step: StepCalls) -> None:
         """Tells the tool that its input is complete."""
@@ -180,8 +282,50 @@ class Calls:
             shown = self.desk.hand(self.store.object(options), ("onInputAvailable",))
             self.desk.settled(called(function.call, shown))
 
-    def approval_request(self, call: Ref, step: StepCalls) -> Ref | None:
-        """The request for a human's approval, if the tool wants one; its drawn id is left out."""
+    def asked(self, call: Ref, step: StepCalls) -> Asked | None:
+        """What is asked about a call, and answered; None if it may run without."""
+        kind, reason = self.approval(call, step)
+        if kind == "user-approval":
+            return Asked(request=self._request(call, reason=reason), blocks=True)
+        if kind not in _ANSWERS:
+            return None
+        request = self._request(call, isAutomatic=True)
+        response = self.store.object(
+            {
+                "type": "tool-approval-response",
+                "approvalId": get(self.store, request, "approvalId"),
+                "toolCall": call,
+                "approved": _ANSWERS[kind],
+                "reason": reason,
+                "providerExecuted": get(self.store, call, "providerExecuted"),
+            }
+        )
+        return Asked(request=request, response=response, blocks=not _ANSWERS[kind])
+
+    def _request(self, call: Ref, **told: Value) -> Ref:
+        own = {key: UNDEFINED if is_nullish(value) else value for key, value in told.items()}
+        request: dict[str, Value] = {
+            "type": "tool-approval-request",
+            "approvalId": self.drawn(),
+            "toolCall": call,
+        }
+        return self.store.object({**request, **own})
+
+    def approval(self, call: Ref, step: StepCalls) -> tuple[str, Value]:
+        """What the call's setting, or else the tool, says of an approval, and why.
+
+        The setting has an answer by the name of the tool; a text stands for one without a reason.
+        """
+        setting = self.approvals if is_object(self.approvals) else UNDEFINED
+        name = get(self.store, call, "toolName")
+        status = fields(self.store, setting).get(text(self.store, name), UNDEFINED)
+        if is_nullish(status):
+            return ("user-approval" if self._needs_approval(call, step) else "not-applicable"), UNDEFINED
+        if isinstance(status, str):
+            return str(status), UNDEFINED
+        return text(self.store, get(self.store, status, "type")), get(self.store, status, "reason")
+
+    def _needs_approval(self, call: Ref, step: StepCalls) -> bool:
         needs = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
         if isinstance(needs, Function) and needs.call is not None:
             self.desk.hook = "needsApproval"
@@ -190,9 +334,7 @@ class Calls:
             name = text(self.store, get(self.store, call, "toolName"))
             with self.desk.acting(f"needsApproval of tool {name}"):
                 needs = self.desk.settled(called(needs.call, given, options))
-        if not needs:
-            return None
-        return self.store.object({"type": "tool-approval-request", "toolCall": call})
+        return bool(needs)
 
     def _options(self, call: Ref, step: StepCalls) -> dict[str, Value]:
         return {
@@ -238,6 +380,9 @@ class Calls:
         metadata = get(store, call, "providerMetadata")
         rest: dict[str, Value] = {
             "dynamic": self._field(tool, "type") == "dynamic",
+            "toolMetadata": self._of_call(call, "toolMetadata")
+            if self.profile.metadata_on_calls
+            else UNDEFINED,
             "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
         }
         event = self._event(call, step)
@@ -253,6 +398,10 @@ class Calls:
             ended = {**event, "success": True, "output": output, "toolOutput": result}
         notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: self._told(ended))
         return result
+
+    def _of_call(self, call: Ref, key: str) -> Value:
+        value = get(self.store, call, key)
+        return UNDEFINED if is_nullish(value) else value
 
     def _event(self, call: Ref, step: StepCalls) -> dict[str, Value]:
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import attrs
@@ -35,6 +35,7 @@ class Conversion:
     results_in_call_order: bool = attrs.field(default=False, kw_only=True)
     annotated_empty_text_kept: bool = attrs.field(default=False, kw_only=True)
     invalid_input_emptied: bool = attrs.field(default=False, kw_only=True)
+    has_answers: bool = attrs.field(default=False, kw_only=True)
 
     def output(self, part: Value, output: Value, error_mode: str = "none") -> Slot:
         """A tool result's output in a message: the wrapper is new, the value the tool's own (claim X4).
@@ -75,13 +76,40 @@ class Conversion:
         if assistant:
             inside = store.derive(store.array(assistant), content)
             made.append(store.derive(store.object({"role": "assistant", "content": inside}), content))
-        results = [self._tool_part(part) for part in parts if self._is_client_result(part)]
+        results = [made_part for part in parts for made_part in self._tool_parts(part)]
         if self.results_in_call_order:
-            order = self._order_of_calls(parts)
-            results.sort(key=lambda part: order.get(get(store, part, "toolCallId"), len(order)))
+            results = self._in_order(results, self._order_of_calls(parts))
         if results:
             inside = store.derive(store.array(results), content)
             made.append(store.derive(store.object({"role": "tool", "content": inside}), content))
+        return made
+
+    def _in_order(self, parts: Iterable[Ref], order: Mapping[Value, int]) -> list[Ref]:
+        """The results among some parts in an order, at the places where results stand."""
+        store = self.store
+        listed = list(parts)
+        results = [part for part in listed if get(store, part, "type") == "tool-result"]
+        results.sort(key=lambda part: order.get(get(store, part, "toolCallId"), len(order)))
+        left = iter(results)
+        return [next(left) if get(store, part, "type") == "tool-result" else part for part in listed]
+
+    def _tool_parts(self, part: Value) -> list[Ref]:
+        if self._is_client_result(part):
+            return [self._tool_part(part)]
+        if not self.has_answers or get(self.store, part, "type") != "tool-approval-response":
+            return []
+        return self._answer(part)
+
+    def _answer(self, part: Value) -> list[Ref]:
+        """The answer to a request, and the result of a call that was denied."""
+        store = self.store
+        told = ("type", "approvalId", "approved", "reason", "providerExecuted")
+        made = [store.derive(store.object({key: get(store, part, key) for key in told}), part)]
+        if get(store, part, "approved") is False:
+            call = get(store, part, "toolCall")
+            output = store.object({"type": "execution-denied", "reason": get(store, part, "reason")})
+            named = {key: get(store, call, key) for key in ("toolCallId", "toolName")}
+            made.append(store.derive(store.object({"type": "tool-result", **named, "output": output}), part))
         return made
 
     def _order_of_calls(self, parts: Iterable[Value]) -> dict[Value, int]:
@@ -127,7 +155,12 @@ class Conversion:
         store = self.store
         if kind == "tool-approval-request":
             call_id = get(store, get(store, part, "toolCall"), "toolCallId")
-            return {"approvalId": get(store, part, "approvalId"), "toolCallId": call_id}
+            asked = {"approvalId": get(store, part, "approvalId"), "toolCallId": call_id}
+            if not self.has_answers:
+                return asked
+            reason = get(store, part, "reason")
+            told = {"reason": UNDEFINED if is_nullish(reason) else reason}
+            return {**asked, **told, "isAutomatic": get(store, part, "isAutomatic")}
         options = {"providerOptions": get(store, part, "providerMetadata")}
         if kind in ("text", "reasoning"):
             return {"text": get(store, part, "text"), **options}

@@ -12,15 +12,29 @@ from typing import Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.approving import Approving
+from agentcore.frameworks.ai_sdk.emulation.call_settings import (
+    check_counts,
+    check_settings,
+    named_headers,
+    read_settings,
+    require_emulated,
+)
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
 from agentcore.frameworks.ai_sdk.emulation.history import check_messages, check_roles, check_system
 from agentcore.frameworks.ai_sdk.emulation.models import Models
-from agentcore.frameworks.ai_sdk.emulation.offered import active_tools, merged, offered_choice, offered_tools
+from agentcore.frameworks.ai_sdk.emulation.offered import Offer, make_offer, merged, require_callers
 from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
 from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, prompt, prompted
 from agentcore.frameworks.ai_sdk.emulation.record import Recorded, Sent, record
-from agentcore.frameworks.ai_sdk.emulation.results import finish_event, result_messages, step_result
+from agentcore.frameworks.ai_sdk.emulation.results import (
+    finish_event,
+    result_messages,
+    step_result,
+    total_usage,
+    usage_of,
+)
 from agentcore.frameworks.ai_sdk.emulation.settings import Settings, load
+from agentcore.frameworks.ai_sdk.emulation.step import Step
 from agentcore.frameworks.ai_sdk.emulation.tagged import TAGGED
 from agentcore.frameworks.ai_sdk.profiles import (
     AiSdkProfile,
@@ -38,8 +52,11 @@ from agentcore.heap.copying import deep_copy
 from agentcore.heap.heap import (
     UNDEFINED,
     DataCloneError,
+    DateCell,
+    ErrorCell,
     Function,
     HeapTypeError,
+    Measured,
     Ref,
     Slot,
     Store,
@@ -51,38 +68,6 @@ from agentcore.heap.views import Desk
 
 _RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
 _CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
-
-
-@attrs.frozen(kw_only=True)
-class _Offer:
-    """What a step offers its model: the tools, which of them may run, and the choice among them."""
-
-    active_tools: Value
-    offered: Value
-    tools: Value
-    runnable: Value
-    chosen: Value
-    tool_choice: Value
-
-
-@attrs.define
-class _Step:
-    """One step on its way: what the hooks returned and what was derived from it."""
-
-    number: int
-    input: Ref
-    model: Ref
-    model_info: Ref
-    system: Value
-    messages: Value
-    prompt: Ref
-    offer: _Offer
-    provider_options: Value
-    response_model: Value = UNDEFINED
-
-    def seen_by_tools(self, profile: AiSdkProfile) -> Value:
-        """The messages that the step's tools are given."""
-        return self.messages if profile.tools_see_override else self.input
 
 
 class AiSdkLoop:
@@ -104,6 +89,7 @@ class AiSdkLoop:
         self.hooks = settings.hooks
         self.desk = desk if desk is not None else Desk(Store())
         self.store = self.desk.store
+        self.store.of_one_value |= {ErrorCell}  # ai-sdk.errors-are-objects
         self.calls = Calls(profile, self.desk, settings.tools, settings.hooks)
         given = load(settings, self.desk)
         self.caller, self.options, self.system = given.messages, given.options, given.system
@@ -112,15 +98,18 @@ class AiSdkLoop:
         self.rules = attrs.evolve(
             _RULES[profile.files],
             merged_options_kept=profile.merged_options_kept,
+            unsafe_keys_dropped=profile.unsafe_keys_dropped,
             approvals_excuse_results=profile.approvals_excuse_results,
         )
         self.prompted = prompted(self.store, self.rules)
-        self.models = Models(self.desk, profile.model_version)
+        self.models = Models(self.desk, profile.model_version, profile.model_call)
         self.model = self.models.new(settings.model)
         self.model_info = self.models.info(self.model)
         self.stop_conditions = self._stop_conditions()
+        self.call_id = self.calls.drawn()
+        self.answers = 0
         if "instructions" in profile.shown_to_prepare_step:
-            self.system = self.options.get("instructions", self.system)
+            self.system = self._option("instructions") if "instructions" in self.options else self.system
         self.initial_system = self.system
         self.contexts = {name: self._context(name) for name in profile.contexts.names}
         self.step_contexts: Mapping[str, Value] = dict(self.contexts)
@@ -146,14 +135,20 @@ class AiSdkLoop:
 
     def _context(self, name: str) -> Value:
         # ai-sdk.context-shared: loaded once.
-        missing = name not in self.options and self.profile.contexts.always
+        missing = self._option(name) is UNDEFINED and self.profile.contexts.always
         return self.store.object({}) if missing else self._option(name)
 
     # ---------------------------------------------------------------- the run
 
     def run(self) -> Outcome:
-        """Runs to the end. Never raises what the real package would report: see the outcome."""
+        """Runs to the end. Never raises what the real package would report: see the outcome.
+
+        Raises:
+            NotEmulatedError: for a setting that the emulation does not have.
+        """
+        require_emulated(self.profile, self.options)
         try:
+            self._read_settings()
             self._start()
             self._approvals()
             while self._step():
@@ -175,6 +170,16 @@ class AiSdkLoop:
                 self._finish(ended=False)
             except _CAUGHT:
                 return
+
+    def _read_settings(self) -> None:
+        require_callers(self.store, self.calls.tools, self._option("experimental_toolCallers"))
+        check_counts(self.profile, self._option)
+        self.model_settings = read_settings(self.profile, self._option)
+        self.calls.approvals = self._option("toolApproval")
+        self.headers = self._option("headers")
+        if self.profile.headers_named:
+            named = self.profile.package.replace("@", "/")
+            self.headers = named_headers(self.store, self.headers, named)
 
     def _start(self) -> None:
         if self.profile.prompt_check is PromptCheck.SCHEMA:
@@ -221,6 +226,7 @@ class AiSdkLoop:
         step = self._prepared()
         self._step_started(step)
         sent = self._model_called(step)
+        self.answers += 1
         step.response_model = self._response_model(step)
         self.in_stream = True
         context = StepCalls(
@@ -228,9 +234,9 @@ class AiSdkLoop:
             model=step.model_info,
             messages=step.seen_by_tools(self.profile),
             contexts=self.step_contexts,
-            known=step.offer.offered,
+            known=step.offer.known,
             tools=step.offer.runnable,
-            choice=step.offer.tool_choice,
+            choice=step.offer.choice,
         )
         recorded = record(self.profile, self.calls, sent, context)
         if self.profile.calls_written:
@@ -239,7 +245,7 @@ class AiSdkLoop:
         self._record_step(step, recorded, sent)
         return self._goes_on(recorded)
 
-    def _number(self, step: _Step) -> int:
+    def _number(self, step: Step) -> int:
         """The step's number, which a hook changes that takes steps out of the list."""
         return len(elements(self.store, self.steps)) if self.profile.step_number_late else step.number
 
@@ -248,7 +254,7 @@ class AiSdkLoop:
         both = (*elements(self.store, self.initial), *elements(self.store, self.response))
         return self.store.derive(self.store.array(both), self.initial, self.response)
 
-    def _prepared(self) -> _Step:
+    def _prepared(self) -> Step:
         store, profile = self.store, self.profile
         self.desk.step += 1
         number = len(elements(store, self.steps))
@@ -261,13 +267,15 @@ class AiSdkLoop:
         messages = or_else(self._override(result, "messages"), step_input)
         self._persist(result, system, messages)
         offer = self._offer(result) if profile.tools_before_prompt else None
-        options = self._merged_options(result) if profile.options_before_prompt else None
+        requested = self._requested(result) if profile.options_before_prompt else None
         if profile.steps_checked:
             check_roles(store, messages, self._option("allowSystemInMessages"))
         # Rules ai-sdk.override-unchecked, ai-sdk.prompt-before-step-start.
-        model_prompt = prompt(store, system, messages, self.rules, self.prompted)
+        model_prompt = self._prompt(model, system, messages)
         self._snapshot("prompt", stepInput=step_input, override=messages, prompt=model_prompt)
-        return _Step(
+        offer = self._offer(result) if offer is None else offer
+        options, model_settings = self._requested(result) if requested is None else requested
+        return Step(
             number=number,
             input=step_input,  # type: ignore[arg-type]
             model=model,
@@ -275,34 +283,42 @@ class AiSdkLoop:
             system=system,
             messages=messages,
             prompt=model_prompt,
-            offer=self._offer(result) if offer is None else offer,
-            provider_options=self._merged_options(result) if options is None else options,
+            offer=offer,
+            provider_options=options,
+            model_settings=model_settings,
         )
 
-    def _offer(self, result: Value) -> _Offer:
-        store, profile = self.store, self.profile
-        active = or_else(self._override(result, "activeTools"), self._option("activeTools"))
-        choice = or_else(self._override(result, "toolChoice"), self._option("toolChoice"))
-        offered = (
-            active_tools(store, self.calls.tools, active)
-            if profile.active_tools_enforced
-            else self.calls.tools
-        )
-        tools = self._tools(offered, active)
-        given = tools is not UNDEFINED or profile.tool_choice_enforced
-        tool_choice = offered_choice(store, choice) if given else UNDEFINED
-        forbidden = profile.tool_choice_enforced and get(store, tool_choice, "type") == "none"
-        return _Offer(
-            active_tools=active,
-            offered=offered,
-            tools=tools,
-            runnable=UNDEFINED if forbidden else offered,
-            chosen=choice,
-            tool_choice=tool_choice,
-        )
+    def _prompt(self, model: Ref, system: Value, messages: Value) -> Ref:
+        self.prompted.supported = or_else(get(self.store, model, "supportedUrls"), None)
+        if self.profile.files is FileShape.TAGGED and not isinstance(get(self.store, model, "provider"), str):
+            raise HeapTypeError("stepModel.provider.split is not a function")
+        return prompt(self.store, system, messages, self.rules, self.prompted)
 
-    def _merged_options(self, result: Value) -> Value:
-        return merged(self.store, self._option("providerOptions"), self._override(result, "providerOptions"))
+    def _offer(self, result: Value) -> Offer:
+        def override(name: str) -> Value:
+            return self._override(result, name)
+
+        return make_offer(self.store, self.profile, self.calls.tools, self._option, override)
+
+    def _requested(self, result: Value) -> tuple[Value, dict[str, Value]]:
+        """The provider options of a step, and the settings of its model."""
+        own = self._override(result, "providerOptions")
+        options = merged(
+            self.store,
+            self._option("providerOptions"),
+            own,
+            unsafe_dropped=self.profile.unsafe_keys_dropped,
+        )
+        if not self.profile.step_settings:
+            return options, self.model_settings
+        overridden = {
+            name: or_else(self._override(result, name), value) for name, value in self.model_settings.items()
+        }
+        return options, check_settings(self.profile, overridden)
+
+    def _raw_chunks(self) -> Value:
+        asked = or_else(self._option("includeRawChunks"), False)  # noqa: FBT003 - a value of JavaScript
+        return asked if self.profile.raw_chunks_asked else UNDEFINED
 
     def _persist(self, result: Value, system: Value, messages: Value) -> None:
         """What of a hook's result is in force from now on."""
@@ -316,16 +332,16 @@ class AiSdkLoop:
         if self.profile.base is Base.CARRIED:
             self.carried = messages  # type: ignore[assignment]
 
-    def _tools(self, offered: Value, active: Value) -> Value:
-        return offered_tools(self.store, offered, UNDEFINED if self.profile.active_tools_enforced else active)
-
     def _system_override(self, result: Value) -> Value:
         named = "instructions" in self.profile.shown_to_prepare_step
         instructions = self._override(result, "instructions") if named else UNDEFINED
         return or_else(instructions, self._override(result, "system"))
 
     def _option(self, name: str) -> Value:
-        return self.options.get(name, UNDEFINED)
+        value = self.options.get(name, UNDEFINED) if name in self.profile.settings else UNDEFINED
+        if value is UNDEFINED and name == "activeTools":
+            return self._option("experimental_activeTools")
+        return value
 
     def _override(self, result: Value, name: str) -> Value:
         # Rule ai-sdk.override-fields-read.
@@ -355,15 +371,12 @@ class AiSdkLoop:
         returned = called(self.hooks.prepare_step, self.desk.hand(argument, ("prepareStep",)))
         return UNDEFINED if returned is None else self.desk.slot(returned)
 
-    def _step_started(self, step: _Step) -> None:
+    def _step_started(self, step: Step) -> None:
         if self.hooks.on_step_start is None:
             return
-        offer = step.offer
-        tools, choice = offer.tools, offer.tool_choice
-        if self.profile.offered_twice:
-            tools = self._tools(offer.offered, offer.active_tools)
-            choice = offered_choice(self.store, offer.chosen)
+        offer = step.offer.again(self.store, self.profile) if self.profile.offered_twice else step.offer
         event = {
+            "callId": self.call_id,
             "stepNumber": self._number(step),
             "model": step.model_info,
             "provider": get(self.store, step.model, "provider"),
@@ -372,15 +385,17 @@ class AiSdkLoop:
             "instructions": step.system,
             "messages": step.messages,
             "tools": self.calls.tools,
-            "toolChoice": choice,
+            "toolChoice": offer.choice,
             "chosen": offer.chosen,
-            "stepToolChoice": choice,
-            "activeTools": offer.active_tools,
+            "stepToolChoice": offer.choice,
+            "activeTools": offer.active,
+            "toolOrder": offer.order,
+            "headers": self._option("headers"),
             "steps": self.store.array(elements(self.store, self.steps)),
             "providerOptions": step.provider_options,
             "stopWhen": self.stop_conditions,
             "promptMessages": step.prompt,
-            "stepTools": tools,
+            "stepTools": offer.tools,
             **self.step_contexts,
         }
         shown = self._shown(self.profile.shown_at_step_start, event)
@@ -391,20 +406,23 @@ class AiSdkLoop:
         pairs = (name.partition("=") for name in names)
         return self.store.object({name: values.get(source or name, UNDEFINED) for name, _, source in pairs})
 
-    def _model_called(self, step: _Step) -> Sent:
+    def _model_called(self, step: Step) -> Sent:
         options = self.store.object(
             {
+                **step.model_settings,
                 "tools": step.offer.tools,
-                "toolChoice": step.offer.tool_choice,
+                "toolChoice": step.offer.choice,
                 "prompt": step.prompt,
                 "providerOptions": step.provider_options,
+                "headers": self.headers,
+                "includeRawChunks": self._raw_chunks(),
             }
         )
         return self.models.answered(step.model, options)
 
     # ---------------------------------------------------------------- recording it
 
-    def _record_step(self, step: _Step, recorded: Recorded, sent: Sent) -> None:
+    def _record_step(self, step: Step, recorded: Recorded, sent: Sent) -> None:
         profile, store = self.profile, self.store
         content = store.array(recorded.content)
         made: list[Ref] = []
@@ -418,12 +436,18 @@ class AiSdkLoop:
             self.last_reason = "error"
             self.outcome.error = self.outcome.error or recorded.broken
         own_fields = {
+            "callId": self.call_id if profile.performance_reported else UNDEFINED,
             "stepNumber": self._number(step),
             "model": self._recorded_model(step),
             **self.step_contexts,
             "content": content,
         }
-        response = {"modelId": step.response_model, "messages": report}
+        response: dict[str, Value] = {
+            "id": self.calls.drawn(),
+            "timestamp": store.object({"time": Measured(0)}, DateCell),
+            "modelId": step.response_model,
+            "messages": report,
+        }
         result = step_result(profile, store, {**own_fields, "finishReason": self.last_reason}, response)
         if profile.step_recorded is Moment.BEFORE_STEP_FINISH:
             store.push(self.steps, [result])
@@ -437,7 +461,7 @@ class AiSdkLoop:
             self._carry(step, made)
         self.reported = (*self.reported, *own)
 
-    def _recorded_model(self, step: _Step) -> Ref:
+    def _recorded_model(self, step: Step) -> Ref:
         """What names the step's model in its result."""
         own = self.profile.records_step_model
         if self.profile.model_info_made is ModelInfo.RESULT:
@@ -446,12 +470,12 @@ class AiSdkLoop:
             return self.model_info
         return step.model_info if own else self.models.info(self.model)
 
-    def _response_model(self, step: _Step) -> Value:
+    def _response_model(self, step: Step) -> Value:
         """The model's id as a step's response has it, read when the model has answered."""
         named = self._recorded_model(step) if self.profile.response_model_of_info else step.model
         return get(self.store, named, "modelId")
 
-    def _carry(self, step: _Step, made: list[Ref]) -> None:
+    def _carry(self, step: Step, made: list[Ref]) -> None:
         if self.profile.base is Base.CARRIED:
             both = (*elements(self.store, step.messages), *made)
             self.carried = self.store.derive(self.store.array(both), step.messages)
@@ -473,7 +497,7 @@ class AiSdkLoop:
                 return False
         calls, outputs = recorded.counted or (
             self._of_clients(recorded.calls),
-            self._of_clients(recorded.outputs),
+            self._of_clients(recorded.outputs) + recorded.denied(store),
         )
         if not calls or calls != outputs or self._stops():
             return False
@@ -513,10 +537,9 @@ class AiSdkLoop:
         if self.profile.failure is Failure.REPORTED:
             self._reported_finish(steps, ended=ended)
             return
-        for step in steps:
-            get(store, get(store, step, "usage"), "inputTokens")
+        total = self._total_usage()
         last = _last(steps)
-        self._finished(last)
+        self._finished(total)
         reason = get(store, last, "finishReason")
         if reason == "stop":
             get(store, last, "text")
@@ -532,10 +555,16 @@ class AiSdkLoop:
             return
         self.outcome.steps = self.steps
         self.outcome.finish_reason = self.last_reason if ended else "other"
-        self._finished(steps[-1])
+        total = self._total_usage() if ended else usage_of(self.store, 0)
+        self._finished(total)
 
-    def _finished(self, last: Value) -> None:
-        event = finish_event(self.profile, self.store, self.steps, last, self.answered)
+    def _total_usage(self) -> Ref:
+        if self.profile.total_usage_read:
+            return total_usage(self.store, self.steps)
+        return usage_of(self.store, self.answers)
+
+    def _finished(self, total: Ref) -> None:
+        event = finish_event(self.profile, self.store, self.steps, self.answered, total)
         observe(self.desk, "onFinish", self.hooks.on_finish, event)
 
     def result_messages(self) -> Value:

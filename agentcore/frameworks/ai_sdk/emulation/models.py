@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
 from agentcore.frameworks.ai_sdk.emulation.calls import called
 from agentcore.frameworks.ai_sdk.emulation.record import Sent
 from agentcore.frameworks.ai_sdk.emulation.settings import Model
-from agentcore.heap.heap import Function, HeapTypeError, Ref, Value
+from agentcore.heap.heap import Function, HeapTypeError, PatternCell, Ref, Value
 from agentcore.heap.host_values import answer_parts
 from agentcore.heap.js import PackageError, get, is_object
 from agentcore.heap.views import Desk
+
+_CALLS: Final = ("doGenerate", "doStream")
 
 
 class Models:
     """Makes and calls the models of a run."""
 
-    def __init__(self, desk: Desk, version: str) -> None:
+    def __init__(self, desk: Desk, version: str, call: str) -> None:
         self.desk = desk
         self.version = version
+        self.call = call
         self.store = desk.store
 
     def new(self, model: Model) -> Ref:
@@ -26,8 +32,10 @@ class Models:
                 "specificationVersion": self.version,
                 "provider": "scripted",
                 "modelId": model.id,
-                "supportedUrls": self.store.object({"*/*": self.store.array([Function(name="/.*/")])}),
-                "doGenerate": Function(name="doGenerate", call=lambda options: self._answer(model, options)),
+                "supportedUrls": self.store.object(
+                    {"*/*": self.store.array([self.store.object({}, PatternCell)])}
+                ),
+                **{name: Function(name=name, call=partial(self._answer, model)) for name in _CALLS},
             }
         )
 
@@ -68,7 +76,7 @@ class Models:
         Raises:
             HeapTypeError: if a hook took away what is called.
         """
-        answer = get(self.store, model, "doGenerate")
+        answer = get(self.store, model, self.call)
         if not isinstance(answer, Function) or answer.call is None:
-            raise HeapTypeError("stepModel.doGenerate is not a function")
+            raise HeapTypeError(f"stepModel.{self.call} is not a function")
         return answer.call(options)  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.heap.cells import ref_to
-from agentcore.heap.heap import Cell, DepthError, Ref, Store, Value, keyed
+from agentcore.heap.heap import UNDEFINED, Cell, DepthError, Ref, Store, Value, keyed
 from agentcore.heap.js import elements, get, is_array
 
 __all__ = ["FIELDS", "PromptMessage", "Prompted"]
@@ -67,6 +67,8 @@ class Prompted:
     """
 
     def __init__(self, store: Store, convert: Callable[[Value], PromptMessage]) -> None:
+        # The addresses that the model reads itself; undefined stands for all.
+        self.supported: Value = UNDEFINED
         self._store = store
         self._convert = convert
         self._known: dict[int, _Converted] = {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -12,10 +12,11 @@ from agentcore.frameworks.ai_sdk.emulation.convert import or_null
 from agentcore.frameworks.ai_sdk.emulation.history import as_list
 from agentcore.frameworks.ai_sdk.emulation.offered import merged as merged_options
 from agentcore.frameworks.ai_sdk.emulation.prompted import FIELDS, Prompted, PromptMessage
-from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, PatternCell, Ref, Slot, Store, Value
 from agentcore.heap.js import (
     PackageError,
     elements,
+    fields,
     get,
     is_array,
     is_nullish,
@@ -23,6 +24,8 @@ from agentcore.heap.js import (
     or_else,
     picked,
     text,
+    url_object,
+    url_text,
 )
 from agentcore.messages.media import detect_image_media_type, parse_url, read_data
 from agentcore.messages.values import sealed
@@ -36,16 +39,26 @@ _RESPONSE: Final = frozenset({"type", "approvalId", "approved", "reason"})
 _SORTED: Final = {names: tuple(sorted(names)) for names in (_TEXT, _CALL, _RESPONSE)}
 
 
+Address: TypeAlias = tuple[str, Value]
+"""The address of a file in a message, and the media type that the message says."""
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class PromptRules:
-    """How prompts are made where it is not always alike: how files are held, and what merging keeps."""
+    """How prompts are made where it is not always alike: how files are held, and what merging keeps.
 
-    plan_downloads: Callable[[Store, Iterable[Value]], None]
+    `addresses` are those of files that stand in messages, `matches` whether a media type is one that begins
+    as a key of a model's addresses says.
+    """
+
+    addresses: Callable[[Store, Iterable[Value]], Iterable[Address]]
+    matches: Callable[[str, str], bool]
     user_part: Callable[[Store, Value], Ref]
     assistant_part: Callable[[Store, Value], Value]
     content_item: Callable[[Store, Slot], Slot]
     merged_options_kept: bool
+    unsafe_keys_dropped: bool
     approvals_excuse_results: bool
 
 
@@ -63,7 +76,8 @@ def prompt(
 ) -> Ref:
     """The model's prompt: messages, contents and parts are new, payloads are not (claims X3, X16, X17, C29).
 
-    Rule ai-sdk.prompt-shares-payloads. `before` remembers the messages of the run's other prompts.
+    Rule ai-sdk.prompt-shares-payloads. `before` remembers the messages of the run's other prompts, and
+    which addresses the model reads itself.
 
     Raises:
         PackageError: AI_MissingToolResultsError, AI_InvalidMessageRoleError and the like.
@@ -72,7 +86,10 @@ def prompt(
     rules = PLAIN if rules is None else rules
     before = prompted(store, rules) if before is None else before
     listed = [(message, before.known(message)) for message in elements(store, messages, "map")]
-    rules.plan_downloads(store, [message for message, known in listed if known is None])
+    supported = before.supported
+    everything = supported is UNDEFINED or _reads_all(store, supported)
+    planned = [message for message, known in listed if known is None or not everything]
+    _plan_downloads(store, rules, planned, UNDEFINED if everything else supported)
     asking = [message for message, known in listed if known is None or known.has_approvals]
     approved = _approved_calls(store, asking) if rules.approvals_excuse_results else ()
     converted = [*_system_messages(store, system), *(before.message(*each) for each in listed)]
@@ -80,7 +97,7 @@ def prompt(
     for message in converted:
         if message.role == "tool" and merged and merged[-1].role == "tool":
             if rules.merged_options_kept:
-                _merge_options(store, merged[-1], message)
+                _merge_options(store, merged[-1], message, unsafe_dropped=rules.unsafe_keys_dropped)
             merged[-1].join(message)
         else:
             merged.append(message)
@@ -90,14 +107,17 @@ def prompt(
     return store.derive(store.array(refs), messages)
 
 
-def _merge_options(store: Store, earlier: PromptMessage, later: PromptMessage) -> None:
+def _merge_options(
+    store: Store, earlier: PromptMessage, later: PromptMessage, *, unsafe_dropped: bool
+) -> None:
     """The earlier message's options go to its last part, if it has one; the message keeps the later's."""
     last = earlier.content[-1] if earlier.content else UNDEFINED
     if is_nullish(last):
-        earlier.options = merged_options(store, earlier.options, later.options)
+        earlier.options = merged_options(store, earlier.options, later.options, unsafe_dropped=unsafe_dropped)
         return
     if not is_nullish(earlier.options):
-        kept = merged_options(store, earlier.options, get(store, last, "providerOptions"))
+        own = get(store, last, "providerOptions")
+        kept = merged_options(store, earlier.options, own, unsafe_dropped=unsafe_dropped)
         store.put(last, "providerOptions", kept)  # type: ignore[arg-type]
     earlier.options = later.options
 
@@ -177,7 +197,7 @@ def _assistant_part(store: Store, part: Value, rules: PromptRules) -> Value:
 
 def _other_assistant_part(store: Store, part: Value) -> Value:
     if get(store, part, "type") == "file":
-        data, media_type, _ = _data(get(store, part, "data"))
+        data, media_type = _data(store, get(store, part, "data"))
         fields = {
             "type": "file",
             "data": data,
@@ -242,10 +262,10 @@ def _user_part(store: Store, part: Value) -> Ref:
         return _copy(store, part, _TEXT)
     if kind not in ("image", "file"):
         raise PackageError("Error", f"Unsupported part type: {text(store, kind)}")
-    data, named, is_address = _data(get(store, part, "image" if kind == "image" else "data"))
+    data, named = _data(store, get(store, part, "image" if kind == "image" else "data"))
     media_type = or_else(named, get(store, part, "mediaType"))
     if kind == "image":
-        if isinstance(data, str) and not is_address:
+        if isinstance(data, str):
             media_type = or_else(_image_type(data), media_type)
         media_type = or_else(media_type, "image/*")
     elif is_nullish(media_type):
@@ -263,17 +283,21 @@ def _user_part(store: Store, part: Value) -> Ref:
 # ---------------------------------------------------------------- data
 
 
-def _data(data: Value) -> tuple[Value, Value, bool]:
-    """Data, the media type that it names, and whether it is an address; a `data:` one is taken apart."""
-    if not isinstance(data, str):
-        return data, UNDEFINED, False
+def _data(store: Store, data: Value) -> tuple[Value, Value]:
+    """Data and the media type that it names; an address is a URL object, and a `data:` one is taken apart.
+
+    Rule ai-sdk.urls-are-objects.
+    """
+    address = url_text(store, data)
+    if address is None and not isinstance(data, str):
+        return data, UNDEFINED
     try:
-        content, media_type, url = read_data(data)
+        content, media_type, url = read_data(str(data) if address is None else address)
     except InvalidDataContentError as error:
         raise PackageError(error.wire_name, str(error)) from error
     if url is not None:
-        return url.href, UNDEFINED, True
-    return str(content), UNDEFINED if media_type is None else media_type, False
+        return data if address is not None else url_object(store, url.href), UNDEFINED
+    return str(content), UNDEFINED if media_type is None else media_type
 
 
 def _image_type(data: str) -> Value:
@@ -284,8 +308,53 @@ def _image_type(data: str) -> Value:
     return UNDEFINED if detected is None else detected
 
 
-def _plan_downloads(store: Store, messages: Iterable[Value]) -> None:
-    """The package looks for addresses to download first; scripted models read every address themselves."""
+def _plan_downloads(store: Store, rules: PromptRules, messages: Iterable[Value], supported: Value) -> None:
+    """The package downloads first what the model does not read itself, which no run of a program can.
+
+    Rule ai-sdk.supported-urls-read.
+    """
+    for address, media_type in list(rules.addresses(store, messages)):
+        if is_nullish(media_type):
+            raise PackageError("AI_DownloadError", f"Failed to download {address}")
+        if not isinstance(media_type, str):
+            raise HeapTypeError("mediaType.toLowerCase is not a function")
+        if supported is not UNDEFINED and not _is_read(store, rules, supported, media_type.lower()):
+            raise PackageError("AI_DownloadError", f"Failed to download {address}")
+
+
+def _reads_all(store: Store, supported: Value) -> bool:
+    """Whether the addresses of a model are as they were made: all."""
+    listed = fields(store, supported)
+    return [*listed] == ["*/*"] and _only_pattern(store, listed["*/*"])
+
+
+def _only_pattern(store: Store, patterns: Slot) -> bool:
+    return is_array(store, patterns) and [_is_pattern(store, each) for each in elements(store, patterns)] == [
+        True
+    ]
+
+
+def _is_pattern(store: Store, value: Value) -> bool:
+    return type(value) is Ref and type(store.cells[value.address]) is PatternCell
+
+
+def _is_read(store: Store, rules: PromptRules, supported: Value, media_type: str) -> bool:
+    if is_nullish(supported):
+        raise HeapTypeError("Cannot convert undefined or null to object")
+    patterns: list[Value] = []
+    for key, value in fields(store, supported).items():
+        begins = key.lower()
+        if begins in ("*", "*/*") or rules.matches(media_type, begins.replace("*", "", 1)):
+            patterns += elements(store, value) if is_array(store, value) else (value,)
+    for pattern in patterns:
+        if not _is_pattern(store, pattern):
+            raise HeapTypeError("pattern.test is not a function")
+        return True
+    return False
+
+
+def _addresses(store: Store, messages: Iterable[Value]) -> Iterator[Address]:
+    """The addresses in user messages, those that hold their data themselves included."""
     for message in messages:
         if get(store, message, "role") != "user":
             continue
@@ -297,9 +366,11 @@ def _plan_downloads(store: Store, messages: Iterable[Value]) -> None:
                 continue
             is_image = get(store, part, "type") == "image"
             data = get(store, part, "image" if is_image else "data")
-            url = parse_url(data) if isinstance(data, str) else None
-            if url is not None and not is_image and is_nullish(get(store, part, "mediaType")):
-                raise PackageError("AI_DownloadError", f"Failed to download {url.href}")
+            address = url_text(store, data)
+            url = parse_url(data if isinstance(data, str) else address or "")
+            if url is not None:
+                named = get(store, part, "mediaType")
+                yield url.href, or_else(named, "image/*" if is_image else UNDEFINED)
 
 
 def _flat(store: Store, content: Value) -> Iterable[Value]:
@@ -357,11 +428,13 @@ def _require_none(store: Store, open_calls: dict[Value, None], approved: Iterabl
 
 
 PLAIN: Final = PromptRules(
-    plan_downloads=_plan_downloads,
+    addresses=_addresses,
+    matches=str.startswith,
     user_part=_user_part,
     assistant_part=_other_assistant_part,
     content_item=_content_item,
     merged_options_kept=False,
+    unsafe_keys_dropped=False,
     approvals_excuse_results=True,
 )
 """The rules of ai@6.0.134."""

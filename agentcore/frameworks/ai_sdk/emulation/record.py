@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.frameworks.ai_sdk.emulation.calls import Calls, StepCalls, called, observe
+from agentcore.frameworks.ai_sdk.emulation.calls import INHERITED, Asked, Calls, StepCalls, called, observe
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, Schedule
-from agentcore.heap.heap import UNDEFINED, Ref, Value
+from agentcore.heap.heap import UNDEFINED, Ref, Store, Value
 from agentcore.heap.js import PackageError, elements, get, in_object_order, is_nullish, text
 
 _MOMENT: Final = 1_000_000
@@ -21,15 +21,21 @@ _KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 class Recorded:
     """What a step recorded: its content, the calls in it, and the results and errors that calls got here.
 
-    `counted` are the numbers of client calls and of results when the tools had run, if they are counted then.
-    `broken` is how the model's answer broke the tool choice, if the run reports that and goes on.
+    `answers` are those to requests for approval. `counted` are the numbers of client calls and of results
+    when the tools had run, if they are counted then. `broken` is how the model's answer broke the tool
+    choice, if the run reports that and goes on.
     """
 
     content: list[Ref] = attrs.field(factory=list)
     calls: list[Ref] = attrs.field(factory=list)
     outputs: list[Ref] = attrs.field(factory=list)
+    answers: list[Ref] = attrs.field(factory=list)
     counted: tuple[int, int] | None = None
     broken: PackageError | None = None
+
+    def denied(self, store: Store) -> int:
+        """How many calls are denied."""
+        return sum(get(store, answer, "approved") is False for answer in self.answers)
 
 
 @attrs.frozen
@@ -119,9 +125,10 @@ class _Recorder:
         read = {key: get(self.store, part, key) for key in ("type", "text", "providerMetadata")}
         return self.store.object(read)
 
-    def provider_result(self, part: Ref, call_input: Value, dynamic: Value) -> Ref:
-        """A result that the provider sent of a call it ran itself."""
+    def provider_result(self, part: Ref, call: Value, dynamic: Value) -> Ref:
+        """A result that the provider sent of a call it ran itself; undefined stands for an unknown call."""
         store = self.store
+        call_input = UNDEFINED if call is UNDEFINED else get(store, call, "input")
         failed = bool(get(store, part, "isError"))
         metadata = get(store, part, "providerMetadata")
         return store.object(
@@ -134,8 +141,14 @@ class _Recorder:
                 "providerExecuted": True,
                 "dynamic": dynamic,
                 "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
+                "toolMetadata": self._tool_metadata(call),
             }
         )
+
+    def _tool_metadata(self, call: Value) -> Value:
+        named = self.profile.metadata_on_calls and call is not UNDEFINED
+        metadata = get(self.store, call, "toolMetadata") if named else UNDEFINED
+        return UNDEFINED if is_nullish(metadata) else metadata
 
 
 class _InCallOrder(_Recorder):
@@ -156,41 +169,60 @@ class _InCallOrder(_Recorder):
         broken = self.chosen(parsed)
         if broken is not None:
             raise broken
-        requests = self._requests(parsed)
+        asked = self._asked(parsed)
         clients = len(self._client_calls(parsed))
-        outputs = self._outputs(parsed, requests)
+        outputs = self._outputs(parsed, asked)
         content = [self._recorded(part, by_id) for part in self.parts(sent)]
-        asked = [requests[key] for key in in_object_order(requests)]
-        return Recorded(
-            content=[*content, *outputs, *asked],
+        answered = [asked[key] for key in in_object_order(asked)]
+        answers = [each.response for each in answered if each.response is not None]
+        ids = {get(store, get(store, answer, "toolCall"), "toolCallId") for answer in answers}
+        later = [output for output in outputs if get(store, output, "toolCallId") in ids]
+        recorded = Recorded(
+            content=[
+                *content,
+                *(output for output in outputs if output not in later),
+                *(each.request for each in answered),
+                *answers,
+                *later,
+            ],
             calls=parsed,
             outputs=outputs,
-            counted=(clients, len(outputs)) if self.profile.continuation_counted_early else None,
+            answers=answers,
         )
+        if self.profile.continuation_counted_early:
+            recorded.counted = clients, len(outputs) + recorded.denied(store)
+        return recorded
 
-    def _requests(self, parsed: Iterable[Ref]) -> dict[str, Ref]:
-        """Tells the tools that their inputs are there; the requests for approval, by call."""
-        requests: dict[str, Ref] = {}
+    def _asked(self, parsed: Iterable[Ref]) -> dict[str, Asked]:
+        """Tells the tools that their inputs are there; what is asked about calls, by their ids."""
+        asked: dict[str, Asked] = {}
         for call in parsed:
             if get(self.store, call, "invalid") or is_nullish(self.tool(call)):
                 continue
             self.calls.input_available(call, self.step)
-            request = self.calls.approval_request(call, self.step)
-            if request is not None:
-                requests[self._id(call)] = request
-        return requests
+            found = self.calls.asked(call, self.step)
+            if found is not None:
+                asked[self._id(call)] = found
+        return asked
 
-    def _outputs(self, parsed: Iterable[Ref], requests: Mapping[str, Ref]) -> list[Ref]:
+    def _outputs(self, parsed: Iterable[Ref], asked: Mapping[str, Asked]) -> list[Ref]:
         """The errors of invalid calls, then the results of the others, which run here."""
         invalid = (c for c in parsed if get(self.store, c, "invalid") and self.answered_here(c))
         outputs = [self.calls.invalid_result(call) for call in invalid]
         if is_nullish(self.step.tools):
             return outputs
         for call in self._client_calls(parsed):
-            if not get(self.store, call, "invalid") and self._id(call) not in requests:
+            if not get(self.store, call, "invalid") and not self._waits(call, asked):
                 result = self.calls.run(call, self.step)
                 outputs.extend([] if result is None else [result])
         return outputs
+
+    def _waits(self, call: Ref, asked: Mapping[str, Asked]) -> bool:
+        """Whether a request of the call's id, which may be a name that every object inherits, keeps it."""
+        call_id = self._id(call)
+        if self.profile.inherited_names_found and call_id in INHERITED:
+            return True
+        return call_id in asked and asked[call_id].blocks
 
     def _id(self, call: Ref) -> str:
         return text(self.store, get(self.store, call, "toolCallId"))
@@ -209,7 +241,7 @@ class _InCallOrder(_Recorder):
             return call  # type: ignore[return-value]
         if call is None:
             raise PackageError("Error", f"Tool call {text(self.store, call_id)} not found.")
-        return self.provider_result(part, get(self.store, call, "input"), get(self.store, call, "dynamic"))
+        return self.provider_result(part, call, get(self.store, call, "dynamic"))
 
 
 class _AsReady(_Recorder):
@@ -217,7 +249,7 @@ class _AsReady(_Recorder):
 
     def record(self, sent: Sent, schedule: Schedule) -> Recorded:
         recorded = Recorded()
-        inputs: dict[Value, Value] = {}
+        known: dict[Value, Ref] = {}
         flowing: list[tuple[int, int, Ref]] = []
         ready: list[tuple[int, int, Ref]] = []
         now = 0
@@ -226,7 +258,7 @@ class _AsReady(_Recorder):
             if kind == "tool-call":
                 call = self.parse(part, sent)
                 recorded.calls.append(call)
-                took, result, delay, waits = self._answered(call, schedule, inputs)
+                took, result, delay, waits = self._answered(call, schedule, known)
                 now += took
                 flowing.append((now, index, call))
                 if result is not None:
@@ -234,7 +266,7 @@ class _AsReady(_Recorder):
             elif kind == "tool-result":
                 call_id = get(self.store, part, "toolCallId")
                 dynamic = get(self.store, part, "dynamic")
-                result = self.provider_result(part, inputs.get(call_id, UNDEFINED), dynamic)
+                result = self.provider_result(part, known.get(call_id, UNDEFINED), dynamic)
                 if get(self.store, part, "isError"):
                     now += schedule.provider_error
                     ready.append((now + schedule.provider_error_ready, index, result))
@@ -249,7 +281,7 @@ class _AsReady(_Recorder):
         return recorded
 
     def _answered(
-        self, call: Ref, schedule: Schedule, inputs: dict[Value, Value]
+        self, call: Ref, schedule: Schedule, known: dict[Value, Ref]
     ) -> tuple[int, Ref | None, int, int]:
         """How long the call takes in the stream; what answers it, how much later; its tool's own time."""
         store, calls = self.store, self.calls
@@ -258,10 +290,10 @@ class _AsReady(_Recorder):
         if is_nullish(self.tool(call)):
             return schedule.call, None, 0, 0
         calls.input_available(call, self.step)
-        request = calls.approval_request(call, self.step)
-        if request is not None:
-            return schedule.asking_call, request, schedule.asking_ready, 0
-        inputs[get(store, call, "toolCallId")] = get(store, call, "input")
+        asked = calls.asked(call, self.step)
+        if asked is not None:
+            return schedule.asking_call, asked.request, schedule.asking_ready, 0
+        known[get(store, call, "toolCallId")] = call
         if get(store, call, "providerExecuted") is True:
             return schedule.call, None, 0, 0
         result = calls.run(call, self.step)
@@ -294,7 +326,7 @@ class _AtTheEnd(_Recorder):
     def record(self, sent: Sent) -> Recorded:
         store = self.store
         self.recorded = Recorded()
-        self.by_id: dict[Value, Ref] = {}
+        self.by_id: dict[Value, Any] = {}
         waiting: list[Ref] = []
         withheld = self.profile.tool_choice_enforced and get(store, self.step.choice, "type") == "none"
         for part in self.parts(sent):
@@ -317,9 +349,8 @@ class _AtTheEnd(_Recorder):
         return self.recorded
 
     def _of_provider(self, part: Ref) -> Ref:
-        call = self.by_id.get(get(self.store, part, "toolCallId"))
-        call_input = UNDEFINED if call is None else get(self.store, call, "input")
-        return self.provider_result(part, call_input, get(self.store, part, "dynamic"))
+        call = self.by_id.get(get(self.store, part, "toolCallId"), UNDEFINED)
+        return self.provider_result(part, call, get(self.store, part, "dynamic"))
 
     def _runs(self, call: Ref) -> bool:
         """Records a call and what answers it at once; whether it is to run later."""
@@ -333,11 +364,18 @@ class _AtTheEnd(_Recorder):
         if is_nullish(self.tool(call)):
             return False
         calls.input_available(call, self.step)
-        request = calls.approval_request(call, self.step)
-        if request is not None:
-            self._record(request)
+        asked = calls.asked(call, self.step)
+        if asked is not None:
+            self._record(asked.request)
+        if asked is not None and asked.response is not None:
+            self._record(asked.response)
+            self.recorded.answers.append(asked.response)
         executable = not is_nullish(get(store, self.tool(call), "execute"))
-        return request is None and executable and get(store, call, "providerExecuted") is not True
+        return (
+            (asked is None or not asked.blocks)
+            and executable
+            and get(store, call, "providerExecuted") is not True
+        )
 
     def _record(self, ref: Ref) -> None:
         self.told(ref)

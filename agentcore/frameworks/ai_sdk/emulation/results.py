@@ -8,14 +8,27 @@ from typing import ClassVar, Final
 
 from agentcore.frameworks.ai_sdk.emulation.convert import or_null
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, Report
-from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
-from agentcore.heap.js import elements, get, is_array, is_nullish
+from agentcore.heap.heap import UNDEFINED, Measured, MeasuredCell, Ref, Slot, Store, Value
+from agentcore.heap.js import elements, get, is_array, is_nullish, or_else, plus, text
 from agentcore.kit.step_results import StepCell, parts
 
-_FINISH: Final = ("stepNumber", "model", "finishReason", "usage", "content", "response")
+_FINISH: Final = (
+    *("callId", "stepNumber", "model", "finishReason", "usage", "content", "request", "response", "warnings"),
+)
+_TOKENS: Final = ("inputTokens", "outputTokens", "totalTokens", "reasoningTokens", "cachedInputTokens")
+_DETAILS: Final = {
+    "inputTokenDetails": ("noCacheTokens", "cacheReadTokens", "cacheWriteTokens"),
+    "outputTokenDetails": ("textTokens", "reasoningTokens"),
+}
+_TIMES: Final = (
+    *("stepTimeMs", "responseTimeMs", "effectiveOutputTokensPerSecond", "effectiveTotalTokensPerSecond"),
+)
+_OF_FIRST_CHUNK: Final = ("outputTokensPerSecond", "inputTokensPerSecond", "timeToFirstOutputMs")
+_OF_SECOND_CHUNK: Final = ("timeBetweenOutputChunksMs",)
 _OF_THE_LAST: Final = frozenset(
     {
-        *("stepNumber", "model", "finishReason", "usage", "response", "text", "reasoning", "reasoningText"),
+        *("callId", "stepNumber", "model", "finishReason", "usage", "request", "response"),
+        *("text", "reasoning", "reasoningText"),
         *("experimental_context", "runtimeContext", "toolsContext"),
     }
 )
@@ -52,15 +65,71 @@ def step_result(
 
     What it computes of its content, it computes at each reading (rule ai-sdk.calls-listed-anew).
     """
-    usage = {"inputTokens": 1, "inputTokenDetails": {}, "outputTokens": 1, "outputTokenDetails": {}}
+    content = own["content"]
     made = {
         **own,
-        "usage": store.load({**usage, "totalTokens": 2}),
+        "usage": usage_of(store, 1),
+        "performance": _performance(store, profile, content) if profile.performance_reported else UNDEFINED,
         "warnings": store.array(()),
         "request": store.object({}),
         "response": store.object(response),
     }
     return store.object(made, CopyingStepCell if profile.reasoning_copied else StepCell)
+
+
+def usage_of(store: Store, answers: int) -> Ref:
+    """What so many answers of a model cost; nothing is known of none."""
+    counts = {"inputTokens": answers, "outputTokens": answers, "totalTokens": 2 * answers} if answers else {}
+    return store.load({**counts, "inputTokenDetails": {}, "outputTokenDetails": {}})  # type: ignore[no-any-return]
+
+
+def total_usage(store: Store, steps: Ref) -> Ref:
+    """The sum of what the results of the steps say that they cost.
+
+    Raises:
+        HeapTypeError: if a hook left a result without its usage.
+    """
+    total: dict[str, Value] = {}
+    details: dict[str, dict[str, Value]] = {name: {} for name in _DETAILS}
+    for step in elements(store, steps):
+        usage = get(store, step, "usage")
+        for name, names in _DETAILS.items():
+            own = get(store, usage, name)
+            for key in names:
+                read = UNDEFINED if is_nullish(own) else get(store, own, key)
+                details[name][key] = _sum(store, details[name].get(key, UNDEFINED), read)
+        for key in _TOKENS:
+            total[key] = _sum(store, total.get(key, UNDEFINED), get(store, usage, key))
+    return store.object({**total, **{name: store.object(own) for name, own in details.items()}})
+
+
+def _sum(store: Store, one: Value, other: Value) -> Value:
+    return (
+        UNDEFINED
+        if is_nullish(one) and is_nullish(other)
+        else plus(store, or_else(one, 0), or_else(other, 0))
+    )
+
+
+def _performance(store: Store, profile: AiSdkProfile, content: Value) -> Ref:
+    """How long things took: of a stream, what its chunks tell, too."""
+    parts = elements(store, content)
+    names = [*_TIMES]
+    if profile.chunks_timed:
+        chunks = [
+            part for part in parts if get(store, part, "type") == "tool-call" or get(store, part, "text")
+        ]
+        names += _OF_FIRST_CHUNK if chunks else ()
+        names += _OF_SECOND_CHUNK if chunks[1:] else ()
+    took = {
+        text(store, get(store, part, "toolCallId")): Measured(0)
+        for part in parts
+        if get(store, part, "type") in ("tool-result", "tool-error")
+        and not get(store, part, "providerExecuted")
+        and not isinstance(get(store, part, "error"), str)
+    }
+    times: dict[str, Value] = {name: Measured(0) for name in names}
+    return store.object({**times, "toolExecutionMs": store.object(took)}, MeasuredCell)
 
 
 def result_messages(profile: AiSdkProfile, store: Store, steps: Ref, answered: Iterable[Slot]) -> Value:
@@ -76,19 +145,22 @@ def result_messages(profile: AiSdkProfile, store: Store, steps: Ref, answered: I
 
 
 def finish_event(
-    profile: AiSdkProfile, store: Store, steps: Ref, last: Value, answered: Iterable[Slot]
+    profile: AiSdkProfile, store: Store, steps: Ref, answered: Iterable[Slot], total: Ref
 ) -> Ref:
     """What the last hook of a run is told.
 
     Raises:
         HeapTypeError: if a hook left steps that it cannot be read from.
     """
+    last: Value = (UNDEFINED, *elements(store, steps))[-1]
     names = (*_FINISH, *profile.contexts.names, *StepCell.computed)
     event = {name: get(store, last, name) for name in names}
     if profile.finish_lists_all:
         event |= {n: _of_all_steps(store, steps, (n,)) for n in names if n not in _OF_THE_LAST}
         event |= {"finalStep": last, "responseMessages": result_messages(profile, store, steps, answered)}
-    return store.object({**event, "steps": steps})
+    if profile.finish_usage_is_total:
+        event["usage"] = total
+    return store.object({**event, "totalUsage": total, "steps": steps})
 
 
 def _of_all_steps(store: Store, steps: Ref, path: Iterable[str], before: Iterable[Slot] = ()) -> Ref:

@@ -6,9 +6,20 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from agentcore.errors import InvalidDataContentError
-from agentcore.frameworks.ai_sdk.emulation.prompts import PromptRules
+from agentcore.frameworks.ai_sdk.emulation.prompts import Address, PromptRules
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.heap.js import PackageError, elements, get, is_array, is_nullish, iterated, or_else
+from agentcore.heap.js import (
+    PackageError,
+    elements,
+    get,
+    is_array,
+    is_nullish,
+    iterated,
+    or_else,
+    text,
+    url_object,
+    url_text,
+)
 from agentcore.messages.media import detect_image_media_type, parse_url, read_data
 
 _MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
@@ -60,6 +71,8 @@ def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
     """
     if isinstance(content, str):
         return _of_text(store, content)
+    if url_text(store, content) is not None:
+        return _of_url(store, content, UNDEFINED)
     kind = get(store, content, "type") if type(content) is Ref else UNDEFINED
     if kind == "data":
         data = get(store, content, "data")
@@ -67,16 +80,27 @@ def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
             raise PackageError("AI_InvalidDataContentError", "Data URLs are not valid inline data.")
         return _inline(store, data), UNDEFINED
     if kind == "url":
-        # What tells a data: address is a field of the address object; a text has none.
-        get(store, get(store, content, "url"), "protocol")
-    if kind in ("url", "reference", "text"):
+        made, named = _of_url(store, get(store, content, "url"), get(store, content, "originalUrl"))
+        return store.derive(made, content), named
+    if kind in ("reference", "text"):
         name = str(kind)
         held = {"type": name, name: get(store, content, name)}
-        held |= {"originalUrl": get(store, content, "originalUrl")} if kind == "url" else {}
         return store.derive(store.object(held), content), UNDEFINED
     if type(content) is Ref and kind is UNDEFINED:
         return store.object({"type": "reference", "reference": content}), UNDEFINED
     return _inline(store, content), UNDEFINED
+
+
+def _of_url(store: Store, url: Value, original: Value) -> tuple[Ref, Value]:
+    # What tells a data: address is a field of the address object; a text has none.
+    if get(store, url, "protocol") == "data:":
+        try:
+            content, media_type, _ = read_data(url_text(store, url) or "")
+        except InvalidDataContentError as error:
+            raise PackageError(error.wire_name, str(error)) from error
+        return _inline(store, str(content)), UNDEFINED if media_type is None else media_type
+    held = {"type": "url", "url": url, "originalUrl": UNDEFINED if is_nullish(original) else original}
+    return store.object(held), UNDEFINED
 
 
 def _of_text(store: Store, content: str) -> tuple[Ref, Value]:
@@ -92,7 +116,7 @@ def _read(store: Store, text: str) -> tuple[Ref, Value]:
     content, media_type, url = read_data(text)
     if url is None:
         return _inline(store, str(content)), UNDEFINED if media_type is None else media_type
-    held = {"type": "url", "url": url.href}
+    held: dict[str, Value] = {"type": "url", "url": url_object(store, url.href)}
     return store.object(held if url.href == text else held | {"originalUrl": text}), UNDEFINED
 
 
@@ -255,16 +279,21 @@ def _address(store: Store, item: Value) -> tuple[str, Value]:
 # ---------------------------------------------------------------- downloads
 
 
-def plan_downloads(store: Store, messages: Iterable[Value]) -> None:
-    """The package looks for addresses to download first; the scripted models read every address themselves.
-
-    Raises:
-        PackageError: for an address without a media type, which no model reads.
-    """
+def addresses(store: Store, messages: Iterable[Value]) -> Iterator[Address]:
+    """The addresses of files in messages and in the results of tools."""
     for data, media_type in list(_files(store, messages)):
         tagged, _ = tagged_data(store, data)
-        if get(store, tagged, "type") == "url" and is_nullish(media_type):
-            raise PackageError("AI_DownloadError", "Failed to download a file without a media type")
+        if get(store, tagged, "type") == "url":
+            yield text(store, get(store, tagged, "url")), media_type
+
+
+def matches(media_type: str, begins: str) -> bool:
+    """Whether a media type is one of those that a model reads; one without a subtype is only as a whole."""
+    if not begins:
+        return True
+    if "/" not in media_type:
+        return f"{media_type}/" == begins
+    return media_type.startswith(begins) if begins.endswith("/") else media_type == begins
 
 
 def _files(store: Store, messages: Iterable[Value]) -> Iterator[tuple[Value, Value]]:
@@ -302,11 +331,13 @@ def _files_of_result(store: Store, part: Value) -> Iterator[tuple[Value, Value]]
 
 
 TAGGED: Final = PromptRules(
-    plan_downloads=plan_downloads,
+    addresses=addresses,
+    matches=matches,
     user_part=user_part,
     assistant_part=other_assistant_part,
     content_item=content_item,
     merged_options_kept=True,
+    unsafe_keys_dropped=True,
     approvals_excuse_results=False,
 )
 """The rules of ai@7.0.173."""
