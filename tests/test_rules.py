@@ -77,9 +77,9 @@ def test_each_rule_is_named_where_the_code_applies_it(rule: Rule) -> None:
 def test_each_rule_of_a_package_is_named_where_its_code_applies_it() -> None:
     for kind in {type(rule) for rule in rules().values()} - {Difference, Rule}:
         home = Path(str(importlib.import_module(kind.__module__).__file__))
-        # The frameworks' emulations apply the rules of the heap that they stand on.
-        rooms = (home.parent, PACKAGE / "frameworks") if home.parent.name == "heap" else (home.parent,)
-        files = [file for room in rooms for file in room.rglob("*.py") if file.name != home.name]
+        # A framework applies its rules in its folder, a room's rules are for the rooms above as well.
+        where = home.parent if home.is_relative_to(PACKAGE / "frameworks") else PACKAGE
+        files = [file for file in where.rglob("*.py") if file.name != home.name]
         code = "\n".join(file.read_text("utf-8") for file in files)
         assert [str(rule) for rule in kind if rule.value not in code and str(rule) not in code] == []
 
