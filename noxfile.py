@@ -50,3 +50,11 @@ def campaign(session: nox.Session, target: str) -> None:
     session.install("-e", ".")
     size = session.posargs or ("-n", "10000", "--jobs", "2")
     session.run("agentcore", "check", "--target", target, *size)
+
+
+@nox.session(python=PYTHONS[0])
+def live_corpora_js(session: nox.Session) -> None:
+    """Judges the JavaScript corpus in every release and on every path, over 300 conversations each."""
+    session.install("-e", ".[test]")
+    environment = {"AGENTCORE_LIVE_ALL": "1", "AGENTCORE_LIVE_EXAMPLES": "300"}
+    session.run("pytest", "tests/live/test_js.py", "-k", "table", *session.posargs, env=environment)
