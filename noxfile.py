@@ -54,3 +54,11 @@ def live_corpora(session: nox.Session) -> None:
     files = ("test_boundaries", "test_corpus", "test_kinds", "test_approvals", "test_streams")
     named = session.posargs or [f"tests/live/{name}.py" for name in files]
     session.run("pytest", "-n", "2", *named, env={"AGENTCORE_LIVE_EXAMPLES": "300"})
+
+
+@nox.session(python=PYTHONS[0])
+def live_corpora_js(session: nox.Session) -> None:
+    """Judges the JavaScript corpus in every release and on every path, over 300 conversations each."""
+    session.install("-e", ".[test]")
+    environment = {"AGENTCORE_LIVE_ALL": "1", "AGENTCORE_LIVE_EXAMPLES": "300"}
+    session.run("pytest", "tests/live/test_js.py", "-k", "table", *session.posargs, env=environment)

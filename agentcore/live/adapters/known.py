@@ -35,7 +35,7 @@ KNOWN: Final = {
             *("experimental_onStart", "experimental_onStepStart"),
             *("onToolExecutionStart", "onToolExecutionEnd"),
             *("experimental_onToolCallStart", "experimental_onToolCallFinish"),
-            *("onChunk", "experimental_transform", "experimental_repairToolCall"),
+            *("onChunk", "experimental_transform", "repairToolCall", "experimental_repairToolCall"),
             *("needsApproval", "onInputAvailable", "toModelOutput"),
         ),
         tried=("5.0", "6.0", "7.0"),

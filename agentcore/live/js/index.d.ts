@@ -72,6 +72,7 @@ export type Boundary =
   | 'experimental_onToolCallFinish'
   | 'onChunk'
   | 'experimental_transform'
+  | 'repairToolCall'
   | 'experimental_repairToolCall'
   | 'needsApproval'
   | 'onInputAvailable'

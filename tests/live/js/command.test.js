@@ -294,3 +294,29 @@ test("an adapter of one's own is named by its file", () => {
   assert.deepEqual([own.status, JSON.parse(own.stdout).findings[0].kind], [1, 'write']);
   assert.ok(!existsSync(join(folder, 'x.txt')));
 });
+
+test('many conversations are judged in two processes, and their reports are one', () => {
+  const check100 = (...more) => {
+    const where = ['--in', 'ai', '--at', 'prepareStep', '--json'];
+    const { stdout } = run(`${POLLUTING}#prepareStep`, ...where, ...more);
+    return JSON.parse(stdout);
+  };
+  const whole = check100('--examples', '100');
+  const halves = [check100('--examples', '50'), check100('--examples', '50', '--seed', '50')];
+  const sum = (read) => read(halves[0]) + read(halves[1]);
+  assert.deepEqual(
+    whole.findings.map(({ kind, line }) => [kind, line.line]),
+    [['write', 2]],
+  );
+  const seen = halves.flatMap(({ findings }) => findings[0].seen);
+  assert.deepEqual(new Set(whole.findings[0].seen), new Set(seen));
+  assert.equal(
+    whole.findings[0].counts.affected,
+    sum(({ findings }) => findings[0].counts.affected),
+  );
+  for (const name of ['run', 'judged', 'errors', 'calls'])
+    assert.equal(
+      whole.conversations[name],
+      sum(({ conversations }) => conversations[name]),
+    );
+});

@@ -25,6 +25,14 @@ const starting = { ...onlyRead(['messages', 'steps']), when: 'before' };
 const ofCall = onlyRead(['toolCall', 'messages']);
 const chunks = { ...onlyRead(['chunk']), paths: ['stream'] };
 
+const repairing = {
+  when: 'after',
+  first: ['toolCall', 'messages'],
+  stay: ['tools', 'error'],
+  passive: ([options]) => repaired(options),
+  mend: 'return a new call: { ...toolCall, input: ... }, and leave the messages as they are',
+};
+
 export const boundaries = {
   prepareStep: {
     when: 'before',
@@ -91,13 +99,8 @@ export const boundaries = {
     passive: () => new TransformStream(),
     mend: 'enqueue new chunks: controller.enqueue({ ...chunk, text: ... })',
   },
-  experimental_repairToolCall: {
-    when: 'after',
-    first: ['toolCall', 'messages'],
-    stay: ['tools', 'error'],
-    passive: ([options]) => repaired(options),
-    mend: 'return a new call: { ...toolCall, input: ... }, and leave the messages as they are',
-  },
+  repairToolCall: { ...repairing, majors: [7] },
+  experimental_repairToolCall: repairing,
   needsApproval: {
     majors: [6, 7],
     ...ofTool,

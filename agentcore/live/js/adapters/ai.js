@@ -89,7 +89,7 @@ const ownTool = ({ at, owner }) => (atTool.has(at) && typeof owner === 'object' 
 
 // What the model writes: JSON, but broken where a hook is there to repair it.
 const written = (input, { at }) =>
-  JSON.stringify(input).slice(0, at === 'experimental_repairToolCall' ? -1 : undefined);
+  JSON.stringify(input).slice(0, at.endsWith('epairToolCall') ? -1 : undefined);
 
 // A scripted model as the version expects it.
 function model(session, version) {

@@ -53,10 +53,14 @@ export class Bridge {
     return this.tables.framework.get(framework)?.hook;
   }
 
-  /** Looks for writes since the last look. */
-  look() {
+  /**
+   * Looks for writes since the last look. A `quick` look trusts that fields are fields, and leaves to the next other one what was made an
+   * accessor since.
+   */
+  look({ quick = false } = {}) {
     for (const pair of this.pairs) {
       if (this.tables.hook.get(pair.hook) !== pair) continue;
+      if (quick && stillSame(pair.hook, pair.kind, pair.seen)) continue;
       const now = slotsOf(pair.hook, pair.kind);
       if (sameSlots(now, pair.seen)) continue;
       this.#wrote(pair, now);
@@ -190,8 +194,7 @@ export class Bridge {
     const other = OTHER[side];
     if (!pair || (this.twin && pair.own && side === 'framework')) return false;
     if (slots !== pair.slots[side] && !sameSlots(slots, pair.slots[side])) return false;
-    if (this.lasting && !stillSame(pair[other], kind, pair.slots[other])) return false;
-    if (!this.lasting && !sameSlots(slotsOf(pair[other], kind), pair.slots[other])) return false;
+    if (!stillSame(pair[other], kind, pair.slots[other])) return false;
     const { values } = pair.slots[other];
     return children.every(([index, child]) => child.pair && child.pair[other] === values[index]);
   }

@@ -228,9 +228,9 @@ export class Session {
   }
 
   // Looks for writes while no call of the hook goes on: what is found now was written after the hook had returned.
-  #look() {
+  #look({ quick = true } = {}) {
     this.late = true;
-    this.bridge.look();
+    this.bridge.look({ quick });
     this.late = false;
   }
 
@@ -305,7 +305,7 @@ export class Session {
   /** What the run shows: texts by holder, to be compared with those of another run. */
   async end(observed, error) {
     await this.seeded.end();
-    this.#look();
+    this.#look({ quick: false });
     this.ended = true;
     const holders = Object.fromEntries(
       ['caller', 'result', 'steps', 'store', 'observers'].map((name) => [

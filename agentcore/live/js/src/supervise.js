@@ -1,8 +1,10 @@
 // Runs a check in a process of its own, and ends that process when it hangs or grows. A conversation that ended it is left out the next time.
 import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NotJudged } from './files.js';
+import { mergedAnswers } from './merge.js';
 
 const SILENCE = 8_000;
 const SILENCE_OF_FINDINGS = 60_000;
@@ -10,8 +12,16 @@ const HEAP = 512;
 const MOST_MEMORY = 4 * 1024 * HEAP; // kilobytes, of all that the process holds
 const MOST_DEATHS = 2;
 
-/** The answer of the child for `task`, with the deaths that conversations caused: `[{index, cause, message}]`. */
+const MANY = 100; // conversations from which a second process pays for its start
+
+/** The answer for `task`, with the deaths that conversations caused: `[{index, cause, message}]`; many conversations are judged in two processes. */
 export async function supervised(task) {
+  const parts = task.examples >= MANY && availableParallelism() > 1 ? 2 : 1;
+  const all = Array.from({ length: parts }, (_, part) => supervisedPart({ ...task, part, parts }));
+  return mergedAnswers(await Promise.all(all));
+}
+
+async function supervisedPart(task) {
   const deaths = [];
   for (;;) {
     const end = await lived({
