@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.compat.mastra.profiles import PROFILES, MastraProfile
 from agentcore.oracle.choices import Choices, slow_down
+from agentcore.oracle.mastra.edges import Edges
 from agentcore.oracle.mastra.making import TOOLS, Expected, Maker
 from agentcore.oracle.mastra.turns import Turns
 
@@ -52,6 +53,8 @@ class _Generator:
         if calls and choices.chance(25):
             slow_down(program["tools"], choices)
         self.reading(program)
+        if choices.chance(20):
+            Edges(choices, self.make).put(program)
         return program
 
     # --- the conversation ---

@@ -10,7 +10,18 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.compat.heap import UNDEFINED, DateCell, ErrorCell, Function, Ref, Slot, Store, Value, iso_text
+from agentcore.compat.heap import (
+    UNDEFINED,
+    DateCell,
+    ErrorCell,
+    Function,
+    NotEmulatedError,
+    Ref,
+    Slot,
+    Store,
+    Value,
+    iso_text,
+)
 from agentcore.compat.js import in_object_order, text
 from agentcore.compat.mastra.arguments import Arguments, ListHandle
 from agentcore.compat.mastra.clock import date, is_date, parsed, time_of
@@ -264,9 +275,13 @@ class Recording:
     # ---------------------------------------------------------------- the trace
 
     def trace(self) -> dict[str, Any]:
-        """Runs the program and writes its trace."""
-        outcome = self.loop.run()
-        self.desk.require_accepted()
+        """Runs the program and writes its trace; or by name what the emulation lacks for it."""
+        try:
+            outcome = self.loop.run()
+            self.desk.require_accepted()
+        except NotEmulatedError as error:
+            reason = f"{error.what} is not emulated; {error.instead}"
+            return {"id": self.program.get("id"), "unsupported": reason}
         streams = self.loop.settings.streams
         made: dict[str, Any] = {
             "id": self.program["id"],
