@@ -211,7 +211,7 @@ class _Turn:
     def _list_values(self, op: Op) -> list[Any]:
         messages = self.args.message_list.messages
         if op.get("ids") == "all":
-            return [[message.get("id", UNDEFINED) for message in messages]]
+            return [[one.get("id", UNDEFINED) if isinstance(one, Mapping) else UNDEFINED for one in messages]]
         if "ids" in op:
             return [op["ids"]]
         if "index" in op:
@@ -401,7 +401,8 @@ class _Turn:
     def _date(self, when: str) -> Any:
         """Dates are counted from the stored conversation, so that the order is the program's."""
         objects = self.objects
-        known = (objects.time_of(message.get("createdAt")) for message in self.args.message_list.messages)
+        stored = (one for one in self.args.message_list.messages if isinstance(one, Mapping))
+        known = (objects.time_of(message.get("createdAt")) for message in stored)
         times = [time for time in known if time is not None]
         now = objects.now()
         if when == "before":

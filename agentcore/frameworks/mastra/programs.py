@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from agentcore.frameworks.mastra.edges import Edges
 from agentcore.frameworks.mastra.making import TOOLS, Expected, Maker
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
 from agentcore.frameworks.mastra.turns import Turns
@@ -52,6 +53,8 @@ class _Generator:
         if calls and choices.chance(25):
             slow_down(program["tools"], choices)
         self.reading(program)
+        if choices.chance(20):
+            Edges(choices, self.make).put(program)
         return program
 
     # --- the conversation ---

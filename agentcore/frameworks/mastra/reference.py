@@ -20,7 +20,18 @@ from agentcore.frameworks.mastra.emulation.outcome import Outcome
 from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Router, Settings, Tool
 from agentcore.frameworks.mastra.ops import Ops
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
-from agentcore.heap.heap import UNDEFINED, DateCell, ErrorCell, Function, Ref, Slot, Store, Value, iso_text
+from agentcore.heap.heap import (
+    UNDEFINED,
+    DateCell,
+    ErrorCell,
+    Function,
+    NotEmulatedError,
+    Ref,
+    Slot,
+    Store,
+    Value,
+    iso_text,
+)
 from agentcore.heap.js import in_object_order, text
 from agentcore.heap.views import Desk, View
 from agentcore.kit.families import Refusal
@@ -264,9 +275,13 @@ class Recording:
     # ---------------------------------------------------------------- the trace
 
     def trace(self) -> dict[str, Any]:
-        """Runs the program and writes its trace."""
-        outcome = self.loop.run()
-        self.desk.require_accepted()
+        """Runs the program and writes its trace; or by name what the emulation lacks for it."""
+        try:
+            outcome = self.loop.run()
+            self.desk.require_accepted()
+        except NotEmulatedError as error:
+            reason = f"{error.what} is not emulated; {error.instead}"
+            return {"id": self.program.get("id"), "unsupported": reason}
         streams = self.loop.settings.streams
         made: dict[str, Any] = {
             "id": self.program["id"],

@@ -196,6 +196,8 @@ class Processors:
             "retryCount": or_else(values["retryCount"], 0),
         }
         result = self._checked(self._called(processor.id, hook, shown), processor.id, number)
+        if "phase" in result:
+            raise self.desk.leave_out("the field phase of a result", "leave it out")
         self._take(result, ids, sources)
         passed = {name: values[name] for name in ("stepNumber", "steps", *_STEP_FIELDS)}
         passed["systemMessages"] = values["systemMessages"]
