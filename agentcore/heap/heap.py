@@ -384,6 +384,8 @@ class Store:
 
     def _plain_scalar(self, slot: Value) -> Any:
         self.clock_shown = self.clock_shown or type(slot) is Measured
+        if type(slot) is Inherited:
+            return str(slot)
         return None if type(slot) in _LEFT_OUT or slot is UNDEFINED else slot
 
     def _leave_out(self, shown: Any, key: str | int, item: Slot) -> None:

@@ -232,7 +232,8 @@ class View(Handle):
 
     def _child(self, slot: Value, key: Key) -> Any:
         if type(slot) is not Ref:
-            return slot
+            # What a name is to the error that has it, it is to nobody else.
+            return str(slot) if type(slot) is Inherited else slot
         kind = ArrayView if type(self.store.cells[slot.address]) is tuple else ObjectView
         return kind(self.desk, slot, (*self.handle, key))
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.expected import approved, content, prompt, response, shortcuts
+from agentcore.frameworks.ai_sdk.rarities import Rarities
 from agentcore.frameworks.ai_sdk.size import Size
 from agentcore.frameworks.ai_sdk.writes import ADDRESSES, BASE64, Maker
 from agentcore.kit.choices import Choices, RandomChoices, slow_down
@@ -85,6 +86,7 @@ class _Generator:
         self.size = size or Size()
         self.shown = frozenset(shown)
         self.make = Maker(choices, texts)
+        self.rare = Rarities(choices, self.make, wanted=bool(self.shown))
         self.calls = 0
         self.hooks: dict[str, list[Any]] = {}
 
@@ -100,6 +102,9 @@ class _Generator:
             program["system"] = self.system()
         if choices.chance(35):
             program["options"] = self.options()
+        rare = self.rare.options()
+        if rare:
+            program["options"] = {**program.get("options", {}), **rare}
         if choices.chance(6):
             program["model"] = "first"
         if choices.chance(5):
@@ -291,8 +296,8 @@ class _Generator:
         call = {
             "type": "tool-call",
             "toolCallId": self.call_id(),
-            "toolName": name,
-            "input": self.make.payload(),
+            "toolName": self.rare.tool_name(name),
+            "input": self.rare.input(self.make.payload()),
         }
         return self.with_metadata(call)
 
@@ -405,6 +410,7 @@ class _Generator:
             return
         argument = {field: value for field, value in argument.items() if value or field == "output"}
         ops = [make.write(argument) for _ in range(choices.sample((1, 1, 1, 2, 2, 3)))]
+        ops += self.rare.ops(name)
         if name == "model" and choices.chance(20):
             ops.append(self.probe())
         if choices.chance(1):
@@ -430,6 +436,7 @@ class _Generator:
         for field, value in self.overrides():
             if choices.chance(14):
                 result[field] = None if choices.chance(8) else value()
+        result |= self.rare.overrides()
         op: Json = {"return": result}
         if choices.chance(25):
             op["keep"] = make.name(messages if "messages" in result else result or {"x": 1})

@@ -67,3 +67,22 @@ def test_what_the_reference_does_not_run_is_no_disagreement() -> None:
     sides = Sides(reference=trace, driver=None, family=FAMILIES["ai-sdk"])  # type: ignore[arg-type]
     verdict = sides.compared({"id": "p", "unsupported": "x"}, Answer({"id": "p"}))
     assert verdict == Unsupported("the reference: x")
+
+
+def _kinds(value: Any) -> set[type]:
+    if isinstance(value, dict):
+        return {dict}.union(*map(_kinds, value), *map(_kinds, value.values()))
+    if isinstance(value, list):
+        return {list}.union(*map(_kinds, value))
+    return {type(value)}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_trace_is_plain_json_also_with_errors_and_drawn_ids(profile: str) -> None:
+    moved = [
+        {"set": ["content", 0, "text"], "to": {"$ref": ["response", "id"]}},
+        {"set": ["content", 1, "input"], "to": {"e": {"$ref": ["content", 2, "error"]}}},
+        {"set": ["content", 2, "extra"], "to": {"$clone": ["content", 2, "error"]}},
+    ]
+    said = trace(program(profile, tools={"look": {"error": "no"}}, hooks={"onStepFinish": [moved]}), profile)
+    assert _kinds(said) <= {dict, list, str, int, float, bool, type(None)}
