@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.oracle.choices import Choices, slow_down
+from agentcore.oracle.strands.edges import Edges
 from agentcore.oracle.strands.handlers import Handlers, Plan
 from agentcore.oracle.strands.writes import STOP_REASONS, Maker
 
@@ -81,9 +82,11 @@ class _Generator:
         return program
 
     def slow_down(self, program: Json) -> None:
-        """Has tools take moments, which shows where they run at once."""
+        """Has tools take moments, which shows where they run at once; and puts odd values in."""
         if "tools" in program and self.choices.chance(50 if "executor" in program else 5):
             slow_down(program["tools"], self.choices)
+        if self.choices.chance(10):
+            Edges(self.choices, self.make).put(program)
 
     # --- what the agent is made with and asked --------------------------------------------------------------
 
