@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
+from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.heap.heap import UNDEFINED
 from agentcore.heap.views import ArrayView
 from agentcore.kit.ops import NowhereError, ThrownError
@@ -137,9 +138,9 @@ _PICKED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "drop": lambda messages, count: messages[count:],
     "take": lambda messages, count: messages[:count],
     "last": lambda messages, count: messages[-count:] if count else [],
-    "roles": lambda messages, roles: [one for one in messages if one.get("role") in roles],
-    "notRoles": lambda messages, roles: [one for one in messages if one.get("role") not in roles],
-    "ids": lambda messages, ids: [one for one in messages if one.get("id") in ids],
+    "roles": lambda messages, roles: [one for one in filled(messages) if one.get("role") in roles],
+    "notRoles": lambda messages, roles: [one for one in filled(messages) if one.get("role") not in roles],
+    "ids": lambda messages, ids: [one for one in filled(messages) if one.get("id") in ids],
     "reverse": lambda messages, _: list(reversed(messages)),
 }
 
@@ -324,7 +325,17 @@ class _Turn:
         for stage in expression.get("pipe", ()):
             ((name, value),) = stage.items()
             found = self._stage(found, name, value)
-        return found
+        return self._with_places(found) if isinstance(found, list) else found
+
+    def _with_places(self, messages: list[Any]) -> Any:
+        """The messages; as an array of the heap where places are empty, which no list of Python has."""
+        if not any(map(is_empty, messages)):
+            return messages
+        made = self.objects.new([None if is_empty(one) else one for one in messages])
+        for index, one in enumerate(messages):
+            if is_empty(one):
+                made.vacate(index)
+        return made
 
     def _source(self, source: str, argument: str) -> Any:
         if source == "current":
@@ -345,7 +356,10 @@ class _Turn:
             return self.objects.clone(messages)
         if name in _PICKED:
             return _PICKED[name](messages, value)
-        return [self._copied(message, index, name, value) for index, message in enumerate(messages)]
+        return [
+            message if is_empty(message) else self._copied(message, index, name, value)
+            for index, message in enumerate(messages)
+        ]
 
     def _copied(self, message: Any, index: int, name: str, value: Any) -> Any:
         match name:

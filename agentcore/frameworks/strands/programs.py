@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from agentcore.frameworks.strands.edges import Edges
 from agentcore.frameworks.strands.handlers import Handlers, Plan
 from agentcore.frameworks.strands.writes import STOP_REASONS, Maker
 from agentcore.kit.choices import Choices, slow_down
@@ -81,9 +82,11 @@ class _Generator:
         return program
 
     def slow_down(self, program: Json) -> None:
-        """Has tools take moments, which shows where they run at once."""
+        """Has tools take moments, which shows where they run at once; and puts odd values in."""
         if "tools" in program and self.choices.chance(50 if "executor" in program else 5):
             slow_down(program["tools"], self.choices)
+        if self.choices.chance(10):
+            Edges(self.choices, self.make).put(program)
 
     # --- what the agent is made with and asked --------------------------------------------------------------
 

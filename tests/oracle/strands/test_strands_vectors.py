@@ -82,7 +82,7 @@ def test_a_field_of_a_context_is_shared_or_copied_as_the_contract_has_it(
 
 
 def _modes_of(vector: Vector, stage: str, field: str) -> Iterator[str]:
-    for seen in recorded(vector)["identity"]:
+    for seen in recorded(vector).get("identity", []):
         if f":{stage}." in seen["by"] and "keys" in seen:
             yield seen["fields"].get(field, {"mode": "absent"})["mode"]
 

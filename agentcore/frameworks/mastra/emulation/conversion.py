@@ -75,7 +75,8 @@ def ui_message(target: MessageList, message: Slot) -> UiMessage:
     given = get(store, content, "parts")
     listed = elements(store, given) if is_array(store, given) else ()
     if not target.profile.reads_lists_only:
-        _check_parts(store, listed)
+        every = () if is_nullish(given) else elements(store, given, "dbMsg.content.parts?.some")
+        _check_parts(store, every)
     parts = [part for part in listed if isinstance(part, Ref)]
     kinds = [get(store, part, "type") for part in parts]
     shown: list[Slot] = []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, ObjectCell, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, get, is_array, is_nullish, text
+
+T = TypeVar("T")
 
 
 class Form(Enum):
@@ -144,12 +146,12 @@ _KEYS_OF_CALLS: Final = {
 }
 
 
-def is_empty(slot: Value) -> bool:
+def is_empty(slot: object) -> bool:
     """Returns whether this stands for an empty place of an array, as `delete array[index]` leaves it."""
     return slot is UNDEFINED
 
 
-def filled(slots: Iterable[Slot]) -> list[Slot]:
+def filled(slots: Iterable[T]) -> list[T]:
     """Returns the elements that `filter`, `map` and the like visit: not those of empty places."""
     return [slot for slot in slots if not is_empty(slot)]
 

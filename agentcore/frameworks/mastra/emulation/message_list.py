@@ -16,7 +16,6 @@ from agentcore.frameworks.mastra.emulation.forms import (
     assign,
     each_of,
     filled,
-    form_of,
     has,
     is_empty,
     system_form_of,
@@ -248,12 +247,12 @@ class MessageList:
     def _equal(self, one: Value, two: Value) -> bool:
         return messages_equal(self.store, one, two, lists_only=self.profile.reads_lists_only)
 
-    def _form_of(self, message: Value) -> Form | None:
-        return form_of(self.store, message, lists_only=self.profile.reads_lists_only)
+    def _system_form_of(self, message: Value) -> Form | None:
+        return system_form_of(self.store, message, lists_only=self.profile.reads_lists_only)
 
     def _add_system_among(self, message: Value) -> None:
         """Adds a system message that stands among messages, of those forms that may."""
-        if self._form_of(message) not in _SYSTEM_FORMS:
+        if self._system_form_of(message) not in _SYSTEM_FORMS:
             raise MastraError(
                 "INVALID_SYSTEM_MESSAGE_FORMAT",
                 "Invalid system message format. System messages must be CoreMessage format with 'role' and "
@@ -455,7 +454,7 @@ class MessageList:
         store = self.store
         if isinstance(message, str):
             return store.object({"role": "system", "content": message})
-        form = system_form_of(store, message, lists_only=self.profile.reads_lists_only)
+        form = self._system_form_of(message)
         if form is Form.CORE_5:
             content: Value = store.object(core_content(self, message))
         elif form is Form.STORED:

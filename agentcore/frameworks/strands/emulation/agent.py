@@ -89,14 +89,14 @@ class Agent:
             return cast("Ref", self.store.load([{"text": given}]))
         return self.copies.blocks(given, self.profile.system_taken)
 
-    def check(self, name: str, description: str) -> None:
+    def check(self, name: str, description: str | None) -> None:
         """Checks that a tool can be registered beside those that there are.
 
         Raises:
             RefusedToolError: for a tool that cannot.
         """
         refused = self.profile.errors.refused_tool
-        if not description and self.profile.registers_strictly:
+        if description == "" and self.profile.registers_strictly:
             raise RefusedToolError(refused, "Tool description must be a non-empty string")
         for known in self.tools:
             if known != name and known.replace("-", "_") == name.replace("-", "_"):
@@ -106,7 +106,7 @@ class Agent:
                 )
 
     def _registered(self, name: str, tool: Tool) -> Registered:
-        spec = {"name": name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
+        spec = {"name": name, "description": tool.description or "", "inputSchema": dict(tool.input_schema)}
         return Registered(name=name, spec=cast("Ref", self.store.load(spec)), tool=tool)
 
     def structured(self, output: StructuredOutput) -> Registered:

@@ -90,7 +90,7 @@ class Tool:
     __repr__ = brief
 
     run: Callable[[ObjectView, ObjectView], Any]
-    description: str = ""
+    description: str | None = None
     input_schema: Mapping[str, Any] = attrs.field(factory=lambda: {"type": "object", "properties": {}})
     takes: int = 0
 
