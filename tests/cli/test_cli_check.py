@@ -56,15 +56,15 @@ def test_programs_of_both_paths_are_drawn_for_the_immutable_profile(saved: Path)
 
 
 def test_a_disagreement_is_printed_and_saved_and_the_exit_code_is_1(saved: Path) -> None:
-    result = check(saved, "--seed", "1", "-n", "5", "--", *FAULTY)
+    result = check(saved, "--seed", "2", "-n", "5", "--", *FAULTY)
     assert result.exit_code == 1
     line = saved.read_text("utf-8")
     assert line.count("\n") == 1
     program = FAMILY.parse(line)
-    assert program["id"] == "seed-1"
+    assert program["id"] == "seed-2"
     assert trace_program(program)["caller"] != faulty_trace(program, FAULT)["caller"]
-    assert "1 programs from seed 1 in" in result.stdout
-    assert "found in seed-1" in result.stdout
+    assert "1 programs from seed 2 in" in result.stdout
+    assert "found in seed-2" in result.stdout
     assert '"hooks": {"prepareStep":' in result.stdout
     assert "first difference: $.caller" in result.stdout
     assert "--- expected\n+++ actual\n" in result.stdout
