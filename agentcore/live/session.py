@@ -128,9 +128,10 @@ class Session:
         for added in self.turns():
             new = translated(added, dialect.user, dialect.answer, dialect.results)
             reply = await ended(turn(self.passes(dialect.passed([*messages, *new]))))
-            left = len(self._calls)  # each call is asked for once
-            while reply.asked and reply.resume is not None and left > 0:
-                left -= len(reply.asked)
+            decided = set[str]()
+            # A framework that asks for the same calls again would do so for ever.
+            while reply.resume is not None and not decided.issuperset(reply.asked):
+                decided.update(reply.asked)
                 decisions = {number: self.denial(number) for number in reply.asked}
                 reply = await ended(reply.resume(decisions))
             messages = [*reply.messages]

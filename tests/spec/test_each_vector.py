@@ -27,10 +27,10 @@ from spec.requirements import families, statements
 
 @attrs.frozen
 class Kind:
-    """What claims of a family are called, which schema its traces have, and whose traces they are."""
+    """What claims of a family are called, in which folder its framework lies, and whose traces they are."""
 
     claim: str
-    trace_schema: str
+    folder: str
     is_of_package: Callable[[Vector, str, Mapping[str, Any]], bool]
 
 
@@ -43,16 +43,16 @@ def _of_version(vector: Vector, _: str, recorded: Mapping[str, Any]) -> bool:
 
 
 KINDS: Final = {
-    "ai-sdk": Kind(r"[CX][1-9]\d*", "trace", _of_ai_sdk),
-    "mastra": Kind(r"M[1-9]\d*|aliasing/[a-zA-Z0-9]+([._-][a-zA-Z_-]+)?", "mastra-trace", _of_version),
-    "strands": Kind(r"S[1-9]\d*", "strands-trace", _of_version),
+    "ai-sdk": Kind(r"[CX][1-9]\d*", "ai_sdk", _of_ai_sdk),
+    "mastra": Kind(r"M[1-9]\d*|aliasing/[a-zA-Z0-9]+([._-][a-zA-Z_-]+)?", "mastra", _of_version),
+    "strands": Kind(r"S[1-9]\d*", "strands", _of_version),
 }
 FIRST_OF_THE_AI_SDK: Final = "ai-sdk-6"
 
 
 @cache
-def _validator(name: str) -> Any:
-    return jsonschema_rs.validator_for(schema(name))
+def _validator(folder: str) -> Any:
+    return jsonschema_rs.validator_for(schema("trace", f"agentcore.frameworks.{folder}"))
 
 
 # ---------------------------------------------------------------- what may be wrong with one
@@ -95,7 +95,7 @@ def _faults_of_traces(vector: Vector) -> Iterator[str]:
     if {*vector.traces} != {*vector.runs}:
         yield f"it has traces of {', '.join(vector.traces)}, not of {', '.join(vector.runs)}"
     for run, recorded in vector.traces.items():
-        for error in _validator(kind.trace_schema).iter_errors(recorded):
+        for error in _validator(kind.folder).iter_errors(recorded):
             # Its message begins with the whole trace.
             yield f"{run}: the trace is not one of the format: ...{error.message[-200:]}"
         if not kind.is_of_package(vector, run, recorded):
