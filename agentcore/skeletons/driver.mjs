@@ -66,7 +66,7 @@ class Hooks {
     const path = op.set ?? op.append ?? op.delete;
     const place = path && this.#at(path.slice(0, -1), argument);
     if ('set' in op) {
-      place[this.#key(place, path.at(-1), true)] = this.#value(op.to, argument);
+      place[this.#key(place, path.at(-1), path.length > 1 || !path[0].startsWith('$'))] = this.#value(op.to, argument);
     } else if ('append' in op) {
       const key = this.#key(place, path.at(-1));
       const added = this.#value(op.with, argument);

@@ -60,7 +60,8 @@ class Hooks:
         match op:
             case {"set": path, "to": value}:
                 place = self._at(path[:-1], argument)
-                place[self._key(place, path[-1], new=True)] = self._value(value, argument)
+                is_field = len(path) > 1 or not path[0].startswith("$")
+                place[self._key(place, path[-1], new=is_field)] = self._value(value, argument)
             case {"append": path, "with": value}:
                 self._append(path, self._value(value, argument), argument)
             case {"clear": path} if isinstance(place := self._at(path, argument), list):

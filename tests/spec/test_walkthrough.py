@@ -24,10 +24,10 @@ def test_the_walk_through_ends_in_the_smallest_program_that_writes(followed: Pat
     found = json.loads((followed / "disagreement.json").read_text("utf-8"))
     [[write]] = found.pop("hooks")["prepareStep"]
     [[call]] = found.pop("script")
-    assert write == {"set": ["messages", 0], "to": {"role": "assistant", "content": "y"}}
+    assert write == {"append": ["messages"], "with": {"role": "user", "content": "y"}}
     assert (call["type"], call["input"]) == ("tool-call", {})
     assert found["messages"] == [{"role": "user", "content": "y"}]
-    assert [*found["tools"].values()] == [{"output": "y"}]
+    assert [*found["tools"].values()] == [{"output": {}}]
 
 
 def test_the_faulty_driver_is_a_hundred_lines_and_the_skeleton() -> None:

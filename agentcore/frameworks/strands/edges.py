@@ -18,7 +18,7 @@ Json: TypeAlias = dict[str, Any]
 _NAMES: Final = ("0", "12", "toString", "look-it")
 _ALIKE: Final = ("strands-structured-output", "a-b", "a_b")
 _SURROGATES: Final = ("\ud800", "x\udc00\ud800y", "\U0001f600\udfff")
-_NUMBERS: Final = (9007199254740993, 9223372036854775808, -12345678901234567890, 1e21, 1e16, 1.5)
+_NUMBERS: Final = (9007199254740994, 9223372036854775808, -9223372036854775808, 1e21, 1e16, 1.5)
 
 
 class Edges:
