@@ -115,7 +115,13 @@ def test_pytest_imports_next_to_nothing_for_those_who_do_not_use_it() -> None:
         "print(*sorted({name for name in sys.modules if name not in before}))"
     )
     run = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["agentcore", "agentcore.testing", MODULE, "lazy_loader"]
+    assert run.stdout.split() == [
+        "agentcore",
+        "agentcore.aliases",
+        "agentcore.testing",
+        MODULE,
+        "lazy_loader",
+    ]
 
 
 def test_the_plugin_is_what_the_project_gives_pytest() -> None:
