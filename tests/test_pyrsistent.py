@@ -15,7 +15,7 @@ import agentcore
 
 PACKAGE: Final = Path(agentcore.__file__).parent
 PROJECT: Final = PACKAGE.parent / "pyproject.toml"
-ALLOWED: Final = "vectors.py"
+ALLOWED: Final = "messages/vectors.py"
 # Knows the class by its name, for it also runs where the package is not installed, beside a person's hook.
 NAMING: Final = "guard/reading.py"
 

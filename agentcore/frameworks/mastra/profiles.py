@@ -62,7 +62,7 @@ class MastraProfile:
     knows_signals: bool
     """A message of the role `signal` is one of its own kind; otherwise it is stored as any other."""
     add_takes_options: bool
-    """Adding takes options, such as `merge: false`; otherwise a third argument is not read."""
+    """Adding takes options, such as `merge`; otherwise a third argument is not read."""
     adds_nested: bool
     """An array among messages that are added is gone through too; otherwise it is taken for a message."""
 

@@ -91,7 +91,7 @@ def parsed(text: str) -> float | None:
     """Returns `Date.parse(text)`: milliseconds since 1970, NaN for what names no time.
 
     Returns None for a text with digits that is not the standard's: engines read those in ways of their own.
-    A time without a zone is taken for one of UTC.
+    A time without a zone is taken for one of UTC. Rule mastra.dates-read.
     """
     found = _ISO.fullmatch(text)
     if found is None:

@@ -203,6 +203,8 @@ class MastraLoop:
     def _convert_first(self) -> None:
         """Converts the messages as the package does before the first step, for what that fails with.
 
+        Rule mastra.converted-first.
+
         Raises:
             PackageError: for a role that no model knows.
             HeapTypeError: for a message or a part of one that is none.

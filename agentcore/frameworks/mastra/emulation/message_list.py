@@ -196,7 +196,7 @@ class MessageList:
         it is added to itself (rule mastra.live-while-added). `options` may say `merge: false`.
 
         Raises:
-            MastraError: for what is no message.
+            MastraError: for what is no message (rule mastra.no-message).
             PackageError: for a source that there is not, when the message is in already.
             HeapTypeError: for what no message can be made of.
         """

@@ -69,6 +69,8 @@ _BEGINS_NAMES: Final = re.compile(r"[a-zA-Z_]")
 def name_for_providers(store: Store, tools: Ref) -> None:
     """Gives tools whose names no provider takes other names, in place: they come last then.
 
+    Rule mastra.tools-named.
+
     Raises:
         MastraError: if two tools have one name then.
         HeapTypeError: for a tool without a name.

@@ -142,6 +142,8 @@ class Agent:
     def specs(self) -> list[Slot]:
         """The descriptions of the tools, as the model stage is told of them before they are copied.
 
+        Rule strands.tools-listed.
+
         Raises:
             AttributeError: as the Python SDK does, for a schema that somebody made into something else.
         """
