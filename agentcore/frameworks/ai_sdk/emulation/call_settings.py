@@ -26,7 +26,7 @@ def require_emulated(profile: AiSdkProfile, names: Iterable[str]) -> None:
 
 
 def read_settings(profile: AiSdkProfile, option: Callable[[str], Value]) -> dict[str, Value]:
-    """What the model is given of a call's settings.
+    """What the model is given of a call's settings (rule ai-sdk.settings-shared).
 
     Raises:
         PackageError: AI_InvalidArgumentError for a value that is refused.
@@ -35,7 +35,7 @@ def read_settings(profile: AiSdkProfile, option: Callable[[str], Value]) -> dict
 
 
 def check_settings(profile: AiSdkProfile, values: dict[str, Value]) -> dict[str, Value]:
-    """The same settings, if none of them is refused.
+    """The same settings, if none of them is refused (rule ai-sdk.settings-checked).
 
     Raises:
         PackageError: AI_InvalidArgumentError.

@@ -103,7 +103,7 @@ class StepCalls:
 
 
 def is_safe(sent: Any) -> bool:
-    """Whether the package takes an input: none in it has a `prototype` in its `constructor`."""
+    """Whether the package takes an input (rule ai-sdk.inputs-safe)."""
     todo = [sent]
     for value in todo:
         if isinstance(value, Mapping):
