@@ -63,7 +63,8 @@ class Guide:
 
     @cached_property
     def witnesses(self) -> list[Witness]:
-        shown = [one for one in examples(self.page) if one.cites != ("oracle.class-advice",)]
+        # What no field explains, and advice, have examples that cite rules of the oracle.
+        shown = [one for one in examples(self.page) if not one.cites[0].startswith("oracle.")]
         claims = re.findall(
             r"^\*\*Example\*\* \(`ai-sdk\..*?`\): at `(.+?)`, (.+)\.$", self.text, flags=re.MULTILINE
         )
@@ -123,7 +124,9 @@ def test_the_field_of_a_witness_causes_its_difference(guide: Guide, witness: Wit
 @each_guide
 def test_what_few_programs_show_is_in_the_guide(guide: Guide) -> None:
     found = compare(*guide.sides, range(5_000, 5_012), patience=1)
-    assert {change.field for change in found.classes} <= {*guide.classes}
+    assert {change.field for change in found.classes} - {None} <= {*guide.classes}
+    if any(change.field is None for change in found.classes):
+        assert "\n## Unexplained, at " in guide.text
     assert len(found.classes) > 2
 
 
