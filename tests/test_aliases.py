@@ -66,6 +66,16 @@ def test_old_names_work_whatever_is_imported_first() -> None:
     subprocess.run([sys.executable, "-c", source], check=True)
 
 
+def test_an_old_name_takes_no_attribute_of_a_package() -> None:
+    source = (
+        "import agentcore.tools.tool, agentcore.driver.call, agentcore.models.base\n"
+        "from agentcore.agent.tools import tool\n"
+        "from agentcore.tools import tool as same\n"
+        "assert tool is same and not hasattr(tool, '__path__') and callable(tool)\n"
+    )
+    subprocess.run([sys.executable, "-c", source], check=True)
+
+
 def test_a_name_that_never_was_is_not_found() -> None:
     assert find_spec("agentcore.compat.nothing") is None
     with pytest.raises(ModuleNotFoundError, match=r"agentcore\.nothing"):
