@@ -179,7 +179,7 @@ class _AliasLoader:
     def exec_module(self, module: ModuleType) -> None:
         # The import system has just put the spec of the old name there.
         module.__spec__ = self._spec
-        # What a package has imported itself it has under its old name too: a module that is imported again takes
+        # What a package has imported itself it has under its old name too: a module imported again takes
         # the place of the package's attribute of that name, such as the function `tool`.
         for old, new in ALIASES.items():
             if new.startswith(f"{self._target}.") and new in sys.modules:
