@@ -9,6 +9,7 @@ import asyncio
 import functools
 import inspect
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -302,8 +303,8 @@ class Adapter(Protocol):
         ...
 
 
-class AdapterBase:
-    """What adapters share; one of one's own adds the boundaries, and the methods that raise here.
+class AdapterBase(ABC):
+    """What adapters share; one of one's own adds the boundaries, and the abstract methods.
 
     Attributes:
         awaits: whether the framework runs in an event loop even if the hook is sync.
@@ -320,6 +321,7 @@ class AdapterBase:
     classes: Sequence[type] = ()
     steering: Sequence[type[BaseException]] = ()
 
+    @abstractmethod
     def begin(self, session: Session, hook: Attached | None, at: str, path: str) -> Callable[[Any], Any]:
         """Attaches the hook, and returns the function that runs a turn.
 
@@ -332,31 +334,31 @@ class AdapterBase:
         Returns:
             A function of what `passed` returned; it returns a `session.Reply`, or an awaitable of one.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def user(self, parts: Sequence[Part]) -> Any:
         """Returns a message of the user, or a list of messages."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, parts: Sequence[Part]) -> Any:
         """Returns an answer of the model, likewise."""
-        raise NotImplementedError
 
+    @abstractmethod
     def result(self, call: Part) -> Any:
         """Returns a message with the result of a call."""
-        raise NotImplementedError
 
     def results(self, calls: Sequence[Part]) -> Any:
         """Returns the message, or messages, with the results of an answer's calls."""
         return [self.result(call) for call in calls]
 
-    def entry(self, message: Any) -> Entry:
-        """Returns the neutral form of a message."""
-        raise NotImplementedError
+    @abstractmethod
+    def entry(self, message: Any) -> Entry | list[Entry]:
+        """Returns the neutral form of a message, or of each of its parts."""
 
     def entries(self, messages: Any) -> Sequence[Entry]:
         """Returns the neutral form of a prompt, or of the messages that a hook is given or returns."""
-        return [self.entry(each) for each in messages]
+        made = [self.entry(each) for each in messages]
+        return [one for each in made for one in (each if isinstance(each, list) else [each])]
 
     def passed(self, messages: list[Any]) -> Any:
         """Returns what the caller passes to the framework for a turn."""

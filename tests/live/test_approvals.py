@@ -51,6 +51,9 @@ class _Asking(AdapterBase):
 
     answer = user
 
+    def result(self, call: Any) -> Any:
+        return call["output"]
+
     def entry(self, message: Any) -> Entry:
         raise NotImplementedError
 

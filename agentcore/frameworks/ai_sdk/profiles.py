@@ -135,7 +135,7 @@ class AiSdkProfile:
     headers_named: bool
     """Whether the headers that the model is given have small letters and name the package."""
     raw_chunks_asked: bool
-    """Whether the model is told if it should send its chunks as they are."""
+    """Whether the model gets the setting that asks for its chunks as they are."""
 
     # The chains.
     caller_to_initial: CopyDepth = attrs.field(

@@ -1,4 +1,4 @@
-"""The programs of the AI SDK's format (`program.schema.json`), and what to say of what is none."""
+"""The programs of the AI SDK's format (`program.schema.json`), and what is wrong with one that breaks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of the middleware format (`program.schema.json`); what to say of what is none."""
+"""Programs of the middleware format (`program.schema.json`); what is wrong with one that breaks it."""
 
 from __future__ import annotations
 

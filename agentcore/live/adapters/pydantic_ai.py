@@ -53,8 +53,8 @@ class _Adapter(live.AdapterBase):
         outlets=_outlets,
     )
 
-    def entries(self, messages: Any) -> Sequence[live.Entry]:
-        return [_entry(message, part) for message in messages for part in message.parts]
+    def entry(self, message: Any) -> list[live.Entry]:
+        return [_entry(message, part) for part in message.parts]
 
     def user(self, parts: Sequence[talk.Part]) -> m.ModelRequest:
         file: Any = lambda part: m.BinaryContent(base64.b64decode(part["data"]), media_type=part["mediaType"])  # noqa: E731

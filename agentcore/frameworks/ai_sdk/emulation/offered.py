@@ -99,7 +99,7 @@ def require_callers(store: Store, tools: Value, callers: Value) -> None:
 
 
 def by_callers(store: Store, tools: Value, callers: Value) -> tuple[Value, Value]:
-    """The tools that the model is told of and those that may run: a tool with callers is called by those.
+    """The tools that the model is offered, and those that may run: a tool with callers is called by those.
 
     No tool of a program is a caller, so the model is the only one.
     """

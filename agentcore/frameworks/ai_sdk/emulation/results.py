@@ -147,7 +147,7 @@ def result_messages(profile: AiSdkProfile, store: Store, steps: Ref, answered: I
 def finish_event(
     profile: AiSdkProfile, store: Store, steps: Ref, answered: Iterable[Slot], total: Ref
 ) -> Ref:
-    """What the last hook of a run is told (rule ai-sdk.events-whole).
+    """Makes the event that the last hook of a run is given (rule ai-sdk.events-whole).
 
     Raises:
         HeapTypeError: if a hook left steps that it cannot be read from.
