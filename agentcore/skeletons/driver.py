@@ -123,8 +123,7 @@ def answer(program: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Answers requests, one JSON value per line, until it is told to stop or there are no more."""
-    # Standard output is for answers alone: what the loop prints goes to standard error.
-    answers, sys.stdout = sys.stdout, sys.stderr
+    answers, sys.stdout = sys.stdout, sys.stderr  # what the loop prints is no answer
     started = {"version": 1, "implementation": IMPLEMENTATION, "formats": FORMATS, "unsupported": UNSUPPORTED}
     for line in sys.stdin.buffer:
         if not line.strip():
