@@ -9,7 +9,7 @@ cloned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from agentcore.errors import ImmutableWriteError
@@ -39,7 +39,60 @@ class Objects(Protocol):
 
 
 class NowhereError(Exception):
-    """A path names nothing that is there."""
+    """A path leads to nothing, or to where the op cannot be done."""
+
+
+def is_list(value: Any) -> bool:
+    """Whether a live value is a list: a Python one, a frozen one or a view."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def index_in(items: Sequence[Any], key: Any) -> int | None:
+    """Returns the index of the element that a key of a path names, None where there is no such element."""
+    if type(key) is not int:
+        return None
+    index = key + len(items) if key < 0 else key
+    return index if 0 <= index < len(items) else None
+
+
+def slot(container: Any, key: str | int, *, fresh: bool = False) -> Any:
+    """Returns the key as the container has it.
+
+    Args:
+        container: a live object or list.
+        key: a key of a path.
+        fresh: whether a field that the object lacks will do.
+
+    Raises:
+        NowhereError: if the container has no such field or element.
+    """
+    if isinstance(container, Mapping):
+        if not isinstance(key, str) or not (fresh or _has_own(container, key)):
+            raise NowhereError(f"no field {key!r}")
+        return key
+    if not is_list(container):
+        raise NowhereError(f"{key!r} of something that is not an object")
+    index = index_in(container, key)
+    if index is None:
+        raise NowhereError(f"no element {key!r}")
+    return index
+
+
+def below(value: Any, path: Iterable[str | int]) -> Any:
+    """Returns what a path leads to from a live value.
+
+    Raises:
+        NowhereError: if the path leads to nothing.
+    """
+    for key in path:
+        value = value[slot(value, key)]
+    return value
+
+
+def _has_own(container: Mapping[str, Any], key: str) -> bool:
+    """Whether the object has the field itself; the name of an error is its class's."""
+    owns = getattr(container, "owns", None)
+    return container.get(key, UNDEFINED) is not UNDEFINED and (owns is None or owns(key))
 
 
 class ThrownError(Exception):
@@ -59,38 +112,6 @@ class RefusedError(Exception):
 
     def __init__(self) -> None:
         super().__init__("the object refuses the op")
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _is_container(value: Any) -> bool:
-    return isinstance(value, Mapping) or _is_array(value)
-
-
-def _slot(container: Any, key: str | int, *, fresh: bool = False) -> str | int:
-    """The key as the container has it; `fresh` allows a new field of an object.
-
-    Raises:
-        NowhereError: if there is none.
-    """
-    if not _is_container(container):
-        raise NowhereError(f"{key!r} of something that is not an object")
-    if not isinstance(container, Mapping):
-        index = key + len(container) if isinstance(key, int) and key < 0 else key
-        if not isinstance(index, int) or not 0 <= index < len(container):
-            raise NowhereError(f"no element {key!r}")
-        return index
-    if not isinstance(key, str) or not (fresh or _has(container, key)):
-        raise NowhereError(f"no field {key!r}")
-    return key
-
-
-def _has(container: Mapping[str, Any], key: str) -> bool:
-    """Whether there is a field of the object's own; the name of an error is its class's."""
-    owns = getattr(container, "owns", None)
-    return container.get(key, UNDEFINED) is not UNDEFINED and (owns is None or owns(key))
 
 
 class Ops:
@@ -159,7 +180,7 @@ class Ops:
     def _append(self, path: Path, json: Any, argument: Any) -> None:
         """Pushes to an array, which may be a kept one, or adds to the text of a field."""
         found: Any = self._at(path, argument) if _is_reference(path) else None
-        if _is_array(found):
+        if is_list(found):
             found.append(self._value(json, argument))
             return
         container, key = self._target(path, argument)
@@ -178,19 +199,17 @@ class Ops:
         if _is_reference(path):
             raise NowhereError(f"{path[0]} is a reference, not a field; only its elements and fields change")
         container = argument if len(path) == 1 else self._at(path[:-1], argument)
-        return container, _slot(container, path[-1], fresh=fresh)
+        return container, slot(container, path[-1], fresh=fresh)
 
     def _at(self, path: Path, argument: Any) -> Any:
         first = str(path[0])
         if not first.startswith("$"):
-            value = argument[_slot(argument, first)]
+            value = argument[slot(argument, first)]
         elif first[1:] in self.kept:
             value = self.kept[first[1:]]
         else:
             raise NowhereError(f"nothing is kept as {first[1:]}")
-        for key in path[1:]:
-            value = value[_slot(value, key)]
-        return value
+        return below(value, path[1:])
 
     def _value(self, json: Any, argument: Any) -> Any:
         if isinstance(json, list):
@@ -251,7 +270,7 @@ class Ops:
                 return self._value(given, argument)
 
     def _replaced(self, messages: Any, given: Any, argument: Any) -> Any:
-        index = _slot(messages, given["at"])
+        index = slot(messages, given["at"])
         found = messages[index]
         # JavaScript evaluates the fields once, however often the message is in the list.
         replaced = {**_fields(found), **_fields(self._value(given["with"], argument))}
@@ -259,7 +278,7 @@ class Ops:
 
 
 def _listed(messages: Any) -> Any:
-    if not _is_array(messages):
+    if not is_list(messages):
         raise TypeError("messages is not a list")
     return messages
 
@@ -281,7 +300,7 @@ def _is_reference(path: Path) -> bool:
 
 
 def _listed_in_place(value: Any) -> Any:
-    if not _is_array(value):
+    if not is_list(value):
         raise TypeError("the op changes an array, and this is none")
     return value
 
@@ -304,7 +323,7 @@ def _text(value: Any) -> str:
         if "toString" in value:
             raise TypeError("Cannot convert object to primitive value")
         return "[object Object]"
-    if _is_array(value):
+    if is_list(value):
         return ",".join(
             "" if item is None else item if isinstance(item, str) else _text(item) for item in value
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
@@ -10,7 +10,7 @@ from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandl
 from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.heap.heap import UNDEFINED
 from agentcore.heap.views import ArrayView
-from agentcore.kit.ops import NowhereError, ThrownError
+from agentcore.kit.ops import NowhereError, ThrownError, below, is_list, slot
 
 __all__ = ["Objects", "Ops"]
 
@@ -96,26 +96,8 @@ class _Thrown(Exception):  # noqa: N818 - a way out, no error by itself
         self.error = error
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _slot(container: Any, key: str | int, *, fresh: bool = False) -> Any:
-    """The key as the container has it; `fresh` allows a new field of an object."""
-    if isinstance(container, Mapping):
-        if not isinstance(key, str) or not (fresh or container.get(key, UNDEFINED) is not UNDEFINED):
-            raise NowhereError(f"no field {key!r}")
-        return key
-    if not _is_array(container):
-        raise NowhereError(f"{key!r} of something that is not an object")
-    index = key + len(container) if isinstance(key, int) and key < 0 else key
-    if not isinstance(index, int) or not 0 <= index < len(container):
-        raise NowhereError(f"no element {key!r}")
-    return index
-
-
 def _listed(value: Any, what: str) -> Any:
-    if not _is_array(value):
+    if not is_list(value):
         raise NowhereError(f"{what} is not an array")
     return value
 
@@ -216,7 +198,7 @@ class _Turn:
         if "ids" in op:
             return [op["ids"]]
         if "index" in op:
-            return [[messages[_slot(messages, op["index"])].get("id", UNDEFINED)]]
+            return [[messages[slot(messages, op["index"])].get("id", UNDEFINED)]]
         given = [self.objects.new(value) for value in op.get("args", ())]
         return [self._messages(op["messages"]), *given] if "messages" in op else given
 
@@ -295,17 +277,12 @@ class _Turn:
             raise _Thrown(error) from error
 
     def _at(self, op: Op) -> Any:
-        return self._below(self._root(op), op.get("at", ()))
-
-    def _below(self, value: Any, path: Iterable[str | int]) -> Any:
-        for key in path:
-            value = value[_slot(value, key)]
-        return value
+        return below(self._root(op), op.get("at", ()))
 
     def _target(self, op: Op, *, fresh: bool = False) -> tuple[Any, Any]:
         path = op["at"]
-        container = self._below(self._root(op), path[:-1])
-        return container, _slot(container, path[-1], fresh=fresh)
+        container = below(self._root(op), path[:-1])
+        return container, slot(container, path[-1], fresh=fresh)
 
     def _value(self, op: Op) -> Any:
         return self._message(op["message"]) if "message" in op else self.objects.new(op["value"])
@@ -387,7 +364,7 @@ class _Turn:
 
         if isinstance(content, str):
             return self._with(message, content=changed(content))
-        if not isinstance(content, Mapping) or not _is_array(content.get("parts")):
+        if not isinstance(content, Mapping) or not is_list(content.get("parts")):
             return self._with(message)
         made: dict[str, Any] = dict(content)
         made["parts"] = [

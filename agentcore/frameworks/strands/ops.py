@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
-from agentcore.frameworks.strands.shapes import MISSING, NowhereError, Place, edit, place_at
+from agentcore.frameworks.strands.shapes import MISSING, Place, edit, place_at
 from agentcore.heap.js import PackageError, quoted
+from agentcore.kit.ops import NowhereError
 
 __all__ = ["ACTIONS", "Ops", "PathError", "Scene", "applies", "compact"]
 

@@ -14,12 +14,12 @@ import attrs
 
 from agentcore.heap.js import in_object_order
 from agentcore.heap.views import ArrayView, ObjectView, View
+from agentcore.kit.ops import NowhereError, index_in
 
 __all__ = [
     "MISSING",
     "Container",
     "Field",
-    "NowhereError",
     "Place",
     "Record",
     "Shape",
@@ -31,10 +31,6 @@ __all__ = [
 Path: TypeAlias = Sequence[Any]
 MISSING: Final = object()
 """Stands where there is nothing; null is something."""
-
-
-class NowhereError(Exception):
-    """A path leads to nothing, or to where the edit cannot be made."""
 
 
 @attrs.frozen(kw_only=True)
@@ -112,10 +108,8 @@ def _keyed(shape: Shape, live: Any, key: Any, *, fixed: bool = False, lasting: b
 
 
 def _element(shape: Shape, live: Any, key: Any) -> Place | None:
-    if not isinstance(live, ArrayView) or type(key) is not int:
-        return None
-    index = key + len(live) if key < 0 else key
-    return _keyed(shape, live, index) if 0 <= index < len(live) else None
+    index = index_in(live, key) if isinstance(live, ArrayView) else None
+    return None if index is None else _keyed(shape, live, index)
 
 
 class Json(Listing):
