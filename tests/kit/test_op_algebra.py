@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
 import pytest
 
 from agentcore.heap.cells import UNDEFINED
 from agentcore.heap.heap import Store
 from agentcore.heap.views import Desk
-from agentcore.kit.ops import NowhereError, below, index_in, slot
+from agentcore.kit.ops import (
+    Left,
+    NowhereError,
+    Op,
+    Path,
+    Slot,
+    Spelling,
+    ThrownError,
+    Turn,
+    below,
+    index_in,
+    slot,
+)
 
 ITEMS = ["a", "b", "c"]
 
@@ -53,3 +69,120 @@ def test_a_field_that_holds_undefined_is_not_there() -> None:
     assert slot(view, "b") == "b"
     with pytest.raises(NowhereError, match=r"^no field 'a'$"):
         slot(view, "a")
+
+
+# --- the algebra, in a format of its own --------------------------------------------------------------------
+
+SPELLING: Final = {
+    "put": Spelling("set", "where", "what"),
+    "drop": Spelling("delete", "where"),
+    "say": Spelling("add text", "where", "what"),
+    "push": Spelling("push", "where", "what"),
+    "insert": Spelling("insert", "where", "what"),
+    "splice": Spelling("splice", "where"),
+    "reverse": Spelling("reverse", "where"),
+    "empty": Spelling("clear", "where"),
+    "keep": Spelling("keep", "where", "as"),
+    "see": Spelling("observe", "where", "as"),
+    "fail": Spelling("throw", value="text"),
+}
+
+
+class _Own(Turn):
+    spelling = SPELLING
+
+    def __init__(self, left: Left, root: Any) -> None:
+        super().__init__(left, "own")
+        self.root = root
+
+    def at(self, op: Op, path: Path) -> Any:
+        del op
+        return below(self.root, path)
+
+    def field(self, op: Op, path: Path, *, fresh: bool = False) -> Slot:
+        container = self.at(op, path[:-1])
+        return Slot(container, slot(container, path[-1], fresh=fresh))
+
+    def refused(self, number: int, op: Op, error: Exception) -> None:
+        self.list_error(number, f"{op['op']} refused: {type(error).__name__}")
+
+    def _leave(self, op: Op) -> None:
+        del op
+        self.over = True
+
+    extras: ClassVar[Mapping[str, Callable[[Any, Op], None]]] = {"leave": _leave}
+
+
+ROOT: Final[dict[str, Any]] = {"text": "a", "list": [1, 2, 3], "in": {"x": 1}}
+
+
+def done(*ops: Op) -> tuple[dict[str, Any], Left]:
+    root, left = copy.deepcopy(ROOT), Left()
+    _Own(left, root).run(ops)
+    return root, left
+
+
+@pytest.mark.parametrize(
+    ("op", "changed"),
+    [
+        ({"op": "put", "where": ["in", "y"], "what": 2}, {"in": {"x": 1, "y": 2}}),
+        ({"op": "put", "where": ["list", -1], "what": 9}, {"list": [1, 2, 9]}),
+        ({"op": "drop", "where": ["in", "x"]}, {"in": {}}),
+        ({"op": "drop", "where": ["list", 0]}, {"list": [2, 3]}),
+        ({"op": "say", "where": ["text"], "what": "b"}, {"text": "ab"}),
+        ({"op": "push", "where": ["list"], "what": 4}, {"list": [1, 2, 3, 4]}),
+        ({"op": "insert", "where": ["list"], "index": 3, "what": 4}, {"list": [1, 2, 3, 4]}),
+        ({"op": "insert", "where": ["list"], "index": -1, "what": 4}, {"list": [1, 2, 4, 3]}),
+        (
+            {"op": "splice", "where": ["list"], "start": -2, "count": 1, "items": [8, 9]},
+            {"list": [1, 8, 9, 3]},
+        ),
+        ({"op": "splice", "where": ["list"]}, {"list": []}),
+        ({"op": "reverse", "where": ["list"]}, {"list": [3, 2, 1]}),
+        ({"op": "empty", "where": ["list"]}, {"list": []}),
+    ],
+    ids=lambda value: str(value.get("op", "")),
+)
+def test_each_op_of_the_algebra_writes_under_any_word(op: Op, changed: dict[str, Any]) -> None:
+    root, left = done(op)
+    assert root == {**ROOT, **changed}
+    assert left == Left()
+
+
+@pytest.mark.parametrize(
+    ("op", "reason"),
+    [
+        ({"op": "put", "where": ["nothing", "y"], "what": 2}, "no field 'nothing'"),
+        ({"op": "say", "where": ["list"], "what": "b"}, "only a string can be appended to"),
+        ({"op": "push", "where": ["text"], "what": 4}, "what is pushed to is not an array"),
+        ({"op": "insert", "where": ["list"], "index": 4, "what": 4}, "no place 4"),
+        ({"op": "insert", "where": ["list"], "index": -4, "what": 4}, "no place -4"),
+        ({"op": "say", "where": ["text"], "what": 1}, "say refused: TypeError"),
+    ],
+    ids=lambda value: str(value.get("op", "")) if isinstance(value, dict) else "",
+)
+def test_an_op_that_is_not_done_is_listed_and_the_next_is_done(op: Op, reason: str) -> None:
+    root, left = done(op, {"op": "put", "where": ["after"], "what": True})
+    assert root == {**ROOT, "after": True}
+    assert left.errors == [f"own, op 0: {reason}"]
+
+
+def test_what_is_kept_is_the_live_object_and_what_is_seen_has_a_name() -> None:
+    root, left = done(
+        {"op": "keep", "where": ["in"], "as": "k"},
+        {"op": "see", "where": ["list", 0], "as": "first"},
+        {"op": "see", "where": ["text"]},
+    )
+    assert left.kept["k"] is root["in"]
+    assert left.observations == [
+        {"by": "own", "what": "first", "value": 1},
+        {"by": "own", "what": "['text']", "value": "a"},
+    ]
+
+
+def test_nothing_is_done_after_an_op_that_ends_the_turn_or_throws() -> None:
+    after = {"op": "put", "where": ["after"], "what": True}
+    root, _ = done({"op": "leave"}, after)
+    assert root == ROOT
+    with pytest.raises(ThrownError, match=r"^gone$"):
+        done({"op": "fail", "text": "gone"}, after)

@@ -23,8 +23,9 @@ from agentcore.errors import (
     WireError,
 )
 from agentcore.frameworks.ai_sdk.frozen import Frames, FrozenOps, Shown
+from agentcore.frameworks.ai_sdk.ops import RefusedError
 from agentcore.kit.families import Refusal
-from agentcore.kit.ops import RefusedError, ThrownError
+from agentcore.kit.ops import ThrownError
 from agentcore.machine.effects import (
     Done,
     HookFailed,

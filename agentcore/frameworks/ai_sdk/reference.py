@@ -13,12 +13,13 @@ from agentcore.frameworks.ai_sdk.emulation.calls import HookError
 from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
 from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
+from agentcore.frameworks.ai_sdk.ops import Ops
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, NotEmulatedError, Slot, Value
 from agentcore.heap.js import described, elements, get
 from agentcore.heap.views import Desk, View
 from agentcore.kit.families import Refusal
-from agentcore.kit.ops import Ops, ThrownError
+from agentcore.kit.ops import ThrownError
 
 _PATHS: Final = {"stream": "ai-sdk-6/stream", "generate": "ai-sdk-6/generate"}
 

@@ -301,10 +301,11 @@ class Recording:
             made["list"] = self._stored()
             made["listSystem"] = [_printed(self.store, one, hide=True) for one in self.loop.list.all_system()]
         made["callerChanged"] = self._changed()
-        if self.ops.observations:
-            made["observations"] = self.ops.observations
-        if self.ops.errors:
-            made["opErrors"] = self.ops.errors
+        left = self.ops.left
+        if left.observations:
+            made["observations"] = left.observations
+        if left.errors:
+            made["opErrors"] = left.errors
         return _numbered(made, self.program)
 
     def _final(self, outcome: Outcome) -> dict[str, Any]:

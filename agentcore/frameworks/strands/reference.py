@@ -325,7 +325,7 @@ class Recording:
             "calls": self.calls,
             "toolRuns": self.tool_runs,
             "log": self.entries,
-            "observations": self.ops.observations,
+            "observations": self.ops.left.observations,
             "identity": self.identities,
             "pathErrors": self.ops.path_errors,
             "results": [self._shown_outcome(outcome) for outcome in outcomes],
