@@ -18,10 +18,10 @@ from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 import attrs
 
 from agentcore.heap.heap import UNDEFINED
+from agentcore.kit.recording import Record
 
 __all__ = [
     "Field",
-    "Left",
     "NowhereError",
     "Op",
     "Path",
@@ -154,15 +154,6 @@ class Spelling:
     value: str = "value"
 
 
-@attrs.define
-class Left:
-    """What the ops of a program leave behind: kept objects by name, observations, ops that were not done."""
-
-    kept: dict[str, Any] = attrs.field(factory=dict)
-    observations: list[dict[str, Any]] = attrs.field(factory=list)
-    errors: list[str] = attrs.field(factory=list)
-
-
 class Turn(ABC):
     """The ops of one call of a hook; `by` is the hook as texts name it, `over` whether an op was the last."""
 
@@ -170,8 +161,8 @@ class Turn(ABC):
     extras: ClassVar[Mapping[str, Callable[[Any, Op], None]]] = MappingProxyType({})
     refusals: ClassVar[tuple[type[Exception], ...]] = (TypeError, ValueError, LookupError, AttributeError)
 
-    def __init__(self, left: Left, by: str) -> None:
-        self.left = left
+    def __init__(self, record: Record, by: str) -> None:
+        self.record = record
         self.by = by
         self.over = False
 
@@ -202,11 +193,11 @@ class Turn(ABC):
 
     def list_error(self, number: int, reason: str) -> None:
         """Lists an op that was not done."""
-        self.left.errors.append(f"{self.by}, op {number}: {reason}")
+        self.record.add("opErrors", f"{self.by}, op {number}: {reason}")
 
     def observe(self, what: str, value: Any) -> None:
         """Writes an observation down."""
-        self.left.observations.append({"by": self.by, "what": what, "value": value})
+        self.record.add("observations", {"by": self.by, "what": what, "value": value})
 
     def word(self, op: Op) -> str:
         """Returns the word of an op."""
@@ -304,7 +295,7 @@ def _clear(turn: Turn, spelling: Spelling, op: Op) -> None:
 
 
 def _keep(turn: Turn, spelling: Spelling, op: Op) -> None:
-    turn.left.kept[op[spelling.value]] = turn.at(op, op.get(spelling.path, ()))
+    turn.record.kept[op[spelling.value]] = turn.at(op, op.get(spelling.path, ()))
 
 
 def _observe(turn: Turn, spelling: Spelling, op: Op) -> None:

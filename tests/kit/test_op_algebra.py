@@ -12,7 +12,6 @@ from agentcore.heap.cells import UNDEFINED
 from agentcore.heap.heap import Store
 from agentcore.heap.views import Desk
 from agentcore.kit.ops import (
-    Left,
     NowhereError,
     Op,
     Path,
@@ -24,6 +23,7 @@ from agentcore.kit.ops import (
     index_in,
     slot,
 )
+from agentcore.kit.recording import Record
 
 ITEMS = ["a", "b", "c"]
 
@@ -91,8 +91,8 @@ SPELLING: Final = {
 class _Own(Turn):
     spelling = SPELLING
 
-    def __init__(self, left: Left, root: Any) -> None:
-        super().__init__(left, "own")
+    def __init__(self, record: Record, root: Any) -> None:
+        super().__init__(record, "own")
         self.root = root
 
     def at(self, op: Op, path: Path) -> Any:
@@ -116,10 +116,10 @@ class _Own(Turn):
 ROOT: Final[dict[str, Any]] = {"text": "a", "list": [1, 2, 3], "in": {"x": 1}}
 
 
-def done(*ops: Op) -> tuple[dict[str, Any], Left]:
-    root, left = copy.deepcopy(ROOT), Left()
-    _Own(left, root).run(ops)
-    return root, left
+def done(*ops: Op) -> tuple[dict[str, Any], Record]:
+    root, record = copy.deepcopy(ROOT), Record()
+    _Own(record, root).run(ops)
+    return root, record
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,10 @@ def done(*ops: Op) -> tuple[dict[str, Any], Left]:
     ids=lambda value: str(value.get("op", "")),
 )
 def test_each_op_of_the_algebra_writes_under_any_word(op: Op, changed: dict[str, Any]) -> None:
-    root, left = done(op)
+    root, record = done(op)
     assert root == {**ROOT, **changed}
-    assert left == Left()
+    assert record.shown_if_any("opErrors", "observations") == {}
+    assert record.kept == {}
 
 
 @pytest.mark.parametrize(
@@ -162,19 +163,19 @@ def test_each_op_of_the_algebra_writes_under_any_word(op: Op, changed: dict[str,
     ids=lambda value: str(value.get("op", "")) if isinstance(value, dict) else "",
 )
 def test_an_op_that_is_not_done_is_listed_and_the_next_is_done(op: Op, reason: str) -> None:
-    root, left = done(op, {"op": "put", "where": ["after"], "what": True})
+    root, record = done(op, {"op": "put", "where": ["after"], "what": True})
     assert root == {**ROOT, "after": True}
-    assert left.errors == [f"own, op 0: {reason}"]
+    assert record.of("opErrors") == [f"own, op 0: {reason}"]
 
 
 def test_what_is_kept_is_the_live_object_and_what_is_seen_has_a_name() -> None:
-    root, left = done(
+    root, record = done(
         {"op": "keep", "where": ["in"], "as": "k"},
         {"op": "see", "where": ["list", 0], "as": "first"},
         {"op": "see", "where": ["text"]},
     )
-    assert left.kept["k"] is root["in"]
-    assert left.observations == [
+    assert record.kept["k"] is root["in"]
+    assert record.of("observations") == [
         {"by": "own", "what": "first", "value": 1},
         {"by": "own", "what": "['text']", "value": "a"},
     ]

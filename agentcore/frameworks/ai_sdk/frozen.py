@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, cast
 from agentcore.errors import ImmutableWriteError
 from agentcore.frameworks.ai_sdk.ops import Ops, Turn
 from agentcore.kit.ops import Op
+from agentcore.kit.recording import Record
 from agentcore.machine.effects import NeedModel, RunResult, StepStartEvent, ToolSpec
 from agentcore.machine.hooks import StepRecord
 from agentcore.machine.prepare import StepPreparation
@@ -94,8 +95,8 @@ class FrozenObjects:
 class FrozenOps(Ops):
     """Ops on what the core hands out: a write goes to the value, which refuses it as it refuses a hook's."""
 
-    def __init__(self) -> None:
-        super().__init__(FrozenObjects())
+    def __init__(self, record: Record) -> None:
+        super().__init__(FrozenObjects(), record)
 
     def turn(self, argument: Any, where: str) -> Turn:
         """The ops of one call of a hook."""

@@ -15,9 +15,10 @@ from agentcore.heap.heap import DataCloneError, Drawn, Measured
 from agentcore.heap.js import number_text
 from agentcore.kit import ops as kit
 from agentcore.kit.families import Refusal
-from agentcore.kit.ops import Left, NowhereError, Op, Path, Slot, Spelling, below, is_list, slot
+from agentcore.kit.ops import NowhereError, Op, Path, Slot, Spelling, below, is_list, slot
+from agentcore.kit.recording import Record, RecordedRun
 
-__all__ = ["Objects", "Ops", "RefusedError", "Turn"]
+__all__ = ["Objects", "Ops", "RefusedError", "StepRecording", "Turn"]
 
 
 class Objects(Protocol):
@@ -68,13 +69,17 @@ class Ops:
     `leave_out` makes the error that ends a run which would show what no trace can have.
     """
 
-    def __init__(self, objects: Objects, leave_out: Callable[[str], Exception] | None = None) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        record: Record | None = None,
+        leave_out: Callable[[str], Exception] | None = None,
+    ) -> None:
         self.objects = objects
+        self.record = record or Record()
         self.leave_out = leave_out
-        self.left = Left()
-        self.kept = self.left.kept
-        self.errors = self.left.errors
-        self.refusals: list[Refusal] = []
+        self.kept = self.record.kept
+        self.errors = self.record.of("opErrors")
 
     def run(self, ops: Sequence[Op] | None, argument: Any, where: str) -> Any:
         """Runs a hook's ops on its argument; gives what the hook returns (None for nothing).
@@ -100,7 +105,7 @@ class Turn(kit.Turn):
     refusals = (*kit.Turn.refusals, DataCloneError)
 
     def __init__(self, ops: Ops, argument: Any, where: str) -> None:
-        super().__init__(ops.left, where)
+        super().__init__(ops.record, where)
         self.ops = ops
         self.objects = ops.objects
         self.argument = argument
@@ -113,7 +118,7 @@ class Turn(kit.Turn):
     def refused(self, number: int, op: Op, error: Exception) -> None:
         """Ends the turn: the hook throws."""
         path = op.get(self.word(op), ()) if self.word(op) not in ("return", "throw") else ()
-        self.ops.refusals.append(Refusal(where=self.by, op=number, path=tuple(path), reason=str(error)))
+        self.record.refusals.append(Refusal(where=self.by, op=number, path=tuple(path), reason=str(error)))
         raise error if isinstance(error, ImmutableWriteError) else RefusedError from error
 
     # ---------------------------------------------------------------- paths and values
@@ -124,9 +129,9 @@ class Turn(kit.Turn):
         first = str(path[0])
         if not first.startswith("$"):
             return below(self.argument, path)
-        if first[1:] not in self.left.kept:
+        if first[1:] not in self.record.kept:
             raise NowhereError(f"nothing is kept as {first[1:]}")
-        return below(self.left.kept[first[1:]], path[1:])
+        return below(self.record.kept[first[1:]], path[1:])
 
     def field(self, op: Op, path: Path, *, fresh: bool = False) -> Slot:
         """Where an op writes: never a kept reference itself, which stands in no container."""
@@ -199,7 +204,7 @@ class Turn(kit.Turn):
                 result[field] = self._value(json)
         live = self.objects.new(result)
         if "keep" in op:
-            self.left.kept[op["keep"]] = live["messages"] if "messages" in result else live
+            self.record.kept[op["keep"]] = live["messages"] if "messages" in result else live
         return live
 
     def _staged(self, stages: Sequence[Any]) -> Any:
@@ -290,3 +295,45 @@ def _text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return number_text(value)
+
+
+# --- the record ---------------------------------------------------------------------------------------------
+
+
+class StepRecording(RecordedRun):
+    """A program of the format about to run: its hooks' ops by step, and what each step showed."""
+
+    def __init__(self, program: Mapping[str, Any]) -> None:
+        super().__init__(program, at_end=[])
+        self.hooks: Mapping[str, Any] = program.get("hooks") or {}
+        self.steps = self.record.of("steps")
+
+    def begin_step(self, shown: Mapping[str, Any]) -> None:
+        """Writes down what `prepareStep` is shown; whatever follows is of this step."""
+        self.steps.append({"step": len(self.steps), "prepareStep": shown, "tools": []})
+
+    def add_call(self, shown: Mapping[str, Any]) -> None:
+        """Writes down what a tool is shown, in this step or, of an approved call, before all steps."""
+        calls = self.steps[-1]["tools"] if self.steps else self.record.of("approvals")
+        calls.append(shown)
+
+    def ops_of(self, hook: str) -> tuple[Sequence[Op], str]:
+        """Returns the ops that a hook runs at this step, and how texts name the place."""
+        by_step, index = self.hooks.get(hook) or (), len(self.steps) - 1
+        ops = by_step[index] if 0 <= index < len(by_step) else None
+        return ops or (), f"step {index}, {hook}"
+
+    def written(self, package: str, *, final: Any, caller: Any, error: Any, hung: bool = False) -> Any:
+        """Returns the trace: what is on record, and what the run came to."""
+        return {
+            "id": self.program.get("id"),
+            "path": self.program["path"],
+            "package": package,
+            **self.record.shown_if_any("approvals"),
+            **self.record.shown("steps"),
+            "final": final,
+            "caller": caller,
+            "error": error,
+            **({"hung": True} if hung else {}),
+            **self.record.shown_if_any("opErrors"),
+        }

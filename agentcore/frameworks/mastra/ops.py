@@ -13,7 +13,8 @@ from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandl
 from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.heap.heap import UNDEFINED
 from agentcore.heap.views import ArrayView
-from agentcore.kit.ops import Left, NowhereError, Op, Path, Slot, Spelling, Turn, below, is_list, slot
+from agentcore.kit.ops import NowhereError, Op, Path, Slot, Spelling, Turn, below, is_list, slot
+from agentcore.kit.recording import Record
 
 __all__ = ["Objects", "Ops"]
 
@@ -67,9 +68,9 @@ class Objects(Protocol):
 class Ops:
     """Runs the ops of one program; holds what they stash, and what could not be carried out."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, record: Record) -> None:
         self.objects = objects
-        self.left = Left()
+        self.record = record
 
     def run(self, ops: Sequence[Op] | None, args: Arguments, where: str) -> Any:
         """Runs a processor's ops on its arguments; gives what it returns, UNDEFINED for nothing.
@@ -154,7 +155,7 @@ class _Turn(Turn):
     spelling = _SPELLING
 
     def __init__(self, ops: Ops, args: Arguments, where: str) -> None:
-        super().__init__(ops.left, where)
+        super().__init__(ops.record, where)
         self.objects = ops.objects
         self.args = args
         self.result: Any = UNDEFINED
@@ -247,9 +248,9 @@ class _Turn(Turn):
         return self.args[on]
 
     def _stashed(self, name: str) -> Any:
-        if name not in self.left.kept:
+        if name not in self.record.kept:
             raise NowhereError(f"nothing is stashed as {name}")
-        return self.left.kept[name]
+        return self.record.kept[name]
 
     def _view(self, name: str) -> Any:
         try:

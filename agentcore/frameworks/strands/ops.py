@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 from agentcore.frameworks.strands.shapes import MISSING, Place, ShapedField, ShapedItems, field_at, place_at
 from agentcore.heap.js import PackageError, quoted
-from agentcore.kit.ops import Left, NowhereError, Op, Path, Spelling, Turn
+from agentcore.kit.ops import NowhereError, Op, Path, Spelling, Turn
+from agentcore.kit.recording import Record
 
 __all__ = ["ACTIONS", "Ops", "PathError", "Scene", "applies", "compact"]
 
@@ -54,10 +55,9 @@ class Scene(Protocol):
 class Ops:
     """Runs ops that are the same everywhere, and keeps what they observe and what went nowhere."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, record: Record) -> None:
         self.scene = scene
-        self.left = Left()
-        self.path_errors: list[Json] = []
+        self.record = record
 
     def at(self, by: str, op: str, path: Sequence[Any], make: Callable[[], None]) -> None:
         """Does what may find nothing at its path.
@@ -68,7 +68,7 @@ class Ops:
         try:
             make()
         except NowhereError:
-            self.path_errors.append({"by": by, "op": op, "path": list(path)})
+            self.record.add("pathErrors", {"by": by, "op": op, "path": list(path)})
             raise PathError(op, self.scene.written(path)) from None
 
     def nowhere(self, by: str, op: str, path: Sequence[Any]) -> None:
@@ -116,7 +116,7 @@ class _Turn(Turn):
     )
 
     def __init__(self, ops: Ops, by: str, root: Place, *, copying: bool = False) -> None:
-        super().__init__(ops.left, by)
+        super().__init__(ops.record, by)
         self.scene = ops.scene
         self.root = root
         self.copying = copying
