@@ -131,21 +131,20 @@ _MODULES: Final = (
         "oracle.ai_sdk",
         "frameworks.ai_sdk",
         "causes comparison expected family features frozen immutable isolation program programs reference "
-        "shrinking size writes",
+        "ops shrinking size writes",
     ),
-    _Moved("oracle.ai_sdk", "kit", "ops"),
     _Moved("oracle.isolated", "kit.isolation", "judge rules shape timing"),
     _Moved("oracle.isolated", "oracle.campaign", "choosing sides:isolated_sides"),
     _Moved(
         "oracle.mastra",
         "frameworks.mastra",
-        "causes comparison family features isolation making ops program programs reference results "
+        "causes comparison family features isolation making ops program programs reference results:turns "
         "shrinking turns wellformed",
     ),
     _Moved(
         "oracle.strands",
         "frameworks.strands",
-        "acting causes comparison family features handlers holders isolation ops program programs "
+        "acting causes comparison family features handlers holders:shapes isolation ops program programs "
         "reference shapes shrinking structured writes",
     ),
     _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),

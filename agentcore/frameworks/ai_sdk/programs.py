@@ -16,9 +16,8 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.expected import approved, content, prompt, response, shortcuts
-from agentcore.frameworks.ai_sdk.rarities import Rarities
 from agentcore.frameworks.ai_sdk.size import Size
-from agentcore.frameworks.ai_sdk.writes import ADDRESSES, BASE64, Maker
+from agentcore.frameworks.ai_sdk.writes import ADDRESSES, BASE64, Maker, Rarities
 from agentcore.kit.choices import Choices, RandomChoices, slow_down
 
 __all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from agentcore.frameworks.mastra.edges import Edges
-from agentcore.frameworks.mastra.making import TOOLS, Expected, Maker
+from agentcore.frameworks.mastra.making import TOOLS, Edges, Expected, Maker
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
 from agentcore.frameworks.mastra.turns import Turns
 from agentcore.kit.choices import Choices, slow_down

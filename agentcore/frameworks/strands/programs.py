@@ -12,9 +12,8 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.frameworks.strands.edges import Edges
 from agentcore.frameworks.strands.handlers import Handlers, Plan
-from agentcore.frameworks.strands.writes import STOP_REASONS, Maker
+from agentcore.frameworks.strands.writes import STOP_REASONS, Edges, Maker
 from agentcore.kit.choices import Choices, slow_down
 
 __all__ = ["Traits", "random_program"]
