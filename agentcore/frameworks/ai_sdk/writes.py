@@ -6,14 +6,12 @@ writes leave a run alive. Every new text is a marker of its own (`#1`, `#2`, ...
 how far a write spread.
 """
 
-# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from agentcore.kit.choices import Choices
+from agentcore.kit.choices import Choices, Marker, Weights
 
 __all__ = ["ADDRESSES", "BASE64", "OPTIONS", "Maker", "Rarities"]
 
@@ -44,26 +42,32 @@ _FIXED: Final = frozenset(
 _DELETABLE: Final = frozenset({"user", "system", "text", "reasoning"})
 
 
-class Maker:
+_LIST_WRITES: Final = Weights(
+    {"append": 45, "set element": 20, "delete element": 15, "set text": 10, "replace": 6, "clear": 4}
+)
+_PART_WRITES: Final = Weights({"set options": 45, "set content": 5, "replace": 50})
+_OBJECT_WRITES: Final = Weights({"add field": 45, "delete field": 10, "replace": 45})
+_UNUSUAL: Final = Weights({"keep": 45, "astray": 17, "freeze": 10, "wrong": 28})
+
+
+class Maker(Marker):
     """Makes the values and ops of one program. `kept` holds what is expected behind each kept name.
 
     `texts` are some that marks may begin with.
     """
 
     def __init__(self, choices: Choices, texts: Sequence[str] = ()) -> None:
-        self.choices = choices
+        super().__init__(choices)
         self.texts = ("", *(f"{text} " for text in texts))
         self.kept: dict[str, Any] = {}
-        self._marks = 0
         self._names = 0
 
     # --- values ---
 
     def mark(self) -> str:
         """A text that stands nowhere else in the program."""
-        self._marks += 1
         begin = self.choices.sample(self.texts) if len(self.texts) > 1 else ""
-        return f"{begin}#{self._marks}"
+        return f"{begin}{super().mark()}"
 
     def leaf(self) -> Any:
         """A JSON value without anything inside."""
@@ -208,8 +212,8 @@ class Maker:
                 if choices.chance(40)
                 else {"set": [*path, -1, "new"], "to": self.leaf()}
             )
-        action = choices.integer(0, 99)
-        if action < 45 or not value:
+        action = _LIST_WRITES.draw(choices)
+        if action == "append" or not value:
             with_: Any = self.element(value, key)
             if key in _MESSAGE_LISTS and value and choices.chance(10):
                 with_ = {
@@ -217,13 +221,13 @@ class Maker:
                 }
             return {"append": path, "with": with_}
         index = choices.integer(0, len(value) - 1)
-        if action < 65:
+        if action == "set element":
             return self._set([*path, index], value[index], index)
-        if action < 80:
+        if action == "delete element":
             return {"delete": [*path, self._deletable(value)]}
-        if action >= 96 or _is_reference(path):
+        if action == "clear" or _is_reference(path):
             return {"clear": path}
-        if key == "content" and action < 90:
+        if action == "set text" and key == "content":
             return {"set": path, "to": self.mark()}
         return self._set(path, value, key)
 
@@ -241,14 +245,14 @@ class Maker:
     def _write_object(self, path: Path, value: dict[str, Any]) -> Op:
         choices = self.choices
         tagged = "role" in value or "type" in value
-        action = choices.integer(0, 99)
-        if tagged and action < 45:
+        action = (_PART_WRITES if tagged else _OBJECT_WRITES).draw(choices)
+        if action == "set options":
             return {"set": [*path, "providerOptions"], "to": self.provider_options()}
-        if tagged and action < 50 and value.get("role") in ("user", "assistant"):
+        if action == "set content" and value.get("role") in ("user", "assistant"):
             return {"set": [*path, "content"], "to": [self.text_part()]}
-        if action < 45 or len(path) == 1 or _is_record(value):
+        if action == "add field" or len(path) == 1 or _is_record(value):
             return {"set": [*path, "new"], "to": self._reference(path) or self.leaf()}
-        if action < 55 and not tagged and value:
+        if action == "delete field" and value:
             return {"delete": [*path, choices.sample([*value])]}
         return self._set(path, value, "")
 
@@ -262,14 +266,13 @@ class Maker:
         return {choices.sample(("$clone", "$ref")): ["$" + choices.sample([*self.kept])]}
 
     def _unusual(self, argument: dict[str, Any]) -> Op:
-        choices = self.choices
-        kind = choices.integer(0, 99)
-        if kind < 45:
+        kind = _UNUSUAL.draw(self.choices)
+        if kind == "keep":
             return self.keep(argument)
         path, value = self._walk(argument, None)
-        if kind < 62:
+        if kind == "astray":
             return self._astray(path)
-        if kind < 72:
+        if kind == "freeze":
             return {"freeze": path}
         return self._wrong(path, value)
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.kit.choices import Choices
+from agentcore.kit.choices import Choices, Marker
 
 __all__ = ["DATES", "TOOLS", "Edges", "Expected", "Maker"]
 
@@ -40,18 +40,12 @@ class Expected:
         return self.messages + bool(self.answer)
 
 
-class Maker:
+class Maker(Marker):
     """Makes the values of one program."""
 
     def __init__(self, choices: Choices) -> None:
-        self.choices = choices
-        self._marks = 0
+        super().__init__(choices)
         self._ids = 0
-
-    def mark(self) -> str:
-        """A text that stands nowhere else in the program."""
-        self._marks += 1
-        return f"#{self._marks}"
 
     def identity(self, kind: str) -> str:
         """An id that nothing else in the program has."""
