@@ -1,4 +1,4 @@
-"""Where the decisions of a generator come from (a seed, or a test tool that shrinks), and its weights by name.
+"""Where the decisions of a generator come from: a seed, or a test tool that shrinks; and weights by name.
 
 The generators follow a run and not their format's schema. A schema allows any JSON for a message and any path
 for a write, so what is drawn from the schema alone mostly ends in an error before a hook is called, and its
