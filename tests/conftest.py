@@ -1,7 +1,7 @@
 """Hypothesis profiles, chosen by the environment variable HYPOTHESIS_PROFILE.
 
 `quick`, the default, is the same examples each time and few of them; `thorough` draws new ones, many more,
-and prints the blob that repeats a failure (`@reproduce_failure`).
+and prints the blob that repeats a failure (`@reproduce_failure`); `campaign` is that for hours.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ settings.register_profile(
     # Messages are large draws, and slow ones when coverage is measured.
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("campaign", parent=settings.get_profile("thorough"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 _TRACERS: list[Any] = []
