@@ -94,9 +94,8 @@ _MODULES: Final = (
         "driver",
         "agent.call",
         "begin:call_setup blocking:call call cancelling checks errors fields:checks fits:call_setup "
-        "handover:cancelling "
-        "loop models parts:config processor_spans processors:config rewritten:checks spans stages stream "
-        "threads:tools tools written:spans",
+        "handover:cancelling loop models parts:config processor_spans processors:config rewritten:checks "
+        "spans stages stream threads:tools tools written:spans",
     ),
     _Moved(
         "models",
@@ -112,21 +111,19 @@ _MODULES: Final = (
     _Moved(
         "oracle",
         "oracle.campaign",
-        "check chunks:batches collecting:gc_policy crews:executors database distributed findings "
-        "interruption scope selection strategies tally:stop_rules verdicts work:worker",
+        "check chunks:batches collecting:executors crews:executors database:check distributed findings "
+        "interruption:stop_rules scope:verdicts selection:batches strategies tally:stop_rules verdicts "
+        "work:worker",
     ),
-    _Moved(
-        "oracle",
-        "oracle.comparison",
-        "causes:attribution changes guide sides:comparands witnesses:minimal_programs",
-    ),
+    _Moved("oracle", "oracle.comparison", "causes:changes changes guide sides:comparands witnesses:changes"),
     _Moved(
         "oracle",
         "oracle.drivers",
-        "driver lint lint_session process protocol rules serving:driver_main supervisor targets:packages",
+        "driver lint lint_session:lint process:driver protocol rules serving:protocol supervisor "
+        "targets:packages",
     ),
     _Moved("oracle", "oracle.reports", "explain"),
-    _Moved("oracle", "oracle.spec", "examples scripts vectors"),
+    _Moved("oracle", "oracle.spec", "examples scripts:examples vectors"),
     _Moved(
         "oracle.ai_sdk",
         "frameworks.ai_sdk",
@@ -134,14 +131,24 @@ _MODULES: Final = (
         "shrinking size writes",
     ),
     _Moved("oracle.ai_sdk", "kit", "ops"),
+    _Moved(
+        "oracle.campaign",
+        "oracle.campaign",
+        "choosing:check database:check gc_policy:executors interruption:stop_rules isolated_sides:worker "
+        "scope:verdicts selection:batches",
+    ),
+    _Moved("oracle.comparison", "oracle.comparison", "attribution:changes minimal_programs:changes"),
+    _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
     _Moved("oracle.isolated", "kit.isolation", "judge rules shape timing"),
-    _Moved("oracle.isolated", "oracle.campaign", "choosing sides:isolated_sides"),
+    _Moved("oracle.isolated", "oracle.campaign", "choosing:check sides:worker"),
     _Moved(
         "oracle.mastra",
         "frameworks.mastra",
         "causes comparison family features isolation making ops program programs reference results "
         "shrinking turns wellformed",
     ),
+    _Moved("oracle.reports", "oracle.reports", "beside:html evidence:document pictures:html plain:document"),
+    _Moved("oracle.spec", "oracle.spec", "scripts:examples"),
     _Moved(
         "oracle.strands",
         "frameworks.strands",
