@@ -51,8 +51,9 @@ _MODULES: Final = (
     _Moved(
         "",
         "messages",
-        "brief chains codec content forms:chains identity:chains interrupts media message_repair "
-        "message_trim paths prompt readonly rounds schema tokens usage values vectors wire",
+        "brief chains codec:wire content forms:chains identity:chains interrupts media message_repair "
+        "message_trim paths:brief prompt readonly rounds schema tokens:message_trim usage:content values "
+        "vectors wire",
     ),
     _Moved(
         "",
@@ -97,6 +98,7 @@ _MODULES: Final = (
         "handover:cancelling loop models parts:config processor_spans processors:config rewritten:checks "
         "spans stages stream threads:tools tools written:spans",
     ),
+    _Moved("messages", "messages", "codec:wire paths:brief tokens:message_trim usage:content"),
     _Moved(
         "models",
         "agent.models",

@@ -11,8 +11,7 @@ from agentcore.heap.heap import Cell, Heap, Ref, Value, keyed
 from agentcore.heap.pollution import written_path
 from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Key
-from agentcore.messages.brief import brief
-from agentcore.messages.paths import Trail, keys_of
+from agentcore.messages.brief import Trail, brief, keys_of
 from agentcore.messages.values import Vector, vector
 from agentcore.messages.vectors import changed_places
 

@@ -16,10 +16,9 @@ from agentcore.errors import (
     UnsupportedModelError,
 )
 from agentcore.messages.chains import MessageForm, SystemForm, message_forms, system_prompt
-from agentcore.messages.content import ContentPart, GeneratedText, ToolCall
+from agentcore.messages.content import ContentPart, GeneratedText, ToolCall, Usage
 from agentcore.messages.messages import Message
 from agentcore.messages.prompt import SystemPrompt
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import (
     NO_ITEMS,
     FrozenDict,

@@ -19,7 +19,6 @@ from agentcore.machine.effects import Done, NeedApprovals, NeedFinish, NeedStepF
 from agentcore.machine.hooks import StepRecord
 from agentcore.machine.state import Draft, Interrupted, Run
 from agentcore.messages.chains import Chains
-from agentcore.messages.codec import kind_of
 from agentcore.messages.content import (
     ContentPart,
     ToolApprovalRequest,
@@ -42,6 +41,7 @@ from agentcore.messages.values import (
     strict_key,
     vector,
 )
+from agentcore.messages.wire import kind_of
 
 __all__ = ["Pending", "PendingKind", "Taken", "left_after", "pending_of", "taken", "unanswered"]
 

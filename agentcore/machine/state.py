@@ -27,10 +27,9 @@ from agentcore.machine.hooks import ProcessorEdit, StepOverride, StepRecord, tot
 from agentcore.machine.prepare import CallPreparation, StepPreparation, is_identified
 from agentcore.machine.processors import PREPARE_STEP, PROCESS_INPUT
 from agentcore.messages.chains import Chains
-from agentcore.messages.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall
+from agentcore.messages.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall, Usage
 from agentcore.messages.interrupts import Interrupt
 from agentcore.messages.messages import Message, ToolMessage
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import (
     NO_ENTRIES,
     NO_ITEMS,

@@ -24,7 +24,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 import attrs
 
 from agentcore.errors import ImmutableWriteError
-from agentcore.messages.paths import json_path
+from agentcore.messages.brief import json_path
 
 __all__ = ["MUTATORS", "Handing", "HookKind", "handing", "read_only", "refused_write", "refused_write_in"]
 

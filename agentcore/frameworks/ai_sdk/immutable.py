@@ -48,7 +48,6 @@ from agentcore.machine.effects import (
 )
 from agentcore.machine.hooks import StepOverride, StepRecord, check_tool_names
 from agentcore.machine.run import Failed, Run, give, need, start
-from agentcore.messages.codec import is_array
 from agentcore.messages.content import (
     ContentPart,
     GeneratedReasoning,
@@ -64,7 +63,7 @@ from agentcore.messages.prompt import SystemPrompt
 from agentcore.messages.readonly import HookKind, handing
 from agentcore.messages.schema import accepts, schema
 from agentcore.messages.values import JsonValue, Vector, freeze, json_path, thaw
-from agentcore.messages.wire import message_from_wire, messages_from_wire
+from agentcore.messages.wire import is_array, message_from_wire, messages_from_wire
 
 __all__ = ["Recording", "trace"]
 
