@@ -40,13 +40,14 @@ _PACKAGES: Final = {
     "oracle.strands": "frameworks.strands",
 }
 _MODULES: Final = (
-    _Moved("", "agent", "events middleware observe:telemetry output result stop"),
+    _Moved("", "agent", "events middleware observe:telemetry output result"),
+    _Moved("", "agent.call", "stop:config"),
     _Moved("", "cli", "demo:demonstration"),
     _Moved(
         "",
         "machine",
-        "calls effects hooks message_list needs:state pending preparing:prepare processors prompting:step "
-        "run shared_state:processors state step",
+        "calls:state effects hooks message_list needs:state pending preparing:prepare processors "
+        "prompting:step run shared_state:processors state step",
     ),
     _Moved(
         "",
@@ -61,12 +62,16 @@ _MODULES: Final = (
         "account:provenance history origins outcome_json replay_cost:history run_json saved",
     ),
     _Moved("", "requirements", "differences requirement:differences rules"),
+    _Moved("agent", "agent.call", "stop:config"),
+    _Moved("agent.call", "agent.call", "call_setup:call models:needs processor_spans:spans tools:needs"),
+    _Moved("agent.models", "agent.models", "_pydantic_ai_prompt:_pydantic_ai_request scripted:base"),
     _Moved("compat", "frameworks.ai_sdk", "agents"),
     _Moved(
         "compat",
         "heap",
-        "cells copying depth:copy_depth documented:profile_fields given:host_values handouts:boundary_log "
-        "heap js layered loading names pictures pollution reach rules snapshots views",
+        "cells copying depth:copying documented:profile_fields given:host_values handouts:boundary_log "
+        "heap js layered loading names:boundary_log pictures pollution reach:pollution rules "
+        "snapshots:copying views",
     ),
     _Moved("compat.ai_sdk", "frameworks.ai_sdk", "profiles rules"),
     _Moved(
@@ -94,16 +99,18 @@ _MODULES: Final = (
     _Moved(
         "driver",
         "agent.call",
-        "begin:call_setup blocking:call call cancelling checks errors fields:checks fits:call_setup "
-        "handover:cancelling loop models parts:config processor_spans processors:config rewritten:checks "
-        "spans stages stream threads:tools tools written:spans",
+        "begin:call blocking:call call cancelling checks errors fields:checks fits:call "
+        "handover:cancelling loop models:needs parts:config processor_spans:spans processors:config "
+        "rewritten:checks spans stages stream threads:needs tools:needs written:spans",
     ),
+    _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
+    _Moved("machine", "machine", "calls:state"),
     _Moved("messages", "messages", "codec:wire paths:brief tokens:message_trim usage:content"),
     _Moved(
         "models",
         "agent.models",
-        "_pydantic_ai_errors _pydantic_ai_prompt _pydantic_ai_request _pydantic_ai_response base "
-        "pydantic_ai scripted",
+        "_pydantic_ai_errors _pydantic_ai_prompt:_pydantic_ai_request _pydantic_ai_request "
+        "_pydantic_ai_response base pydantic_ai scripted:base",
     ),
     _Moved(
         "oracle",

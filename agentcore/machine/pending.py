@@ -14,10 +14,9 @@ import attrs
 from attrs import field
 
 from agentcore.errors import AnswersError
-from agentcore.machine.calls import runnable_calls
 from agentcore.machine.effects import Done, NeedApprovals, NeedFinish, NeedStepFinish, NeedTools
 from agentcore.machine.hooks import StepRecord
-from agentcore.machine.state import Draft, Interrupted, Run
+from agentcore.machine.state import Draft, Interrupted, Run, runnable_calls
 from agentcore.messages.chains import Chains
 from agentcore.messages.content import (
     ContentPart,

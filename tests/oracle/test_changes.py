@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 from agentcore.heap.profile_fields import fields_of, told
 from agentcore.oracle.comparison import comparands
 from agentcore.oracle.comparison.changes import (
