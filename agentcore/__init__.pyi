@@ -63,7 +63,7 @@ from .agent.middleware import (
     InvokeModelStage as InvokeModelStage,
     Middleware as Middleware,
 )
-from .agent.models.base import ScriptedModel as ScriptedModel
+from .agent.models.scripted import ScriptedModel as ScriptedModel
 from .agent.output import Output as Output
 from .machine.pending import Pending as Pending
 from .machine.processors import (

@@ -64,7 +64,7 @@ _MODULES: Final = (
     _Moved("", "requirements", "differences requirement:differences rules"),
     _Moved("agent", "agent.call", "stop:config"),
     _Moved("agent.call", "agent.call", "call_setup:call models:needs processor_spans:spans tools:needs"),
-    _Moved("agent.models", "agent.models", "_pydantic_ai_prompt:_pydantic_ai_request scripted:base"),
+    _Moved("agent.models", "agent.models", "_pydantic_ai_prompt:_pydantic_ai_request"),
     _Moved("compat", "frameworks.ai_sdk", "agents"),
     _Moved(
         "compat",
@@ -110,7 +110,7 @@ _MODULES: Final = (
         "models",
         "agent.models",
         "_pydantic_ai_errors _pydantic_ai_prompt:_pydantic_ai_request _pydantic_ai_request "
-        "_pydantic_ai_response base pydantic_ai scripted:base",
+        "_pydantic_ai_response base pydantic_ai scripted",
     ),
     _Moved(
         "oracle",

@@ -9,7 +9,7 @@ import pytest
 from agentcore import SystemMessage, TextPart, UserMessage
 from agentcore.agent.agent import Agent
 from agentcore.agent.call.config import step_count_is
-from agentcore.agent.models.base import ScriptedModel
+from agentcore.agent.models.scripted import ScriptedModel
 from agentcore.agent.tools import ToolContext, tool
 from agentcore.frameworks.ai_sdk import Verdict
 from agentcore.frameworks.ai_sdk.agents import run_agent

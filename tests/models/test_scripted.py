@@ -21,7 +21,8 @@ from agentcore.agent.models import (
     ToolInputDelta,
     Usage,
 )
-from agentcore.agent.models.base import Script, holds_history
+from agentcore.agent.models.base import holds_history
+from agentcore.agent.models.scripted import Script
 from agentcore.errors import WireError
 from agentcore.messages.content import (
     ContentPart,

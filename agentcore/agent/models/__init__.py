@@ -15,12 +15,12 @@ from agentcore.agent.models.base import (
     PartDone,
     ReasoningDelta,
     ResponseDone,
-    ScriptedModel,
     TextDelta,
     ToolDefinition,
     ToolInputDelta,
     Usage,
 )
+from agentcore.agent.models.scripted import ScriptedModel
 
 __all__ = [
     "InvalidResponseError",
