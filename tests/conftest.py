@@ -10,6 +10,7 @@ import os
 import sys
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
@@ -25,6 +26,13 @@ settings.register_profile("campaign", parent=settings.get_profile("thorough"), m
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 _TRACERS: list[Any] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Measures no coverage in what is long: it would take twice the time, and covers what the other tests do."""
+    for item in items:
+        if item.get_closest_marker("slow") or item.get_closest_marker("live"):
+            item.add_marker("no_cover")
 
 
 def pytest_runtest_setup() -> None:
