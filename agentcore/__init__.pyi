@@ -81,7 +81,7 @@ from .machine.step import (
     prompt_of as prompt_of,
     step as step,
 )
-from .messages.tokens import (
+from .messages.message_trim import (
     TokenCounter as TokenCounter,
     estimate_tokens as estimate_tokens,
 )

@@ -40,19 +40,21 @@ _PACKAGES: Final = {
     "oracle.strands": "frameworks.strands",
 }
 _MODULES: Final = (
-    _Moved("", "agent", "events middleware observe:telemetry output result stop"),
+    _Moved("", "agent", "events middleware observe:telemetry output result"),
+    _Moved("", "agent.call", "stop:config"),
     _Moved("", "cli", "demo:demonstration"),
     _Moved(
         "",
         "machine",
-        "calls effects hooks message_list needs:state pending preparing:prepare processors prompting:step "
-        "run shared_state:processors state step",
+        "calls:state effects hooks message_list needs:state pending preparing:prepare processors "
+        "prompting:step run shared_state:processors state step",
     ),
     _Moved(
         "",
         "messages",
-        "brief chains codec content forms:chains identity:chains interrupts media message_repair "
-        "message_trim paths prompt readonly rounds schema tokens usage values vectors wire",
+        "brief chains codec:wire content forms:chains identity:chains interrupts media message_repair "
+        "message_trim paths:brief prompt readonly rounds schema tokens:message_trim usage:content values "
+        "vectors wire",
     ),
     _Moved(
         "",
@@ -60,12 +62,16 @@ _MODULES: Final = (
         "account:provenance history origins outcome_json replay_cost:history run_json saved",
     ),
     _Moved("", "requirements", "differences requirement:differences rules"),
+    _Moved("agent", "agent.call", "stop:config"),
+    _Moved("agent.call", "agent.call", "call_setup:call models:needs processor_spans:spans tools:needs"),
+    _Moved("agent.models", "agent.models", "_pydantic_ai_prompt:_pydantic_ai_request"),
     _Moved("compat", "frameworks.ai_sdk", "agents"),
     _Moved(
         "compat",
         "heap",
-        "cells copying depth:copy_depth documented:profile_fields given:host_values handouts:boundary_log "
-        "heap js layered loading names pictures pollution reach rules snapshots views",
+        "cells copying depth:copying documented:profile_fields given:host_values handouts:boundary_log "
+        "heap js layered loading names:boundary_log pictures pollution reach:pollution rules "
+        "snapshots:copying views",
     ),
     _Moved("compat.ai_sdk", "frameworks.ai_sdk", "profiles rules"),
     _Moved(
@@ -93,16 +99,18 @@ _MODULES: Final = (
     _Moved(
         "driver",
         "agent.call",
-        "begin:call_setup blocking:call call cancelling checks errors fields:checks fits:call_setup "
-        "handover:cancelling "
-        "loop models parts:config processor_spans processors:config rewritten:checks spans stages stream "
-        "threads:tools tools written:spans",
+        "begin:call blocking:call call cancelling checks errors fields:checks fits:call "
+        "handover:cancelling loop models:needs parts:config processor_spans:spans processors:config "
+        "rewritten:checks spans stages stream threads:needs tools:needs written:spans",
     ),
+    _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
+    _Moved("machine", "machine", "calls:state"),
+    _Moved("messages", "messages", "codec:wire paths:brief tokens:message_trim usage:content"),
     _Moved(
         "models",
         "agent.models",
-        "_pydantic_ai_errors _pydantic_ai_prompt _pydantic_ai_request _pydantic_ai_response base "
-        "pydantic_ai scripted",
+        "_pydantic_ai_errors _pydantic_ai_prompt:_pydantic_ai_request _pydantic_ai_request "
+        "_pydantic_ai_response base pydantic_ai scripted",
     ),
     _Moved(
         "oracle",
@@ -112,35 +120,43 @@ _MODULES: Final = (
     _Moved(
         "oracle",
         "oracle.campaign",
-        "check chunks:batches collecting:gc_policy crews:executors database distributed findings "
-        "interruption scope selection strategies tally:stop_rules verdicts work:worker",
+        "check chunks:batches collecting:executors crews:executors database:check distributed findings "
+        "interruption:stop_rules scope:verdicts selection:batches strategies tally:stop_rules verdicts "
+        "work:worker",
     ),
-    _Moved(
-        "oracle",
-        "oracle.comparison",
-        "causes:attribution changes guide sides:comparands witnesses:minimal_programs",
-    ),
+    _Moved("oracle", "oracle.comparison", "causes:changes changes guide sides:comparands witnesses:changes"),
     _Moved(
         "oracle",
         "oracle.drivers",
-        "driver lint lint_session process protocol rules serving:driver_main supervisor targets:packages",
+        "driver lint lint_session:lint process:driver protocol rules serving:protocol supervisor "
+        "targets:packages",
     ),
     _Moved("oracle", "oracle.reports", "explain"),
-    _Moved("oracle", "oracle.spec", "examples scripts vectors"),
+    _Moved("oracle", "oracle.spec", "examples scripts:examples vectors"),
     _Moved(
         "oracle.ai_sdk",
         "frameworks.ai_sdk",
         "causes comparison expected family features frozen immutable isolation program programs reference "
         "ops shrinking size writes",
     ),
+    _Moved(
+        "oracle.campaign",
+        "oracle.campaign",
+        "choosing:check database:check gc_policy:executors interruption:stop_rules isolated_sides:worker "
+        "scope:verdicts selection:batches",
+    ),
+    _Moved("oracle.comparison", "oracle.comparison", "attribution:changes minimal_programs:changes"),
+    _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
     _Moved("oracle.isolated", "kit.isolation", "judge rules shape timing"),
-    _Moved("oracle.isolated", "oracle.campaign", "choosing sides:isolated_sides"),
+    _Moved("oracle.isolated", "oracle.campaign", "choosing:check sides:worker"),
     _Moved(
         "oracle.mastra",
         "frameworks.mastra",
         "causes comparison family features isolation making ops program programs reference results:turns "
         "shrinking turns wellformed",
     ),
+    _Moved("oracle.reports", "oracle.reports", "beside:html evidence:document pictures:html plain:document"),
+    _Moved("oracle.spec", "oracle.spec", "scripts:examples"),
     _Moved(
         "oracle.strands",
         "frameworks.strands",

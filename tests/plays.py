@@ -48,6 +48,7 @@ from agentcore.messages.content import (
     ToolApprovalRequest,
     ToolError,
     ToolResult,
+    Usage,
 )
 from agentcore.messages.interrupts import Interrupt
 from agentcore.messages.messages import (
@@ -63,7 +64,6 @@ from agentcore.messages.messages import (
     ToolMessage,
     UserMessage,
 )
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import Vector
 from scripted import USER, call
 

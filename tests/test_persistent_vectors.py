@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentcore.errors import ImmutableWriteError
 from agentcore.messages import vectors
-from agentcore.messages.paths import json_path
+from agentcore.messages.brief import json_path
 from agentcore.messages.readonly import MUTATORS
 from agentcore.messages.vectors import (
     FrozenDict,

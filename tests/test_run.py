@@ -45,6 +45,7 @@ from agentcore.messages.chains import Chains
 from agentcore.messages.content import (
     ContentPart,
     GeneratedText,
+    Usage,
 )
 from agentcore.messages.messages import (
     AssistantMessage,
@@ -56,7 +57,6 @@ from agentcore.messages.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import JsonValue, freeze, thaw, vector
 from agentcore.requirements.differences import Difference
 from agentcore.requirements.rules import Rule

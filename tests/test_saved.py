@@ -37,10 +37,9 @@ from agentcore.machine.hooks import ProcessorEdit, StepOverride
 from agentcore.machine.processors import Tripwire
 from agentcore.machine.run import start
 from agentcore.machine.state import Failed, Run
-from agentcore.messages.content import GeneratedText, ToolCall
+from agentcore.messages.content import GeneratedText, ToolCall, Usage
 from agentcore.messages.interrupts import Interrupt
 from agentcore.messages.messages import ContentOutput, SystemMessage, TextPart, UserMessage
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import dump_json, parse_json, thaw, vector
 from agentcore.records.history import before, fork
 from agentcore.records.saved import VERSION, from_json, outcome_from_json, outcome_to_json, to_json

@@ -14,8 +14,8 @@ import agentcore
 from agentcore.errors import SavedRunError
 from agentcore.machine.effects import HookResult, ModelAnswer, NeedModel, Settings
 from agentcore.machine.run import Run, give, start
+from agentcore.messages.content import Usage
 from agentcore.messages.messages import UserMessage
-from agentcore.messages.usage import Usage
 from agentcore.records.saved import load, save, to_json
 from agentcore.requirements.rules import Rule
 from plays import Play, differences, played

@@ -17,6 +17,7 @@ from agentcore.messages.content import (
     GeneratedText,
     ToolCall,
     ToolResult,
+    Usage,
     to_response_messages,
 )
 from agentcore.messages.messages import (
@@ -30,7 +31,6 @@ from agentcore.messages.messages import (
     UserMessage,
 )
 from agentcore.messages.prompt import to_prompt
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import Vector, vector
 from agentcore.requirements.rules import Rule
 from plays import SETTINGS, Play, played, plays

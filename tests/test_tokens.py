@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcore.messages.message_trim import TokenCounter, estimate_tokens
 from agentcore.messages.messages import (
     AssistantMessage,
     FilePart,
@@ -13,7 +14,6 @@ from agentcore.messages.messages import (
     ToolCallPart,
     UserMessage,
 )
-from agentcore.messages.tokens import TokenCounter, estimate_tokens
 from agentcore.messages.values import extend_vector, vector
 
 MESSAGES: list[Message] = [UserMessage(str(number)) for number in range(50)]

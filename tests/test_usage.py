@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agentcore.agent.models import base
-from agentcore.messages.usage import Usage
+from agentcore.messages.content import Usage
 
 
 def test_usages_add_up_field_by_field() -> None:

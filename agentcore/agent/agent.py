@@ -31,14 +31,14 @@ from agentcore.agent.call import (
     UnfinishedStreamError,
     UnknownModelError,
 )
-from agentcore.agent.call.call import blocked_on
-from agentcore.agent.call.call_setup import (
+from agentcore.agent.call.call import (
     CallArguments,
     OnStart,
     PrepareCall,
     Prompt,
     StartEvent,
     begun,
+    blocked_on,
     joined,
     resumed,
     state_of,
@@ -64,12 +64,13 @@ from agentcore.agent.call.config import (
     OnStepFinish,
     OnStepStart,
     PrepareStep,
+    StopCondition,
+    step_count_is,
 )
 from agentcore.agent.middleware import Middleware
 from agentcore.agent.models.base import LanguageModel
 from agentcore.agent.output import Output
 from agentcore.agent.result import AgentResult, NoObjectError
-from agentcore.agent.stop import StopCondition, step_count_is
 from agentcore.agent.tools import Tool
 from agentcore.machine.hooks import check_tool_names, tool_choice
 from agentcore.machine.processors import NamedProcessor, Processor, State, named_processors

@@ -19,9 +19,9 @@ from agentcore.machine.hooks import StepRecord
 from agentcore.machine.pending import Pending, pending_of
 from agentcore.machine.processors import State, Tripwire, new_state
 from agentcore.machine.run import Interrupted, Run
+from agentcore.messages.content import Usage
 from agentcore.messages.interrupts import Interrupt
 from agentcore.messages.messages import Message
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import NO_ITEMS, JsonObject, Vector, dump_json, sealed, strict_key
 
 __all__ = ["AgentResult", "NoObjectError", "OtherOutputError"]

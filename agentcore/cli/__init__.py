@@ -26,7 +26,7 @@ from agentcore.cli import (
     vectors,
 )
 from agentcore.cli.terminal import give_up_output, open_standard_streams, tolerant, warn
-from agentcore.oracle.campaign.interruption import Interrupted, interruptible
+from agentcore.oracle.campaign.stop_rules import Interrupted, interruptible
 
 _FAILURE: Final = 2
 # What shells make of a process that SIGPIPE ended.

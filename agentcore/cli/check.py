@@ -19,13 +19,19 @@ from agentcore.cli.terminal import console, require_program, warn, written
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors
-from agentcore.oracle.campaign.batches import OtherFormatError
-from agentcore.oracle.campaign.check import Campaign, Finding, Limits, Plan, campaign
-from agentcore.oracle.campaign.database import Database, default_folder
+from agentcore.oracle.campaign.batches import OtherFormatError, UnknownFeatureError
+from agentcore.oracle.campaign.check import (
+    Campaign,
+    Database,
+    Finding,
+    Limits,
+    Plan,
+    campaign,
+    default_folder,
+)
 from agentcore.oracle.campaign.executors import Crew
-from agentcore.oracle.campaign.interruption import arrived
-from agentcore.oracle.campaign.scope import PatternError
-from agentcore.oracle.campaign.selection import UnknownFeatureError
+from agentcore.oracle.campaign.stop_rules import arrived
+from agentcore.oracle.campaign.verdicts import PatternError
 from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.reports.document import document
 

@@ -12,11 +12,10 @@ from rich.console import Console
 
 from agentcore.cli.progress import progress
 from agentcore.cli.terminal import console, say
-from agentcore.oracle.comparison.changes import Change, Changes
+from agentcore.oracle.comparison.changes import Change, Changes, Witness
 from agentcore.oracle.comparison.changes import compare as run_compare
 from agentcore.oracle.comparison.comparands import SideError, side
 from agentcore.oracle.comparison.guide import Advice, GuideError, advice_of, guide, telling, where
-from agentcore.oracle.comparison.minimal_programs import Witness
 from agentcore.oracle.drivers.packages import TargetError
 from agentcore.oracle.spec.vectors import pretty
 

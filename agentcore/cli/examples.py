@@ -14,15 +14,16 @@ from agentcore.kit.families import family_of
 from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Answer, Driver
 from agentcore.oracle.spec.examples import (
+    LANGUAGES,
     Example,
     ExampleError,
     Tracer,
     examples,
+    failure,
     mismatches,
     reference,
     scripts,
 )
-from agentcore.oracle.spec.scripts import LANGUAGES, failure
 
 Json: TypeAlias = dict[str, Any]
 _DIFFERENT: Final = 1

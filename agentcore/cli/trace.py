@@ -15,9 +15,8 @@ import click
 
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.kit.program import BadProgram
-from agentcore.oracle.campaign.gc_policy import collect_seldom
-from agentcore.oracle.drivers.driver_main import answers
-from agentcore.oracle.drivers.protocol import Implementation
+from agentcore.oracle.campaign.executors import collect_seldom
+from agentcore.oracle.drivers.protocol import Implementation, answers
 
 Json: TypeAlias = dict[str, Any]
 _DISTRIBUTION: Final = "agentcore-reference"

@@ -1,8 +1,12 @@
-"""Copies that cross a boundary: of values as JSON, and of messages for a report."""
+"""Copies of what stands in a heap: deep, shallow, through JSON, and as plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+import attrs
 
 from agentcore.heap.heap import (
     DEEPEST,
@@ -10,6 +14,7 @@ from agentcore.heap.heap import (
     DateCell,
     DepthError,
     Function,
+    Heap,
     HeapTypeError,
     MeasuredCell,
     ObjectCell,
@@ -20,6 +25,9 @@ from agentcore.heap.heap import (
     Value,
 )
 from agentcore.heap.js import date_text, fields, is_array
+from agentcore.messages.brief import brief
+
+__all__ = ["CopyDepth", "Snapshot", "deep_copy", "through_json"]
 
 
 def through_json(store: Store, value: Value) -> Slot:
@@ -103,3 +111,45 @@ class _Copy:
         kind = store.cells[copy.address]
         store.replace(copy, tuple(inside.values()) if isinstance(kind, tuple) else type(kind)(inside))  # type: ignore[arg-type]
         return store.derive(copy, value)
+
+
+# How much of a value is new when it crosses a boundary.
+
+
+class CopyDepth(IntEnum):
+    """How much of list -> message -> content -> part -> payload is new when a value crosses a boundary."""
+
+    SHARE = 0
+    LIST = 1
+    MESSAGE = 2
+    CONTENT = 3
+    PART = 4
+    DEEP = 5
+
+
+# Moments of a run: who held what, and the heap as it was.
+
+
+@attrs.frozen
+class Snapshot:
+    """Who held what at a moment of the run: holders by name, and the heap as it was."""
+
+    __repr__ = brief
+
+    moment: str
+    step: int
+    holders: Mapping[str, Value]
+    heap: Heap
+
+    def plain(self, holder: str) -> Any:
+        """What a holder held, as plain JSON.
+
+        Raises:
+            KeyError: if there is no such holder at this moment.
+        """
+        return Store.of(self.heap).plain(self.holders[holder])
+
+    @property
+    def heap_size(self) -> int:
+        """How many cells there were."""
+        return len(self.heap.cells)

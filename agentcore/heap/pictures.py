@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import Heap, Ref, Value
 from agentcore.heap.layered import Box, Edge, draw_edges, drawable, laid_out
-from agentcore.heap.snapshots import Snapshot
 from agentcore.messages.values import sealed
 
 __all__ = ["Picture", "alias_graph", "alias_graphs", "curves", "spread", "timeline"]

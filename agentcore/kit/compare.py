@@ -18,8 +18,7 @@ import attrs
 
 from agentcore.kit.families import Comparison, Each, Trace
 from agentcore.kit.safe_text import bounded
-from agentcore.messages.brief import brief
-from agentcore.messages.paths import Trail, keys_of
+from agentcore.messages.brief import Trail, brief, keys_of
 
 __all__ = [
     "MISSING",

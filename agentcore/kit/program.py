@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from agentcore.errors import AgentCoreError
-from agentcore.messages.paths import Trail, plain_path
+from agentcore.messages.brief import Trail, plain_path
 
 __all__ = [
     "MAX_DEPTH",

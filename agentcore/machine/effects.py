@@ -19,12 +19,11 @@ from agentcore.machine.hooks import (
 from agentcore.machine.prepare import CallPreparation, StepPreparation
 from agentcore.machine.processors import Tripwire
 from agentcore.messages.chains import system_prompt
-from agentcore.messages.content import ContentPart, ToolCall
+from agentcore.messages.content import ContentPart, ToolCall, Usage
 from agentcore.messages.converters import context, error, metadata, model_state, names, options, output, texts
 from agentcore.messages.interrupts import Interrupt
 from agentcore.messages.messages import Message, ToolOutput
 from agentcore.messages.prompt import SystemPrompt
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import (
     NO_ITEMS,
     FrozenDict,

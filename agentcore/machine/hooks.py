@@ -1,8 +1,9 @@
-"""What hooks of a step may return, and what a finished step was."""
+"""What hooks of a step may return, which hook is running, and what a finished step was."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
 import attrs
@@ -16,10 +17,10 @@ from agentcore.errors import (
     UnsupportedModelError,
 )
 from agentcore.messages.chains import MessageForm, SystemForm, message_forms, system_prompt
-from agentcore.messages.content import ContentPart, GeneratedText, ToolCall
+from agentcore.messages.content import ContentPart, GeneratedText, ToolCall, Usage
 from agentcore.messages.messages import Message
 from agentcore.messages.prompt import SystemPrompt
-from agentcore.messages.usage import Usage
+from agentcore.messages.readonly import CURRENT, Handing, HookKind
 from agentcore.messages.values import (
     NO_ITEMS,
     FrozenDict,
@@ -43,6 +44,7 @@ __all__ = [
     "StepRecord",
     "StepResults",
     "check_tool_names",
+    "handing",
     "merge_provider_options",
     "merge_settings",
     "merged",
@@ -448,3 +450,33 @@ class StepRecord:
 def total_usage(records: Iterable[StepRecord]) -> Usage:
     """What the steps used together."""
     return sum((record.usage for record in records), NO_USAGE)
+
+
+# ---------------------------------------------------------------- while a hook runs
+
+
+class handing:  # noqa: N801 - used as a function is: `with handing(...)`
+    """Say, for as long as the `with` lasts, what a person's code was given.
+
+    Args:
+        hook: the hook's name, as errors have it.
+        kind: how it may replace what it was given.
+        step_number: the step, from 0; None before the steps.
+        given: the value that was passed; places in errors begin there.
+    """
+
+    # A class, because one made of a generator costs as much as a short hook. The previous value is put back
+    # rather than a token: an async generator may be closed in another context than it was begun in.
+    __slots__ = ("_before", "_now")
+
+    def __init__(self, hook: str, kind: HookKind, step_number: int | None, given: object) -> None:
+        self._now = Handing(hook, kind, step_number, given)
+
+    def __enter__(self) -> None:
+        self._before = CURRENT.get()
+        CURRENT.set(self._now)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        CURRENT.set(self._before)

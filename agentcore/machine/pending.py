@@ -14,12 +14,10 @@ import attrs
 from attrs import field
 
 from agentcore.errors import AnswersError
-from agentcore.machine.calls import runnable_calls
 from agentcore.machine.effects import Done, NeedApprovals, NeedFinish, NeedStepFinish, NeedTools
 from agentcore.machine.hooks import StepRecord
-from agentcore.machine.state import Draft, Interrupted, Run
+from agentcore.machine.state import Draft, Interrupted, Run, runnable_calls
 from agentcore.messages.chains import Chains
-from agentcore.messages.codec import kind_of
 from agentcore.messages.content import (
     ContentPart,
     ToolApprovalRequest,
@@ -42,6 +40,7 @@ from agentcore.messages.values import (
     strict_key,
     vector,
 )
+from agentcore.messages.wire import kind_of
 
 __all__ = ["Pending", "PendingKind", "Taken", "left_after", "pending_of", "taken", "unanswered"]
 

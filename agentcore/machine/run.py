@@ -15,15 +15,6 @@ from typing import Any, Final, NamedTuple, get_args
 import attrs
 
 from agentcore.errors import AgentCoreError, AnswersError, RunCancelledError, UnexpectedOutcomeError
-from agentcore.machine.calls import (
-    approval_requests,
-    approved_calls,
-    doubtful_calls,
-    goes_on,
-    in_call_order,
-    left,
-    runnable_calls,
-)
 from agentcore.machine.effects import (
     Answered,
     ApprovalsNeeded,
@@ -64,11 +55,18 @@ from agentcore.machine.state import (
     Interrupted,
     Move,
     Run,
+    approval_requests,
+    approved_calls,
+    doubtful_calls,
     edits_of,
+    goes_on,
+    in_call_order,
     kept_outcome,
+    left,
     moved,
     need_prepare_step,
     need_process_input,
+    runnable_calls,
 )
 from agentcore.machine.step import begin_step, empty_input, finish_step, start_event, with_answer
 from agentcore.messages.chains import Chains

@@ -1,13 +1,21 @@
-"""A run at one moment, as a value, and what it needs before its first step and before each."""
+"""A run at one moment, as a value: what it needs before each step, and its tool calls."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Container, Iterable, Iterator
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import attrs
 from attrs import field
 
-from agentcore.errors import AgentCoreError, UnexpectedOutcomeError
+from agentcore.errors import (
+    AgentCoreError,
+    NoSuchToolError,
+    ToolCallNotFoundForApprovalError,
+    ToolChoiceViolationError,
+    UnexpectedOutcomeError,
+    UnknownToolCallError,
+)
 from agentcore.machine.effects import (
     NO_RESULT,
     HookFailed,
@@ -22,15 +30,25 @@ from agentcore.machine.effects import (
     Outcome,
     Processed,
     Settings,
+    ToolFailed,
+    ToolOutcomes,
+    ToolSucceeded,
 )
 from agentcore.machine.hooks import ProcessorEdit, StepOverride, StepRecord, total_usage
 from agentcore.machine.prepare import CallPreparation, StepPreparation, is_identified
 from agentcore.machine.processors import PREPARE_STEP, PROCESS_INPUT
 from agentcore.messages.chains import Chains
-from agentcore.messages.content import Approvals, ContentPart, ToolApprovalRequest, ToolCall
+from agentcore.messages.content import (
+    Approvals,
+    ContentPart,
+    ToolApprovalRequest,
+    ToolCall,
+    ToolError,
+    ToolResult,
+    Usage,
+)
 from agentcore.messages.interrupts import Interrupt
 from agentcore.messages.messages import Message, ToolMessage
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import (
     NO_ENTRIES,
     NO_ITEMS,
@@ -49,11 +67,22 @@ __all__ = [
     "Interrupted",
     "Move",
     "Run",
+    "answers",
+    "approval_requests",
+    "approved_calls",
+    "check_choice",
+    "checked",
+    "doubtful_calls",
     "edits_of",
+    "goes_on",
+    "in_call_order",
     "kept_outcome",
+    "left",
     "moved",
     "need_prepare_step",
     "need_process_input",
+    "runnable_calls",
+    "with_calls",
 ]
 
 NO_ANSWER: Final = ModelAnswer(())
@@ -246,3 +275,240 @@ def edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
     if not all(map(is_identified, edits)):
         raise UnexpectedOutcomeError("an edit has other ids than messages")
     return edits
+
+
+# The calls of a step: which of them are valid, what came of them, whether another step follows.
+#
+# Functions of values only; the run machine says when.
+
+_Output = TypeVar("_Output", ToolResult | ToolError, ToolSucceeded | ToolFailed)
+
+
+def checked(
+    call: ToolCall,
+    settings: Settings,
+    active: Container[str] | None,
+    choice: JsonObject | None = None,
+) -> ToolCall:
+    """The call as it is, or marked invalid if the step does not offer its tool, or its choice forbids it."""
+    tool = settings.tool(call.tool_name)
+    if call.invalid:
+        return attrs.evolve(call, dynamic=True, error=call.error or "invalid tool call")
+    if tool is None:
+        if call.provider_executed and call.dynamic:  # call.provider-dynamic
+            return call
+        names = None if settings.tools is None else tuple(tool.name for tool in settings.tools)
+        return _invalid(call, names)
+    hidden = active is not None and tool.name not in active
+    if hidden and not call.provider_executed:  # Difference.HIDDEN_TOOL_IS_AN_ERROR
+        return _invalid(
+            call, tuple(tool.name for tool in settings.tools or () if tool.name in (active or ()))
+        )
+    refused = None if call.provider_executed else _refused_by(choice, tool.name)
+    if refused is not None:  # Difference.TOOL_CHOICE_ENFORCED
+        return attrs.evolve(call, dynamic=True, invalid=True, error=refused)
+    dynamic = tool.dynamic or None
+    return call if call.dynamic == dynamic else attrs.evolve(call, dynamic=dynamic)
+
+
+def _refused_by(choice: JsonObject | None, tool_name: str) -> str | None:
+    """What a model is told of a call that the tool choice forbids; None if it does not."""
+    if choice is None or choice["type"] in ("auto", "required"):
+        return None
+    if choice["type"] == "none":
+        return "No tool can be called at this step."
+    if choice["toolName"] == tool_name:
+        return None
+    return f"Only the tool '{choice['toolName']}' can be called at this step."
+
+
+def check_choice(choice: JsonObject | None, calls: Iterable[ToolCall]) -> None:
+    """Raises ToolChoiceViolationError if a call is required and none of that kind was made.
+
+    Difference.TOOL_CHOICE_ENFORCED.
+    """
+    if choice is None or choice["type"] in ("auto", "none"):
+        return
+    wanted = choice.get("toolName")
+    if not any(wanted in (None, call.tool_name) for call in calls):
+        raise ToolChoiceViolationError(None if wanted is None else str(wanted))
+
+
+def _invalid(call: ToolCall, available: tuple[str, ...] | None) -> ToolCall:
+    error = str(NoSuchToolError(call.tool_name, available))
+    return attrs.evolve(call, dynamic=True, invalid=True, error=error)  # call.unknown-tool
+
+
+def with_calls(content: Iterable[ContentPart], calls: tuple[ToolCall, ...]) -> tuple[ContentPart, ...]:
+    """The model's parts, with the checked calls in the place of its own."""
+    by_id = {call.tool_call_id: call for call in reversed(calls)}
+    rest = iter(calls)
+    return FrozenList(
+        next(rest) if isinstance(part, ToolCall) else _with_call(part, by_id) for part in content
+    )
+
+
+def _with_call(part: ContentPart, by_id: dict[str, ToolCall]) -> ContentPart:
+    # call.result-needs-call, in both cases
+    match part:
+        case ToolResult() | ToolError():
+            call = by_id.get(part.tool_call_id)
+            if call is None:
+                raise UnknownToolCallError(part.tool_call_id)
+            return attrs.evolve(part, input=call.input, dynamic=call.dynamic, provider_executed=True)
+        case ToolApprovalRequest():
+            call = by_id.get(part.tool_call.tool_call_id)
+            if call is None:
+                raise ToolCallNotFoundForApprovalError(part.tool_call.tool_call_id, part.approval_id)
+            return attrs.evolve(part, tool_call=call)
+        case _:
+            return part
+
+
+def doubtful_calls(calls: Iterable[ToolCall], settings: Settings) -> Vector[ToolCall]:
+    """The calls of which only their tools can tell whether they wait for approval."""
+    return vector(call for call in calls if _approval_need(call, settings) == "ask")
+
+
+def approval_requests(
+    calls: Iterable[ToolCall], needed: Container[str], settings: Settings
+) -> tuple[ToolApprovalRequest, ...]:
+    """The requests for approval of the calls that wait for it (rule approval.requested).
+
+    `needed` are the ids of the doubtful calls whose tools say so.
+    """
+    waiting = (
+        call
+        for call in calls
+        if (need := _approval_need(call, settings)) is True or (need and call.tool_call_id in needed)
+    )
+    # Ids made of the calls': the machine draws none, and a run played again asks by the same names.
+    return FrozenList(ToolApprovalRequest(f"approval-{call.tool_call_id}", call) for call in waiting)
+
+
+def _approval_need(call: ToolCall, settings: Settings) -> bool | Literal["ask"]:
+    tool = None if call.invalid else settings.tool(call.tool_name)
+    return False if tool is None else tool.needs_approval
+
+
+def approved_calls(approvals: Approvals, settings: Settings) -> list[ToolCall]:
+    """The calls that run before step 0."""
+    return [
+        ToolCall(tool_call_id=part.tool_call_id, tool_name=part.tool_name, input=part.input)
+        for part in approvals.to_run
+        if _can_run(part.tool_name, settings)
+    ]
+
+
+def runnable_calls(
+    calls: Iterable[ToolCall], requests: Iterable[ToolApprovalRequest], settings: Settings
+) -> list[ToolCall]:
+    """The calls of a step that are for its tools to run: valid, ours, and not waiting for approval."""
+    waiting = {request.tool_call.tool_call_id for request in requests}
+    return [
+        call
+        for call in calls
+        if not call.invalid and not call.provider_executed and call.tool_call_id not in waiting
+        if _can_run(call.tool_name, settings)
+    ]
+
+
+def _can_run(tool_name: str, settings: Settings) -> bool:
+    tool = settings.tool(tool_name)
+    return tool is not None and tool.has_execute
+
+
+def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
+    """The calls that these are not the outcomes of; of calls that share an id, the first have one.
+
+    Raises UnexpectedOutcomeError for outcomes of other calls, and for none at all.
+    """
+    if not given.outcomes:
+        raise UnexpectedOutcomeError("there is no outcome of any tool call")
+    by_id = _by_id(given.outcomes)
+    still: list[ToolCall] = []
+    for call in calls:
+        outcomes = by_id.get(call.tool_call_id)
+        if outcomes:
+            outcomes.pop(0)
+        else:
+            still.append(call)
+    if any(by_id.values()):
+        raise UnexpectedOutcomeError("there are outcomes of tool calls that the run did not ask for")
+    return still
+
+
+def in_call_order(
+    calls: Iterable[ToolCall], outcomes: Iterable[ToolSucceeded | ToolFailed], settings: Settings
+) -> list[ToolResult | ToolError]:
+    """What came of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
+    by_id = _by_id(outcomes)
+    return [_output(call, by_id[call.tool_call_id].pop(0), settings) for call in calls]
+
+
+def _by_id(outputs: Iterable[_Output]) -> dict[str, list[_Output]]:
+    by_id: dict[str, list[_Output]] = {}
+    for output in outputs:
+        by_id.setdefault(output.tool_call_id, []).append(output)
+    return by_id
+
+
+def _output(
+    call: ToolCall, outcome: ToolSucceeded | ToolFailed, settings: Settings
+) -> ToolResult | ToolError:
+    tool = settings.tool(call.tool_name)
+    dynamic = tool is not None and tool.dynamic
+    if isinstance(outcome, ToolFailed):
+        return ToolError(
+            tool_call_id=call.tool_call_id,
+            tool_name=call.tool_name,
+            input=call.input,
+            error=outcome.error,
+            dynamic=dynamic,
+            provider_metadata=call.provider_metadata,
+        )
+    return ToolResult(
+        tool_call_id=call.tool_call_id,
+        tool_name=call.tool_name,
+        input=call.input,
+        output=outcome.output,
+        model_output=outcome.model_output,
+        dynamic=dynamic,
+        provider_metadata=call.provider_metadata,
+    )
+
+
+def answers(
+    calls: Iterable[ToolCall], outputs: Iterable[ToolResult | ToolError]
+) -> Iterator[ToolResult | ToolError]:
+    """The errors of invalid calls and the outputs of those that ran, in the order of the calls."""
+    by_id = _by_id(outputs)
+    for call in calls:
+        if call.invalid:
+            yield ToolError(
+                tool_call_id=call.tool_call_id,
+                tool_name=call.tool_name,
+                input=call.input,
+                error=call.error,
+                dynamic=True,
+            )
+        elif by_id.get(call.tool_call_id):
+            yield by_id[call.tool_call_id].pop(0)
+
+
+def goes_on(record: StepRecord) -> bool:
+    """Whether the step had calls of ours and each has its own answer (rule loop.continues).
+
+    Difference.LOOP_COUNTS_BY_CALL.
+    """
+    calls = [call.tool_call_id for call in record.tool_calls if not call.provider_executed]
+    answered = [
+        part.tool_call_id
+        for part in record.content
+        if isinstance(part, (ToolResult, ToolError)) and not part.provider_executed
+    ]
+    for call in calls:
+        if call not in answered:
+            return False
+        answered.remove(call)
+    return bool(calls)

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple, TypeVar, cast
 import attrs
 
 from agentcore.errors import MissingToolResultsError, RefusedPromptError
-from agentcore.machine.calls import answers, check_choice, checked, with_calls
 from agentcore.machine.effects import (
     Answered,
     Asked,
@@ -36,7 +35,7 @@ from agentcore.machine.hooks import (
     merged,
     tool_choice,
 )
-from agentcore.machine.state import Draft, Run
+from agentcore.machine.state import Draft, Run, answers, check_choice, checked, with_calls
 from agentcore.messages.chains import Chains
 from agentcore.messages.content import ContentPart, ToolCall, ToolError, ToolResult, to_response_messages
 from agentcore.messages.messages import Message

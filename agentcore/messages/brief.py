@@ -1,4 +1,4 @@
-"""Short texts of values, for people: what `repr` gives, whatever a value holds.
+"""How errors and findings show values, and how they name places within them.
 
 A value may hold megabytes (an image, a file that a tool read, a thousand steps), and its text is asked for by
 others than people: `asyncio.run` of Python 3.11 makes the text of a result, debuggers and logs make texts of
@@ -8,6 +8,7 @@ large its beginning is shown, and how much there is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import attrs
 
-__all__ = ["brief", "brief_json"]
+__all__ = ["Trail", "brief", "brief_json", "json_path", "keys_of", "plain_path"]
 
 WHOLE: Final = 20_000
 """The most characters of one value's text, or one more."""
@@ -251,3 +252,39 @@ def _scalar(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)
+
+
+# JSON paths: where in a value something is, as errors and findings have it.
+
+Trail: TypeAlias = tuple[Any, str | int] | None
+"""How a walk came to a place: the trail of what holds it, and its key there; None at the start.
+
+A walk over what others gave keeps trails and makes a path only of the one that it reports: the text of a path
+has all keys above, so that paths of all elements of a list under one long key take their product in memory.
+"""
+
+_NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+
+
+def json_path(path: str, *keys: str | int) -> str:
+    """Extend a JSON path by keys: `json_path("$", "a", 0, "b c")` is `$.a[0]["b c"]`."""
+    for key in keys:
+        if isinstance(key, int):
+            path += f"[{key}]"
+        else:
+            path += f".{key}" if _NAME.fullmatch(key) else f"[{_quote(key)}]"
+    return path
+
+
+def keys_of(trail: Trail) -> list[str | int]:
+    """Return the keys that lead to a place, the outermost first."""
+    keys: list[str | int] = []
+    while trail is not None:
+        trail, key = trail
+        keys.append(key)
+    return keys[::-1]
+
+
+def plain_path(path: str, trail: Trail) -> str:
+    """Return the path that a trail leads to, with keys as they are: `$.a[0].b c`."""
+    return path + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys_of(trail))

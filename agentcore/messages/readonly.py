@@ -6,8 +6,8 @@ Every sequence, mapping and set that leaves the core refuses the mutators of Pyt
 step.nothing-written).
 
 A value does not know where it stands: the same message is in many chains. Whoever passes values to a person's
-code says so with `handing`, and a refused write is looked for in what was passed, by identity. That costs
-only where a write is refused.
+code says so (`agentcore.machine.hooks.handing`), and a refused write is looked for in what was passed, by
+identity. That costs only where a write is refused.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import ContextVar
-from types import FrameType, MappingProxyType, TracebackType
+from types import FrameType, MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import attrs
 
 from agentcore.errors import ImmutableWriteError
-from agentcore.messages.paths import json_path
+from agentcore.messages.brief import json_path
 
-__all__ = ["MUTATORS", "Handing", "HookKind", "handing", "read_only", "refused_write", "refused_write_in"]
+__all__ = ["CURRENT", "MUTATORS", "Handing", "HookKind", "read_only", "refused_write", "refused_write_in"]
 
 _C = TypeVar("_C", bound=type)
 _Keys: TypeAlias = tuple[str | int, ...]
@@ -173,34 +173,8 @@ class Handing(NamedTuple):
     given: object
 
 
-_CURRENT: Final[ContextVar[Handing | None]] = ContextVar("agentcore_handing", default=None)
-
-
-class handing:  # noqa: N801 - used as a function is: `with handing(...)`
-    """Say, for as long as the `with` lasts, what a person's code was given.
-
-    Args:
-        hook: the hook's name, as errors have it.
-        kind: how it may replace what it was given.
-        step_number: the step, from 0; None before the steps.
-        given: the value that was passed; places in errors begin there.
-    """
-
-    # A class, because one made of a generator costs as much as a short hook. The previous value is put back
-    # rather than a token: an async generator may be closed in another context than it was begun in.
-    __slots__ = ("_before", "_now")
-
-    def __init__(self, hook: str, kind: HookKind, step_number: int | None, given: object) -> None:
-        self._now = Handing(hook, kind, step_number, given)
-
-    def __enter__(self) -> None:
-        self._before = _CURRENT.get()
-        _CURRENT.set(self._now)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _CURRENT.set(self._before)
+CURRENT: Final[ContextVar[Handing | None]] = ContextVar("agentcore_handing", default=None)
+"""Set by `agentcore.machine.hooks.handing`; None outside a person's code."""
 
 
 _ENDINGS: Final[Mapping[HookKind, str]] = MappingProxyType(
@@ -236,7 +210,7 @@ def refused_write(target: object, key: str | int | None, reason: str) -> Immutab
 
 
 def _place(target: object) -> tuple[_Keys, Handing | None]:
-    now, writer = _CURRENT.get(), _writer()
+    now, writer = CURRENT.get(), _writer()
     roots = [*(() if now is None else (now.given,)), *filter(_is_ours, writer.f_locals.values())]
     places = (_place_of(target, root, writer) for root in roots)
     return next((keys for keys in places if keys is not None), ()), now

@@ -21,8 +21,7 @@ from typing import Any, Final, TypeAlias, TypeVar, Union, cast, dataclass_transf
 import attrs
 
 from agentcore.errors import InvalidJsonError
-from agentcore.messages.brief import brief
-from agentcore.messages.paths import json_path
+from agentcore.messages.brief import brief, json_path
 from agentcore.messages.readonly import refused_write
 from agentcore.messages.vectors import (
     NO_ENTRIES,

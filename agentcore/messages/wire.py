@@ -10,28 +10,18 @@ refused, so that whatever is read is written again unchanged.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast, get_args
 
-from cattrs import BaseValidationError
-
-from agentcore.errors import InvalidJsonError, WireError
-from agentcore.messages.codec import (
-    Codec,
-    Read,
-    Write,
-    is_array,
-    kind_of,
-    located,
-    read_flag,
-    read_items,
-    read_json,
-    read_object,
-    read_text,
-    reads_each,
-    reads_tagged,
-    same,
+import attrs
+from cattrs import (
+    BaseValidationError,
+    Converter,
+    ForbiddenExtraKeysError,
 )
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from agentcore.errors import AgentCoreError, InvalidJsonError, WireError
 from agentcore.messages.messages import AssistantPart, Message, Part, ToolOutput, ToolPart, UserPart
 from agentcore.messages.values import (
     FrozenDict,
@@ -40,18 +30,228 @@ from agentcore.messages.values import (
     JsonValue,
     Vector,
     dump_json,
+    freeze,
     json_path,
     vector,
 )
 
 __all__ = [
+    "Codec",
+    "Read",
+    "Write",
+    "is_array",
+    "kind_of",
+    "located",
     "message_from_wire",
     "message_to_wire",
     "messages_from_wire",
     "messages_to_json",
+    "read_flag",
+    "read_items",
+    "read_json",
+    "read_object",
     "read_output",
+    "read_text",
+    "reads_each",
+    "reads_one_of",
+    "reads_tagged",
+    "same",
     "write_output",
 ]
+
+# Values to and from JSON, by the annotations of their classes; what `wire` and `saved` are made of.
+#
+# Field names are camelCase, fields whose value is None are left out, and unknown keys are refused. Optional
+# fields are read as their kind: absent is their only other value, null is not.
+
+Write: TypeAlias = Callable[[Any], JsonValue]
+Read: TypeAlias = Callable[[Any, Any], Any]
+
+
+# ---------------------------------------------------------------- kinds of values
+
+
+def is_array(value: object) -> bool:
+    """Whether the value is an array of JSON, frozen or not."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+
+
+def kind_of(value: object) -> str:
+    """What the value is in JSON's words, for errors: they never show the value itself."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, Mapping):
+        return "an object"
+    return "an array" if is_array(value) else f"a {type(value).__name__}"
+
+
+def read_text(value: object, _: object = None) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise WireError("$", f"expected a string, got {kind_of(value)}")
+    return value
+
+
+def read_flag(value: object, _: object = None) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise WireError("$", f"expected true or false, got {kind_of(value)}")
+    return value
+
+
+def read_json(value: object, _: object = None) -> JsonValue:
+    """Any JSON."""
+    return freeze(value)
+
+
+def read_object(value: object, _: object = None) -> JsonObject:
+    """An object."""
+    if not isinstance(value, Mapping):
+        raise WireError("$", f"expected an object, got {kind_of(value)}")
+    return cast("JsonObject", freeze(value))
+
+
+def read_items(value: object, _: object = None) -> tuple[JsonValue, ...]:
+    """An array."""
+    if not is_array(value):
+        raise WireError("$", f"expected an array, got {kind_of(value)}")
+    return cast("tuple[JsonValue, ...]", freeze(value))
+
+
+def same(value: Any) -> JsonValue:
+    """The value, which is frozen JSON already."""
+    return cast("JsonValue", value)
+
+
+# ---------------------------------------------------------------- one of several classes
+
+
+def reads_one_of(
+    classes: Mapping[str, type], tag: str, readers: Mapping[type, Read], *, instead: str = ""
+) -> Read:
+    """A reader of objects whose `tag` names their class; `readers` may be filled in later.
+
+    `instead` is what an error says to do about a name that no class has.
+    """
+    known = ", ".join(classes)
+
+    def read(value: object, _: object = None) -> object:
+        if not isinstance(value, Mapping):
+            raise WireError("$", f"expected an object, got {kind_of(value)}")
+        name = value.get(tag)
+        if not isinstance(name, str) or name not in classes:
+            told = f"; {instead}" if instead and isinstance(name, str) else ""
+            raise WireError(f"$.{tag}", f"expected one of {known} here, got {_shown(value, tag)}{told}")
+        cls = classes[name]
+        return readers[cls]({key: field for key, field in value.items() if key != tag}, cls)
+
+    return read
+
+
+def reads_tagged(
+    classes: Iterable[type], tag: str, readers: Mapping[type, Read], *, instead: str = ""
+) -> Read:
+    """The same, of classes that say their own name in the class variable `tag`."""
+    return reads_one_of({getattr(cls, tag): cls for cls in classes}, tag, readers, instead=instead)
+
+
+def _shown(value: Mapping[str, object], tag: str) -> str:
+    name = value.get(tag)
+    return repr(name) if isinstance(name, str) else kind_of(name) if tag in value else "nothing"
+
+
+def reads_each(read: Read) -> Read:
+    """A reader of arrays whose items `read` reads; an error has the path of its item."""
+
+    def read_all(value: object, _: object = None) -> tuple[Any, ...]:
+        if not is_array(value):
+            raise WireError("$", f"expected an array, got {kind_of(value)}")
+        items = cast("Sequence[object]", value)
+        return FrozenList(_item(read, item, index) for index, item in enumerate(items))
+
+    return read_all
+
+
+def _item(read: Read, item: object, index: int) -> Any:
+    try:
+        return read(item, None)
+    except (BaseValidationError, AgentCoreError) as error:
+        raise located(error, f"$[{index}]") from None
+
+
+# ---------------------------------------------------------------- errors
+
+
+def located(error: Exception, path: str) -> WireError:
+    """Make one error of cattrs' tree of exceptions: its first leaf, with the path that leads there."""
+    while isinstance(error, BaseValidationError):
+        error = error.exceptions[0]
+        path = json_path(path, *_steps(error))
+    if isinstance(error, ForbiddenExtraKeysError):
+        key = min(error.extra_fields, key=str)
+        return WireError(json_path(path, key), "unknown key; take it out, or put it into providerOptions")
+    if isinstance(error, KeyError):
+        return WireError(path, "this field is missing, and may not be")
+    inner = getattr(error, "path", None) or "$"
+    return WireError(path + inner.removeprefix("$"), getattr(error, "reason", str(error)))
+
+
+def _steps(error: Exception) -> Iterable[str]:
+    for note in getattr(error, "__notes__", ()):
+        yield _camel(note.name)
+
+
+# ---------------------------------------------------------------- made from the classes
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+class Codec:
+    """Makes readers and writers of attrs classes; a new field of a known kind needs nothing here.
+
+    `fields` says how a field is read and written, by its annotation.
+    """
+
+    def __init__(self, fields: Mapping[str, tuple[Read, Write]]) -> None:
+        self.fields = fields
+        self.converter: Final = Converter()
+
+    def reader(self, cls: type) -> Read:
+        """A reader of objects that are the class's fields."""
+        rows = self._rows(cls)
+        return make_dict_structure_fn(cls, self.converter, _cattrs_forbid_extra_keys=True, **rows)
+
+    def writer(self, cls: Any, tag: str | None = None, name: str = "") -> Callable[[Any], JsonObject]:
+        """A writer of its fields, after the tag with its name if there is one."""
+        fields = make_dict_unstructure_fn(cls, self.converter, **self._rows(cls))
+        if tag is None:
+            return lambda value: FrozenDict(fields(value))
+        return lambda value: FrozenDict({tag: name, **fields(value)})
+
+    def _rows(self, cls: Any) -> dict[str, Any]:
+        rows: dict[str, Any] = {}
+        for one in attrs.fields(cls):
+            if not one.init:
+                continue
+            read, write = self.fields[cls.__annotations__[one.name].removesuffix(" | None")]
+            # Other defaults are written, so that what was written keeps its meaning if they change.
+            rows[one.name] = override(
+                rename=_camel(one.name),
+                struct_hook=read,
+                unstruct_hook=write,
+                omit_if_default=one.default is None,
+            )
+        return rows
+
 
 _READERS: Final[dict[type, Read]] = {}
 

@@ -18,27 +18,10 @@ from agentcore.machine.effects import Forked, Logged, Settings, ToolFailed, Tool
 from agentcore.machine.hooks import ProcessorEdit, StepOverride
 from agentcore.machine.processors import Tripwire
 from agentcore.messages.chains import Chains, numbered
-from agentcore.messages.codec import (
-    Codec,
-    Read,
-    Write,
-    is_array,
-    kind_of,
-    located,
-    read_flag,
-    read_json,
-    read_object,
-    read_text,
-    reads_each,
-    reads_one_of,
-    reads_tagged,
-    same,
-)
-from agentcore.messages.content import ContentPart, ToolCall
+from agentcore.messages.content import ContentPart, ToolCall, Usage
 from agentcore.messages.interrupts import Interrupt, Source
 from agentcore.messages.messages import Message, SystemMessage
 from agentcore.messages.prompt import SystemPrompt
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import (
     FrozenDict,
     JsonObject,
@@ -51,7 +34,26 @@ from agentcore.messages.values import (
     vector,
     with_fields,
 )
-from agentcore.messages.wire import message_to_wire, messages_from_wire, read_output, write_output
+from agentcore.messages.wire import (
+    Codec,
+    Read,
+    Write,
+    is_array,
+    kind_of,
+    located,
+    message_to_wire,
+    messages_from_wire,
+    read_flag,
+    read_json,
+    read_object,
+    read_output,
+    read_text,
+    reads_each,
+    reads_one_of,
+    reads_tagged,
+    same,
+    write_output,
+)
 from agentcore.records.history import Room, id_cost
 
 __all__ = [

@@ -20,7 +20,6 @@ from agentcore.machine.hooks import ProcessorEdit, StepOverride
 from agentcore.machine.run import start
 from agentcore.machine.state import Run
 from agentcore.messages.chains import Chains
-from agentcore.messages.codec import is_array, kind_of, located, read_json, read_object, reads_each
 from agentcore.messages.messages import Message
 from agentcore.messages.values import (
     FrozenDict,
@@ -34,7 +33,16 @@ from agentcore.messages.values import (
     thaw,
     vector,
 )
-from agentcore.messages.wire import message_to_wire, messages_from_wire
+from agentcore.messages.wire import (
+    is_array,
+    kind_of,
+    located,
+    message_to_wire,
+    messages_from_wire,
+    read_json,
+    read_object,
+    reads_each,
+)
 from agentcore.records.history import ROOM, Room, play_cost, replayed
 from agentcore.records.outcome_json import (
     PlacedMessages,

@@ -16,8 +16,8 @@ import anyio
 
 from agent.kit import went_wrong
 from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.call.config import step_count_is
 from agentcore.agent.models.base import ModelEvent, ModelRequest, ModelResponse, PartDone, ResponseDone
-from agentcore.agent.stop import step_count_is
 from agentcore.agent.tools import Tool, ToolContext
 from agentcore.errors import AgentCoreError, InvalidPromptError, WireError
 from agentcore.frameworks.ai_sdk import immutable

@@ -435,7 +435,7 @@ async def test_a_time_to_wait_that_is_none_is_passed_over(
     async def sleep(delay: float) -> None:
         slept.append(delay)
 
-    monkeypatch.setattr("agentcore.agent.call.models.anyio.sleep", sleep)
+    monkeypatch.setattr("agentcore.agent.call.needs.anyio.sleep", sleep)
     model = scripted(ModelError("busy", retryable=True, retry_after=after), text())
     agent = Agent(model, max_retries=1)
     if attempts == 1:

@@ -7,9 +7,9 @@ import pytest
 
 from agent.kit import USER, add, adding, call, echo, roles, run_by, scripted, streamed, text, types
 from agentcore.agent.agent import Agent, AgentError, CallArguments, StartEvent
+from agentcore.agent.call.config import has_tool_call, step_count_is
 from agentcore.agent.events import RunFinished, StepFinished, StepStarted
 from agentcore.agent.models import ModelResponse, Usage
-from agentcore.agent.stop import has_tool_call, step_count_is
 from agentcore.agent.tools import InvalidToolError, tool_without_execute
 from agentcore.errors import ImmutableWriteError, InvalidOverrideError, InvalidPromptError
 from agentcore.machine.run import Run

@@ -8,12 +8,12 @@ from pydantic_core import from_json as from_json_text
 
 from agent.kit import add, call, run_by, scripted, streamed, text, types
 from agentcore.agent.agent import Agent, AgentError, NoObjectError
+from agentcore.agent.call.config import step_count_is
 from agentcore.agent.events import PartialObject
 from agentcore.agent.middleware import InvokeModelStage
 from agentcore.agent.models import ModelResponse
 from agentcore.agent.output import Output, OutputError
 from agentcore.agent.result import OtherOutputError
-from agentcore.agent.stop import step_count_is
 from agentcore.errors import InvalidOverrideError
 from agentcore.machine.hooks import StepOverride
 from agentcore.messages.content import GeneratedText

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agent.kit import USER, add, adding, call, echo, outputs, roles, run_by, scripted, text
 from agentcore.agent.agent import Agent, AgentError, ResumeError
+from agentcore.agent.call.config import step_count_is
 from agentcore.agent.middleware import (
     AgentStreamContext,
     AgentStreamStage,
@@ -24,7 +25,6 @@ from agentcore.agent.middleware import (
 from agentcore.agent.models import ModelRequest, ScriptedModel
 from agentcore.agent.output import Output
 from agentcore.agent.result import AgentResult, NoObjectError
-from agentcore.agent.stop import step_count_is
 from agentcore.agent.tools import Tool, ToolContext, tool, tool_without_execute
 from agentcore.errors import AnswersError, ImmutableWriteError, InvalidJsonError
 from agentcore.machine.pending import Pending

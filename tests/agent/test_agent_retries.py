@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from agent.kit import add, call, run_by, scripted, text
 from agentcore.agent.agent import Agent, AgentError
-from agentcore.agent.call.models import LONGEST_WAIT
+from agentcore.agent.call.needs import LONGEST_WAIT
 from agentcore.agent.events import ModelRetry
 from agentcore.agent.models import ModelError, ModelRequest, PartDone, ScriptedModel
 from agentcore.agent.models.base import ModelEvent

@@ -21,7 +21,7 @@ from agent.kit import call, errors, outputs, run_by, text
 from agent.stray import requests
 from agent.test_agent_cancelling import ASYNCIO, BOTH, asking
 from agentcore.agent.agent import Agent
-from agentcore.agent.call.tools import _Job
+from agentcore.agent.call.needs import _Job
 from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage
 from agentcore.agent.models import ModelRequest, ModelResponse
 from agentcore.agent.tools import Tool, ToolContext, tool

@@ -8,8 +8,7 @@ from typing import Final
 import pytest
 
 from agentcore.oracle.drivers import packages as targets
-from agentcore.oracle.spec.examples import examples, scripts
-from agentcore.oracle.spec.scripts import failure
+from agentcore.oracle.spec.examples import examples, failure, scripts
 from cli.commands import TRACE, driver, run
 
 TARGET: Final = "ai-sdk@6.0.134"

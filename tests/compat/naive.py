@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentcore.heap.boundary_log import HandOut
+from agentcore.heap.boundary_log import Alias, HandOut
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import Heap, Ref, Value
-from agentcore.heap.names import Alias
 from agentcore.heap.pollution import LATER_PROMPTS, Finding, Verdict, Watched, written_path
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Write
 
 

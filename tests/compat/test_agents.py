@@ -8,8 +8,8 @@ import pytest
 
 from agentcore import SystemMessage, TextPart, UserMessage
 from agentcore.agent.agent import Agent
+from agentcore.agent.call.config import step_count_is
 from agentcore.agent.models.scripted import ScriptedModel
-from agentcore.agent.stop import step_count_is
 from agentcore.agent.tools import ToolContext, tool
 from agentcore.frameworks.ai_sdk import Verdict
 from agentcore.frameworks.ai_sdk.agents import run_agent

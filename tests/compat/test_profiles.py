@@ -8,7 +8,7 @@ import pytest
 from agentcore.frameworks import ai_sdk
 from agentcore.frameworks.ai_sdk.profiles import AI_SDK_6_STREAM, PROFILES, Base, Moment
 from agentcore.frameworks.ai_sdk.reference import Recording
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from agentcore.frameworks import ai_sdk, mastra, strands
 from agentcore.frameworks.ai_sdk.emulation.prompted import Prompted
-from agentcore.heap.boundary_log import Watch
+from agentcore.heap.boundary_log import Names, Watch
 from agentcore.heap.heap import Function, Heap, Ref, Store, keyed
-from agentcore.heap.names import Names
-from agentcore.heap.pollution import Pollution
-from agentcore.heap.reach import Reach, ones
+from agentcore.heap.pollution import Pollution, Reach, ones
 from agentcore.kit.families import PROFILE_NAMES, family_of
 from agentcore.messages.values import vector
 from agentcore.messages.vectors import changed_places, extend_vector, updated_vector

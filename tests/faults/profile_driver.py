@@ -11,8 +11,7 @@ from typing import Any
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.frameworks.ai_sdk.reference import Recording, trace
-from agentcore.oracle.drivers.driver_main import answers
-from agentcore.oracle.drivers.protocol import Implementation
+from agentcore.oracle.drivers.protocol import Implementation, answers
 from faults.profile_faults import PROFILE_FAULTS
 
 

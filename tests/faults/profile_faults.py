@@ -16,7 +16,7 @@ from agentcore.frameworks.ai_sdk.profiles import (
     Moment,
     Report,
 )
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 
 
 @attrs.frozen

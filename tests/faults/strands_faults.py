@@ -16,7 +16,7 @@ from agentcore.frameworks.strands.profiles import (
     ModelState,
     StrandsProfile,
 )
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 from faults.js_faults import JsFault
 
 _T = TypeVar("_T", StrandsProfile, ModelCopies)

@@ -15,8 +15,7 @@ from typing import Any, Final
 from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.frameworks.ai_sdk.ops import Ops, RefusedError
 from agentcore.kit.ops import ThrownError
-from agentcore.oracle.drivers.driver_main import answers
-from agentcore.oracle.drivers.protocol import Implementation
+from agentcore.oracle.drivers.protocol import Implementation, answers
 
 Json = dict[str, Any]
 

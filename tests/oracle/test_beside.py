@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from agentcore.oracle.reports.beside import Line, beside
+from agentcore.oracle.reports.html import Line, beside
 
 
 def shown(*values: object) -> tuple[list[Line], list[Line]]:

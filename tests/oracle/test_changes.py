@@ -6,13 +6,23 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 from agentcore.heap.profile_fields import fields_of, told
 from agentcore.oracle.comparison import comparands
-from agentcore.oracle.comparison.attribution import Pair
-from agentcore.oracle.comparison.changes import Change, Changes, _fewest, _telling, compare
+from agentcore.oracle.comparison.changes import (
+    Both,
+    Change,
+    Changes,
+    Pair,
+    Witness,
+    _fewest,
+    _telling,
+    compare,
+    marked,
+    says_all,
+    witness_of,
+)
 from agentcore.oracle.comparison.comparands import Runner, Side, SideError, side
-from agentcore.oracle.comparison.minimal_programs import Both, Witness, marked, says_all, witness_of
 from agentcore.oracle.drivers.packages import TARGETS, Target
 from oracle import toy_versions
 from oracle.drivers import TESTS
@@ -233,7 +243,7 @@ def test_a_smaller_program_is_made_smaller_again_under_the_fewer_fields_that_it_
         rounds.append(shows.keywords["fields"])
         return numbers(0, 3)
 
-    monkeypatch.setattr("agentcore.oracle.comparison.minimal_programs.shrink", to_three)
+    monkeypatch.setattr("agentcore.oracle.comparison.changes.shrink", to_three)
     with Runner(side("sum@1")) as one, Runner(side("sum@2")) as other:
         assert witness_of(Both(one, other, FAMILY), numbers(7, 3), "forgets", "$.end") is not None
     assert rounds == [("forgets", "doubles"), ("forgets",)]

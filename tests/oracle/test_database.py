@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.oracle.campaign.database import Database, default_folder
+from agentcore.oracle.campaign.check import Database, default_folder
 from agentcore.oracle.campaign.findings import DriverFailure, ReferenceFailure
 from agentcore.oracle.campaign.verdicts import Kind
 from agentcore.oracle.drivers.driver import Crashed

@@ -9,10 +9,9 @@ import pytest
 
 from agentcore.frameworks.ai_sdk.family import FAMILY as AI_SDK
 from agentcore.kit.compare import places
-from agentcore.oracle.comparison.changes import Change, Changes, compare
+from agentcore.oracle.comparison.changes import Change, Changes, Witness, compare
 from agentcore.oracle.comparison.comparands import side
 from agentcore.oracle.comparison.guide import Advice, GuideError, advice_of, guide, telling
-from agentcore.oracle.comparison.minimal_programs import Witness
 from agentcore.oracle.spec.examples import examples, mismatches
 from oracle import toy_versions
 from oracle.installed import installed

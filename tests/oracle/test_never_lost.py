@@ -15,7 +15,7 @@ from agentcore.kit.shrink import size
 from agentcore.oracle.campaign import executors, worker
 from agentcore.oracle.campaign.check import Disagreement, Finding, Limits, Plan, campaign
 from agentcore.oracle.campaign.executors import Crew, Promise
-from agentcore.oracle.campaign.interruption import Interrupted, arrived, interruptible
+from agentcore.oracle.campaign.stop_rules import Interrupted, arrived, interruptible
 from liars.moody import InMemory
 
 # So many programs are tried before the signal comes; some of them are smaller and still wrong.

@@ -14,7 +14,7 @@ from agentcore.messages.schema import schema, scrubbed
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import worker
 from agentcore.oracle.campaign.check import Campaign, Limits, Plan, campaign
-from agentcore.oracle.reports import pictures
+from agentcore.oracle.reports import html
 from agentcore.oracle.reports.document import document
 from liars.moody import InMemory
 from oracle.drivers import small
@@ -232,16 +232,16 @@ def test_the_page_has_a_picture_of_who_holds_what_where_it_can_be_drawn(
     hostile: Json, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "svg" in Page(written(hostile, tmp_path, ".html")).tags
-    monkeypatch.setattr(pictures, "find_spec", lambda _: None)
+    monkeypatch.setattr(html, "find_spec", lambda _: None)
     assert "svg" not in Page(written(hostile, tmp_path, ".html")).tags
 
 
 def test_there_is_no_picture_of_what_has_no_heap_no_call_or_too_much() -> None:
-    assert pictures.alias_picture(small(), "immutable") is None
-    assert pictures.alias_picture({**small(), "messages": []}, STREAM) is None
+    assert html.alias_picture(small(), "immutable") is None
+    assert html.alias_picture({**small(), "messages": []}, STREAM) is None
     many = [{"role": "user", "content": "hi"}] * 500
-    assert pictures.alias_picture({**small(), "messages": many}, STREAM) is None
-    assert str(pictures.alias_picture(small(), STREAM)).startswith("<svg")
+    assert html.alias_picture({**small(), "messages": many}, STREAM) is None
+    assert str(html.alias_picture(small(), STREAM)).startswith("<svg")
 
 
 def test_the_page_tells_of_targets_features_and_a_reference_that_raised(

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.kit.families import family_of
-from agentcore.oracle.campaign.scope import ALL, PatternError, Scope
+from agentcore.oracle.campaign.verdicts import ALL, PatternError, Scope
 
 COMPARISON: Final = family_of("ai-sdk-6").comparison
 TRACE: Final[dict[str, Any]] = {

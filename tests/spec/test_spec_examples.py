@@ -10,8 +10,7 @@ import pytest
 
 from agentcore.kit.families import PROFILE_NAMES
 from agentcore.oracle.drivers.packages import TARGETS
-from agentcore.oracle.spec.examples import Example, Script, mismatches, scripts
-from agentcore.oracle.spec.scripts import LANGUAGES, failure
+from agentcore.oracle.spec.examples import LANGUAGES, Example, Script, failure, mismatches, scripts
 from oracle.drivers import installed
 from spec.citations import EXAMPLES, named
 

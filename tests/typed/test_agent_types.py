@@ -10,10 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from agentcore.agent.agent import Agent, AgentError, AgentResult, AgentStream, CallArguments
+from agentcore.agent.call.config import has_tool_call, step_count_is
 from agentcore.agent.events import StepFinished, TextDelta
 from agentcore.agent.models import ScriptedModel
 from agentcore.agent.output import Output
-from agentcore.agent.stop import has_tool_call, step_count_is
 from agentcore.agent.tools import tool
 from agentcore.errors import AnswersError
 from agentcore.machine.effects import RunResult

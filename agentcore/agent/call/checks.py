@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar, cast, get_args
 
 import attrs
 
+from agentcore.agent.call.config import StopCondition
 from agentcore.agent.call.errors import InvalidAgentError
 from agentcore.agent.middleware import (
     AgentStreamContext,
@@ -27,7 +28,6 @@ from agentcore.agent.models.base import (
 )
 from agentcore.agent.output import Output
 from agentcore.agent.result import AgentResult
-from agentcore.agent.stop import StopCondition
 from agentcore.agent.tools import InvalidToolError, Tool
 from agentcore.errors import InvalidMessageError
 from agentcore.machine.effects import Done, NeedModel, Settings, ToolSucceeded

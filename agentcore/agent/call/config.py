@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -13,7 +14,6 @@ from agentcore.agent.events import AgentEvent, ChunkEvent
 from agentcore.agent.middleware import Handlers, Middleware, Stage, handlers_of
 from agentcore.agent.models.base import LanguageModel, holds_history
 from agentcore.agent.output import Output
-from agentcore.agent.stop import StopCondition
 from agentcore.agent.telemetry import Observer
 from agentcore.agent.tools import Tool
 from agentcore.errors import InvalidOverrideError
@@ -28,7 +28,7 @@ from agentcore.machine.effects import (
     StepStartEvent,
     Tripped,
 )
-from agentcore.machine.hooks import ProcessorEdit, StepRecord
+from agentcore.machine.hooks import ProcessorEdit, StepRecord, handing
 from agentcore.machine.processors import (
     PREPARE_STEP,
     NamedProcessor,
@@ -39,8 +39,7 @@ from agentcore.machine.processors import (
     ended,
 )
 from agentcore.machine.run import Run
-from agentcore.messages.readonly import handing
-from agentcore.messages.values import NO_ENTRIES, JsonObject, sealed, strict_key
+from agentcore.messages.values import NO_ENTRIES, JsonObject, Vector, sealed, strict_key
 
 __all__ = [
     "Checkpoint",
@@ -52,7 +51,11 @@ __all__ = [
     "Parts",
     "PrepareStep",
     "Processors",
+    "StopCondition",
+    "any_of",
     "awaited",
+    "has_tool_call",
+    "step_count_is",
     "with_prepare_step",
 ]
 
@@ -250,3 +253,50 @@ def _output(result: object) -> Output[Any] | None:
 def _end(arguments: Any, error: Exception) -> Tripped | HookFailed:
     end = ended(arguments, error)
     return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)
+
+
+# When a run stops, though its model would go on: conditions on the finished steps.
+
+StopCondition: TypeAlias = Callable[[Vector[StepRecord]], bool | Awaitable[bool]]
+"""Asked after every step that another would follow; true ends the run."""
+
+
+def step_count_is(count: int) -> StopCondition:
+    """Stop once there are that many steps, or more: a resumed run may begin with more.
+
+    Raises ValueError for less than one, because a run has a step before anything is asked.
+    """
+    if count < 1:
+        raise ValueError(f"a run has at least one step, so it cannot stop at {count}; use 1 or more")
+
+    def condition(steps: Vector[StepRecord]) -> bool:
+        return len(steps) >= count
+
+    return condition
+
+
+def has_tool_call(tool_name: str) -> StopCondition:
+    """Stop once the last step has a call of the tool, whatever came of it."""
+
+    def condition(steps: Vector[StepRecord]) -> bool:
+        return bool(steps) and any(call.tool_name == tool_name for call in steps[-1].tool_calls)
+
+    return condition
+
+
+def any_of(*conditions: StopCondition) -> StopCondition:
+    """Stop once one of the conditions holds; they are asked in order, and none after the first that holds.
+
+    Raises ValueError without conditions.
+    """
+    if not conditions:
+        raise ValueError("any_of without conditions never stops a run; give one or more")
+
+    async def condition(steps: Vector[StepRecord]) -> bool:
+        for each in conditions:
+            answer = each(steps)
+            if await answer if inspect.isawaitable(answer) else answer:
+                return True
+        return False
+
+    return condition

@@ -17,9 +17,8 @@ from agentcore.agent.call.errors import (
     signals,
     without_signals,
 )
-from agentcore.agent.call.models import ModelCall
+from agentcore.agent.call.needs import ModelCall, ReadCalls, ToolCalls, context_of
 from agentcore.agent.call.stages import Chain, Tell
-from agentcore.agent.call.tools import ReadCalls, ToolCalls, context_of
 from agentcore.agent.events import (
     AgentEvent,
     ChunkEvent,
@@ -63,11 +62,10 @@ from agentcore.machine.effects import (
     ToolsFailed,
     Tripped,
 )
-from agentcore.machine.hooks import merge_settings
+from agentcore.machine.hooks import handing, merge_settings
 from agentcore.machine.run import Failed, Interrupted, Run, give, need
 from agentcore.messages.content import ContentPart, ToolCall
 from agentcore.messages.interrupts import InterruptSignal
-from agentcore.messages.readonly import handing
 from agentcore.messages.values import JsonObject
 
 __all__ = ["Driver"]

@@ -20,7 +20,7 @@ from agentcore.agent.call.checks import check_given, check_passed
 from agentcore.agent.call.config import awaited
 from agentcore.agent.middleware import Handlers, Middleware, Stage
 from agentcore.agent.telemetry import Observer
-from agentcore.messages.readonly import handing
+from agentcore.machine.hooks import handing
 
 __all__ = ["Chain", "Tell"]
 

@@ -11,7 +11,7 @@ from attrs import field
 
 from agentcore.errors import AgentCoreError, InvalidMessageError
 from agentcore.machine.hooks import tool_choice
-from agentcore.messages.content import ContentPart, FieldTypes, check_content, check_part, check_type
+from agentcore.messages.content import ContentPart, FieldTypes, Usage, check_content, check_part, check_type
 from agentcore.messages.converters import (
     input_schema,
     metadata,
@@ -21,7 +21,6 @@ from agentcore.messages.converters import (
     response_format,
 )
 from agentcore.messages.messages import Message
-from agentcore.messages.usage import Usage
 from agentcore.messages.values import (
     NO_ENTRIES,
     NO_ITEMS,

@@ -26,11 +26,11 @@ from agentcore.agent.tools.contract import (
 from agentcore.errors import InvalidJsonError
 from agentcore.machine.effects import ToolSpec, ToolSucceeded
 from agentcore.machine.processors import State, new_state
+from agentcore.messages.brief import Trail, json_path, keys_of
 from agentcore.messages.content import ToolCall
 from agentcore.messages.converters import context, input_schema, options
 from agentcore.messages.interrupts import Interrupt, ask
 from agentcore.messages.messages import OUTPUT_TYPES, Message, ToolMessage, ToolOutput, ToolResultPart
-from agentcore.messages.paths import Trail, json_path, keys_of
 from agentcore.messages.values import NO_ENTRIES, JsonObject, JsonValue, Vector, freeze, sealed, strict_key
 from agentcore.messages.wire import message_to_wire
 

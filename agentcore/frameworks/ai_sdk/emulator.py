@@ -12,9 +12,9 @@ from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
 from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import HostValueError, Store, Value
 from agentcore.heap.pollution import Finding, Pollution, Verdict
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import View
 from agentcore.messages.brief import brief
 

@@ -46,9 +46,8 @@ from agentcore.machine.effects import (
     ToolSpec,
     ToolSucceeded,
 )
-from agentcore.machine.hooks import StepOverride, StepRecord, check_tool_names
+from agentcore.machine.hooks import StepOverride, StepRecord, check_tool_names, handing
 from agentcore.machine.run import Failed, Run, give, need, start
-from agentcore.messages.codec import is_array
 from agentcore.messages.content import (
     ContentPart,
     GeneratedReasoning,
@@ -61,10 +60,10 @@ from agentcore.messages.content import (
 )
 from agentcore.messages.messages import Message, SystemMessage
 from agentcore.messages.prompt import SystemPrompt
-from agentcore.messages.readonly import HookKind, handing
+from agentcore.messages.readonly import HookKind
 from agentcore.messages.schema import accepts, schema
 from agentcore.messages.values import JsonValue, Vector, freeze, json_path, thaw
-from agentcore.messages.wire import message_from_wire, messages_from_wire
+from agentcore.messages.wire import is_array, message_from_wire, messages_from_wire
 
 __all__ = ["Recording", "trace"]
 

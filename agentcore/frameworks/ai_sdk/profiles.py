@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 
 
 class Lifetime(Enum):

@@ -15,9 +15,9 @@ from agentcore.frameworks.mastra.emulation.outcome import Outcome, Tripwire
 from agentcore.frameworks.mastra.emulation.request_context import RequestContext
 from agentcore.frameworks.mastra.emulation.settings import Hook, Model, Processor, Settings, Tool
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HostValueError, NotEmulatedError
 from agentcore.heap.pollution import Finding, Pollution, Verdict
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import View
 from agentcore.messages.brief import brief
 

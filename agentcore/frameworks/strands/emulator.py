@@ -20,9 +20,9 @@ from agentcore.frameworks.strands.emulation.settings import (
     Tool,
 )
 from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HostValueError
 from agentcore.heap.pollution import Finding, Pollution, Verdict
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import View
 from agentcore.messages.brief import brief
 

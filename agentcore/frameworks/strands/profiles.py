@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 
 
 class ModelState(Enum):

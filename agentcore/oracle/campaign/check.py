@@ -7,18 +7,24 @@ and on nothing else, as long as each answer of the driver depends on nothing but
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import attrs
+import platformdirs
 
-from agentcore.kit.families import Family
+from agentcore.kit.families import Family, family_of, profiles_under
 from agentcore.messages.brief import brief
 from agentcore.oracle.campaign import executors, worker
-from agentcore.oracle.campaign.batches import WINDOW, Chunk, Found, parsed, run_chunk
-from agentcore.oracle.campaign.choosing import chosen
+from agentcore.oracle.campaign.batches import WINDOW, Chunk, Found, Selection, parsed, run_chunk
 from agentcore.oracle.campaign.executors import Crew, Promise
 from agentcore.oracle.campaign.findings import (
     Disagreement,
@@ -28,17 +34,16 @@ from agentcore.oracle.campaign.findings import (
     settled,
     unsettled,
 )
-from agentcore.oracle.campaign.interruption import Interrupted, arrived, reason
-from agentcore.oracle.campaign.selection import Selection
-from agentcore.oracle.campaign.stop_rules import Limits, Tally
-from agentcore.oracle.campaign.verdicts import AGREED, Kind, Reference, Sides
-from agentcore.oracle.campaign.worker import Plan
+from agentcore.oracle.campaign.stop_rules import Interrupted, Limits, Tally, arrived, reason
+from agentcore.oracle.campaign.verdicts import AGREED, Kind, Reference, Sides, Wrong
+from agentcore.oracle.campaign.worker import Plan, profile_for
 from agentcore.oracle.drivers.driver import Driver, Implementation
 
 __all__ = [
     "Agreement",
     "Campaign",
     "CheckResult",
+    "Database",
     "Disagreement",
     "DriverFailure",
     "Finding",
@@ -49,6 +54,8 @@ __all__ = [
     "Report",
     "campaign",
     "check",
+    "chosen",
+    "default_folder",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -351,3 +358,99 @@ class _Campaign:
             # It was caught where it came, so as to keep what had been made smaller by then.
             self._stopped = reason(stop)
         return finding
+
+
+# Chooses which of many causes to report: some of each kind, hook and field, not all of the first.
+#
+# Rule isolated.grouped: one fault of a loop, such as a list that is handed out as it is, shows in dozens of
+# causes, because each op and each place below it is one. They must not take the place of another fault.
+
+_FIELD: Final = re.compile(r"[.\[]")
+
+
+def chosen(found: Mapping[Kind, Found], tally: Tally, plan: Plan) -> Iterator[tuple[Kind, Found]]:
+    """Yields the findings to report, in order: all of them, but of a check of isolation a choice."""
+    if not plan.isolated:
+        return iter(found.items())
+    groups: dict[tuple[str, ...], list[Kind]] = {}
+    for kind, one in found.items():
+        groups.setdefault(_group(kind, one), []).append(kind)
+    for kinds in groups.values():
+        kinds.sort(key=lambda kind: -tally.of(kind))
+    rounds = zip_longest(*groups.values())
+    ordered = (kind for kinds in rounds for kind in kinds if kind is not None)
+    return ((kind, found[kind]) for kind in islice(ordered, plan.limits.findings))
+
+
+def _group(kind: Kind, found: Found) -> tuple[str, ...]:
+    """The kind, the hook and the field of its argument that was written."""
+    breach = found.fault.breach if isinstance(found.fault, Wrong) else None
+    return (kind.outcome,) if breach is None else (breach.kind, breach.hook, _FIELD.split(breach.place, 1)[0])
+
+
+# A folder of programs that were found once, to be run first the next time (rule oracle.found-before).
+#
+# A file is one JSON object, `{format, profile, kind, program}`, in a folder that is named after its
+# profile. Files are only added: a program that no longer shows anything is what a regression test is, for
+# this driver and for others of the profile. Who wants one gone deletes its file.
+
+_FORMAT: Final = 1
+_NAME: Final = 16
+
+
+def default_folder() -> Path:
+    """Where found programs are kept if nothing else is said: in the user's cache."""
+    return platformdirs.user_cache_path("agentcore") / "found"
+
+
+@attrs.frozen
+class Database:
+    """The programs in a folder, which need not be there yet."""
+
+    folder: Path
+
+    def programs(self, profile: str) -> tuple[list[Json], list[str]]:
+        """The programs of a profile (without its path: of all paths) by file, and why a file holds none."""
+        found: list[Json] = []
+        problems: list[str] = []
+        for file in sorted(file for run in profiles_under(profile).values() for file in self._files(run)):
+            try:
+                found.append(self._read(file, profile))
+            except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+                problems.append(f"{file} holds no program, and is passed over: {error}; delete it")
+        return found, problems
+
+    def add(self, profile: str, finding: Finding) -> Path | None:
+        """Keeps the program of a finding under its own path's profile; the file.
+
+        What happened once and not again is not kept. Raises OSError where the folder cannot be written to.
+        """
+        if isinstance(finding, DriverFailure) and not finding.repeated:
+            return None
+        run = profile_for(finding.program, profile)
+        line = family_of(run).to_line({**finding.program, "id": ""})
+        folder = self.folder / run
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{hashlib.sha256(line.encode()).hexdigest()[:_NAME]}.json"
+        fields = {
+            "format": _FORMAT,
+            "profile": run,
+            "kind": str(finding.kind),
+            "program": finding.program,
+        }
+        # Whole or not at all: others may read the folder, or write the same file.
+        new = file.with_suffix(f".{os.getpid()}.new")
+        new.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
+        new.replace(file)
+        return file
+
+    def _files(self, profile: str) -> list[Path]:
+        return [*(self.folder / profile).glob("*.json")]
+
+    def _read(self, file: Path, profile: str) -> Json:
+        fields = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
+            raise ValueError(f"its format is not {_FORMAT}")
+        family_of(profile).require(fields["program"])
+        program: Json = fields["program"]
+        return program

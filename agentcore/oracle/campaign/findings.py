@@ -9,9 +9,8 @@ import attrs
 from agentcore.kit.compare import Difference
 from agentcore.kit.shrink import smaller
 from agentcore.messages.brief import brief
-from agentcore.oracle.campaign.batches import Found
-from agentcore.oracle.campaign.interruption import Interrupted
-from agentcore.oracle.campaign.selection import Selection
+from agentcore.oracle.campaign.batches import Found, Selection
+from agentcore.oracle.campaign.stop_rules import Interrupted
 from agentcore.oracle.campaign.verdicts import Fault, Kind, Raised, Tested, Wrong
 from agentcore.oracle.drivers.driver import Failure, Hung, Malformed
 

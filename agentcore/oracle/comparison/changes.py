@@ -1,7 +1,7 @@
 """The classes of programs on which two sides differ, each with the programs that show it.
 
 Every program of a range of seeds is run on both sides. What differs is put down to the profile fields that
-cause it (`agentcore.oracle.comparison.attribution`), one class for each (rule oracle.class-by-cause); where
+cause it (`Pair`), one class for each (rule oracle.class-by-cause); where
 the profiles do not explain it, or a side is no profile, the class is the place of the first difference. Of
 each class, programs are made smaller, and the smallest of those that show different things are its witnesses
 (rule oracle.class-witness).
@@ -9,7 +9,7 @@ each class, programs are made smaller, and the smallest of those that show diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -17,16 +17,170 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 
-from agentcore.kit.families import Family
-from agentcore.kit.shrink import size
+from agentcore.heap.profile_fields import IDENTITY
+from agentcore.kit.compare import places
+from agentcore.kit.families import Emulation, Family, Trace
+from agentcore.kit.places import at, put
+from agentcore.kit.places import places as places_in
+from agentcore.kit.program import BadProgram
+from agentcore.kit.shrink import shrink, size
 from agentcore.messages.brief import brief
-from agentcore.oracle.comparison.attribution import Places
 from agentcore.oracle.comparison.comparands import Runner, Side, SideError
-from agentcore.oracle.comparison.minimal_programs import Both, Witness, says_all, witness_of
 
-__all__ = ["Change", "Changes", "compare"]
+__all__ = [
+    "Both",
+    "Change",
+    "Changes",
+    "Pair",
+    "Places",
+    "Witness",
+    "compare",
+    "marked",
+    "pair_of",
+    "says_all",
+    "witness_of",
+]
 
 Json: TypeAlias = dict[str, Any]
+
+# Witnesses of a class: programs made smaller while what they are to show stays to be seen.
+
+Test: TypeAlias = Callable[[Json], bool]
+
+_FOREVER = float("inf")
+
+
+@attrs.frozen(kw_only=True)
+class Witness:
+    """A smallest program that shows a class, and what it shows.
+
+    `place` is where; `places` are all places at which undoing the cause shows, or all that differ where there
+    is none. `fields` are those that have to be given to the first profile for the difference at `place` to go
+    away, the cause first; none where no profiles explain it. `features` are those of the program (see
+    `Family.features`), `before` and `after` its two traces.
+    """
+
+    __repr__ = brief
+
+    program: Mapping[str, Any]
+    place: str
+    places: Places
+    fields: tuple[str, ...]
+    features: frozenset[str]
+    before: Trace = attrs.field(repr=False)
+    after: Trace = attrs.field(repr=False)
+
+
+def says_all(one: Witness, other: Witness) -> bool:
+    """Whether one witness shows what another does, with no more in its program."""
+    no_more = one.features <= other.features and len(one.fields) <= len(other.fields)
+    return no_more and other.place in one.places
+
+
+@attrs.frozen
+class Both:
+    """The two sides, running."""
+
+    __repr__ = brief
+
+    before: Runner
+    after: Runner
+    family: Family
+
+    def program(self, seed: int) -> Json:
+        """The program of a seed, of the first side and of the second in turn."""
+        profile = (self.before, self.after)[seed % 2].side.profile
+        return next(self.family.programs([seed], profile))
+
+    def differ(self, program: Json) -> Places:
+        """Where the traces differ."""
+        return self.different(self.before.trace(program), self.after.trace(program))
+
+    def different(self, one: Trace | None, other: Trace | None) -> Places:
+        """Where two traces differ; nowhere, if there is one at most."""
+        return () if one is None or other is None else places(one, other, self.family.comparison)
+
+    def pair(self, program: Json) -> Pair | None:
+        """The profiles of the sides; None if a side is no profile, or does not do as its profile says."""
+        pair = pair_of(self.before.side, self.after.side, program)
+        if pair is None:
+            return None
+        for runner, traced in ((self.before, pair.traced_before), (self.after, pair.traced_after)):
+            if runner.side.target is not None and self.different(runner.trace(program), traced(program)):
+                return None
+        return pair
+
+
+def witness_of(both: Both, program: Json, field: str | None, place: str) -> Witness | None:
+    """The witness that a program is made to; None if a live side does not show what its profile does."""
+    pair = both.pair(program)
+    if pair is None or field is None:
+        shows: Test = partial(_differs_at, both, place)
+        smallest = shrink(program, shows, both.family, seconds=_FOREVER)
+    else:
+        smallest, shows = _shrunk_alone(both.family, pair, program, field, place)
+    return _described(both, marked(smallest, shows, both.family), field, place)
+
+
+def _differs_at(both: Both, place: str, program: Json) -> bool:
+    return place in both.differ(program)
+
+
+def _shrunk_alone(family: Family, pair: Pair, program: Json, field: str, place: str) -> tuple[Json, Test]:
+    """A smallest program in which the field causes the difference, with as few other fields as were found.
+
+    Each round holds the program to the fields that were needed before it, so that no other cause comes in.
+    """
+    needed = pair.needed(program, field, place)
+    while True:
+        shows = partial(pair.caused_by, fields=needed, place=place)
+        program = shrink(program, shows, family, seconds=_FOREVER)
+        fewer = pair.needed(program, field, place)
+        if len(fewer) >= len(needed):
+            return program, shows
+        needed = fewer
+
+
+def marked(program: Json, shows: Test, family: Family) -> Json:
+    """The program with a text of its own in place of each empty one, where it still shows what it did."""
+    number = 0
+    for place in places_in(program):
+        if at(program, place) != "" or place[-1] in family.shrinking.names:
+            continue
+        candidate = put(program, place, f"#{number + 1}")
+        if _is_program(candidate, family) and shows(candidate):
+            program, number = candidate, number + 1
+    return program
+
+
+def _is_program(candidate: Json, family: Family) -> bool:
+    try:
+        family.require(candidate)
+    except BadProgram:
+        return False
+    return True
+
+
+def _described(both: Both, program: Json, field: str | None, place: str) -> Witness | None:
+    before, after = both.before.trace(program), both.after.trace(program)
+    different = both.different(before, after)
+    if before is None or after is None or place not in different:
+        return None
+    pair = both.pair(program)
+    shown = different
+    if pair is not None and field is not None:
+        shown = pair.differing(pair.undone(program, field), after)
+    return Witness(
+        program=program,
+        place=place,
+        places=tuple(one for one in shown if one in different),
+        fields=() if pair is None else pair.needed(program, field, place),
+        features=frozenset(both.family.features(program)),
+        before=before,
+        after=after,
+    )
+
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -261,3 +415,108 @@ def _fewest(family: Family, witnesses: Sequence[Witness]) -> Iterator[Witness]:
         if not any(says_all(one, witness) for one in kept):
             kept.append(witness)
             yield witness
+
+
+# Which fields of two profiles a difference comes from, found by running profiles in between.
+#
+# Profiles are data: with one field of the second as the first has it, the reference runs what no package
+# is. A field *causes* a difference at a place if undoing it alone, in the second profile, changes the trace
+# there. It does so *alone* if giving it to the first profile makes the difference there go away; otherwise
+# other fields have to be given with it.
+
+Places: TypeAlias = tuple[str, ...]
+"""Where traces differ (`agentcore.kit.compare.places`), in the order of the run."""
+
+
+@attrs.frozen
+class Pair:
+    """Two profiles as data, and the fields that they differ in, in the order of the class."""
+
+    family: Family
+    emulation: Emulation
+    before: Any
+    after: Any
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that differ."""
+        names = (field.name for field in attrs.fields(type(self.after)) if field.name not in IDENTITY)
+        return tuple(name for name in names if getattr(self.before, name) != getattr(self.after, name))
+
+    def traced_before(self, program: Json) -> Trace:
+        """The trace under the first profile."""
+        return self._trace(self.before, program)
+
+    def traced_after(self, program: Json) -> Trace:
+        """The trace under the second profile."""
+        return self._trace(self.after, program)
+
+    def undone(self, program: Json, *fields: str) -> Trace:
+        """The trace under the second profile with some fields as the first has them."""
+        values = {field: getattr(self.before, field) for field in fields}
+        return self._trace(attrs.evolve(self.after, **values), program)
+
+    def given(self, program: Json, fields: Iterable[str]) -> Trace:
+        """The trace under the first profile with some fields as the second has them."""
+        values = {field: getattr(self.after, field) for field in fields}
+        return self._trace(attrs.evolve(self.before, **values), program)
+
+    def differing(self, one: Trace, other: Trace) -> Places:
+        """The places at which two traces differ."""
+        return places(one, other, self.family.comparison)
+
+    def causes(self, program: Json, different: Collection[str]) -> Mapping[str, Places]:
+        """By each field that causes some of what is different, the places of it."""
+        after = self.traced_after(program)
+
+        def caused(fields: Sequence[str]) -> Mapping[str, Places]:
+            # Fields of which nothing shows when all are undone are not looked at one by one.
+            shown = self.differing(self.undone(program, *fields), after)
+            if not shown:
+                return {}
+            if len(fields) > 1:
+                middle = len(fields) // 2
+                return {**caused(fields[:middle]), **caused(fields[middle:])}
+            own = tuple(place for place in shown if place in different)
+            return {fields[0]: own} if own else {}
+
+        return caused(self.fields)
+
+    def caused_by(self, program: Json, fields: Sequence[str], place: str) -> bool:
+        """Whether the first of some fields causes a difference at a place, and no others are needed."""
+        after = self.traced_after(program)
+        return (
+            place in self.differing(self.undone(program, fields[0]), after)
+            and place in self.differing(self.traced_before(program), after)
+            and place not in self.differing(self.given(program, fields), after)
+        )
+
+    def needed(self, program: Json, field: str | None, place: str) -> tuple[str, ...]:
+        """The fewest fields found that, given to the first profile, make a place alike; `field` is first."""
+        after = self.traced_after(program)
+
+        def alike(fields: Iterable[str]) -> bool:
+            return place not in self.differing(self.given(program, fields), after)
+
+        if field is not None and alike([field]):
+            return (field,)
+        kept = sorted(self.fields, key=lambda name: name != field)
+        for name in reversed(self.fields):
+            fewer = [one for one in kept if one != name]
+            if name != field and alike(fewer):
+                kept = fewer
+        return tuple(kept)
+
+    def _trace(self, profile: Any, program: Json) -> Trace:
+        trace = self.emulation.trace(profile, program)
+        return {key: value for key, value in trace.items() if key != "path"}
+
+
+def pair_of(before: Side, after: Side, program: Json) -> Pair | None:
+    """The profiles of two sides for a program; None where one of them is not data."""
+    family = before.family
+    emulation = family.emulation
+    names = before.profile_for(before.own(program)), after.profile_for(after.own(program))
+    if emulation is None or not {*names} <= emulation.profiles.keys():
+        return None
+    return Pair(family, emulation, *(emulation.profiles[name] for name in names))

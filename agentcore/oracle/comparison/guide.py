@@ -17,9 +17,8 @@ from agentcore.kit.compare import MISSING
 from agentcore.kit.families import Comparison, Trace, profiles_under
 from agentcore.kit.program import BadProgram
 from agentcore.messages.values import canonical_json
-from agentcore.oracle.comparison.changes import Change, Changes
+from agentcore.oracle.comparison.changes import Change, Changes, Witness
 from agentcore.oracle.comparison.comparands import Side
-from agentcore.oracle.comparison.minimal_programs import Witness
 from agentcore.oracle.spec.examples import ExampleError, reference, value_at
 from agentcore.oracle.spec.vectors import pretty
 

@@ -8,12 +8,19 @@ misbehaviour is a type of its own (rules oracle.line-for-line, oracle.only-wrong
 
 from __future__ import annotations
 
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
 import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from agentcore.kit.outcomes import (
     Answer,
@@ -27,7 +34,6 @@ from agentcore.kit.outcomes import (
     excerpt,
 )
 from agentcore.kit.program import BadNumber, BadProgram, parse_json, program_to_line
-from agentcore.oracle.drivers.process import Process
 from agentcore.oracle.drivers.protocol import START, Asked, Implementation, Plain, Speech, Spoken, introduced
 
 __all__ = [
@@ -40,6 +46,7 @@ __all__ = [
     "Incompatible",
     "Malformed",
     "Outcome",
+    "Process",
     "Unsupported",
 ]
 
@@ -215,3 +222,255 @@ class Driver:
         if self._process is not None:
             self._process.finish(grace)
             self._process = self._speech = None
+
+
+# A process with three pipes that is spoken to in lines, and ends with all that it started.
+#
+# Needs pipes that `selectors` can wait for (POSIX).
+
+_CHUNK: Final = 1 << 16
+# What a pipe holds at most, if nobody with more rights has changed it.
+_PIPE: Final = 1 << 20
+_STDERR_KEPT: Final = 1 << 14
+_HEAD: Final = 1 << 9
+_SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
+# More than a supervisor takes on a busy machine, to begin and to end what it started.
+_SUPERVISOR_SECONDS: Final = 30.0
+# How long a process that has closed its output may take to end.
+_END_SECONDS: Final = 0.5
+
+
+class Process:
+    """A running process with its three pipes, none of which is ever waited for alone.
+
+    It runs under a supervisor, a process that reports its end, and ends with it everything that it started,
+    also if this process is killed (see `agentcore.oracle.drivers.supervisor`). Raises OSError if the command
+    cannot be started.
+    """
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None) -> None:
+        self._supervisor, self._control = _supervised(argv, env)
+        popen = self._supervisor
+        self._streams: tuple[Any, ...] = (popen.stdin, popen.stdout, popen.stderr)
+        try:
+            self._pid = self._started(argv[0])
+        except BaseException:
+            self._release()
+            raise
+        self._in, self._out, self._err = (_nonblocking(stream) for stream in self._streams)
+        self._control.settimeout(0)
+        self._selector = selectors.DefaultSelector()
+        for stream in (self._out, self._err, self._control.fileno()):
+            self._selector.register(stream, selectors.EVENT_READ)
+        self._unsent = bytearray()
+        self._unread = bytearray()
+        self._scanned = 0
+        self._stderr = bytearray()
+        # The exit status, negative for a signal; None as long as the process runs.
+        self._status: int | None = None
+        self._silent = False
+
+    def _started(self, name: str) -> int:
+        """The number of the process. Raises OSError if it could not be started."""
+        self._control.settimeout(_SUPERVISOR_SECONDS)
+        word, _, number = _line_of(self._control).partition(" ")
+        if word == "started":
+            return int(number)
+        code = int(number or 0)
+        raise OSError(code, os.strerror(code) if code else "no process could be started for it", name)
+
+    @property
+    def _ended(self) -> bool:
+        """Whether nothing more can come from the process."""
+        return self._silent or self._status is not None
+
+    def send(self, data: bytes) -> None:
+        """Hands data over; does not wait."""
+        if data and not self._unsent:
+            self._selector.register(self._in, selectors.EVENT_WRITE)
+        self._unsent += data
+        self.pump(0)
+
+    def line(self, deadline: float, max_line: int) -> bytes | Crashed | Malformed | None:
+        """The next line, without its end; a failure; or None when the time is over."""
+        while True:
+            end = self._unread.find(b"\n", self._scanned)
+            if end >= 0:
+                line = bytes(self._unread[:end])
+                del self._unread[: end + 1]
+                self._scanned = 0
+                return line
+            self._scanned = len(self._unread)
+            if self._scanned > max_line:
+                reason = f"a line of more than {max_line} bytes"
+                return Malformed(reason, excerpt(bytes(self._unread[:_HEAD])), self.said())
+            if self._ended:
+                return self._crash()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            self.pump(left)
+
+    def pump(self, seconds: float) -> None:
+        """Waits at most so long for one of the pipes, then moves what it can."""
+        for key, _ in self._selector.select(seconds):
+            if key.fd == self._in:
+                self._write()
+            elif key.fd == self._control.fileno():
+                self._note_end()
+            elif key.fd in self._selector.get_map():
+                # Its end may have been read with the end of the process, a moment before.
+                self._read(key.fd)
+
+    def close_input(self, deadline: float) -> None:
+        """Lets the process see the end of its input, once it has read what was sent or the time is over."""
+        while self._unsent and not self._ended and (left := deadline - time.monotonic()) > 0:
+            self.pump(left)
+        if self._in in self._selector.get_map():
+            self._selector.unregister(self._in)
+        self._streams[0].close()
+        self._unsent.clear()
+
+    def ended(self, deadline: float) -> tuple[int | None, bytes]:
+        """Its exit code, and what it wrote that was not read.
+
+        The code is None if it still runs when the time is over, or something that holds its output.
+        """
+        while not (over := self._silent and self._status is not None):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            self.pump(left)
+            del self._unread[_CHUNK:]
+        self._end_all()
+        return (self._status if over else None), bytes(self._unread)
+
+    def said(self) -> str:
+        """The end of what the process wrote to standard error."""
+        self.pump(0)
+        return self._stderr.decode("utf-8", "replace")
+
+    def finish(self, grace: float) -> None:
+        """Closes its input, gives it the time to end, and ends whatever is left of it."""
+        if self._in in self._selector.get_map():
+            self._selector.unregister(self._in)
+        self._streams[0].close()
+        deadline = time.monotonic() + grace
+        while self._status is None and (left := deadline - time.monotonic()) > 0:
+            self._unread.clear()
+            self.pump(left)
+        self._end_all()
+        self._selector.close()
+        self._release()
+
+    def _crash(self) -> Crashed:
+        """How the process ended. One that only closed its output is given a moment to end."""
+        deadline = time.monotonic() + _END_SECONDS
+        while self._status is None and (left := deadline - time.monotonic()) > 0:
+            self.pump(left)
+        how = "closed its standard output and did not end"
+        if self._status is not None:
+            code = self._status
+            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        self._end_all()
+        rest = f" after an unfinished line: {excerpt(bytes(self._unread))}" if self._unread else ""
+        return Crashed(f"the process {how}{rest}", self.said())
+
+    def _note_end(self) -> None:
+        """Reads how the process ended, and what it had written by then, whoever else may hold its pipes."""
+        word, _, number = _line_of(self._control).partition(" ")
+        # A supervisor that is gone can tell nothing; it was killed, and the process by it.
+        self._status = int(number) if word == "ended" else -signal.SIGKILL
+        self._selector.unregister(self._control)
+        for stream in (self._out, self._err):
+            # No more than a pipe holds: what its children go on to write never ends, perhaps.
+            for _ in range(_PIPE // _CHUNK):
+                if stream not in self._selector.get_map() or not self._read(stream):
+                    break
+
+    def _end_all(self) -> None:
+        """Ends the process with all that it started; does nothing more the second time."""
+        if self._supervisor.returncode is not None:
+            return
+        with suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+        try:
+            self._supervisor.wait(_SUPERVISOR_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Only one that was stopped takes so long.
+            for group in (self._pid, self._supervisor.pid):
+                with suppress(OSError):
+                    os.killpg(group, signal.SIGKILL)
+            self._supervisor.wait()
+
+    def _release(self) -> None:
+        self._control.close()
+        self._supervisor.wait()
+        for stream in self._streams:
+            stream.close()
+
+    def _write(self) -> None:
+        try:
+            sent = os.write(self._in, self._unsent[:_CHUNK])
+        except BrokenPipeError:
+            # It reads no more. What it still writes, and its end, say why.
+            sent = len(self._unsent)
+        del self._unsent[:sent]
+        if not self._unsent:
+            self._selector.unregister(self._in)
+
+    def _read(self, stream: int) -> bool:
+        """Takes what is there; whether there was anything."""
+        try:
+            data = os.read(stream, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._selector.unregister(stream)
+            self._silent = self._silent or stream == self._out
+        elif stream == self._out:
+            self._unread += data
+        else:
+            self._stderr += data
+            del self._stderr[:-_STDERR_KEPT]
+        return bool(data)
+
+
+def _supervised(
+    argv: Sequence[str], env: Mapping[str, str] | None
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Starts the supervisor of a command, and gives the socket to it. Raises OSError if it cannot."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            # A session of its own, so that what a terminal sends to this process does not end it.
+            popen = subprocess.Popen(  # noqa: S603 - running the user's command is what this is for
+                [sys.executable, "-I", "-S", str(_SUPERVISOR), str(theirs.fileno()), *argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=env,
+                start_new_session=True,
+                bufsize=0,
+                pass_fds=(theirs.fileno(),),
+            )
+        except BaseException:
+            ours.close()
+            raise
+    return popen, ours
+
+
+def _nonblocking(stream: Any) -> int:
+    os.set_blocking(stream.fileno(), False)
+    return int(stream.fileno())
+
+
+def _line_of(control: socket.socket) -> str:
+    """The next line that the supervisor wrote; empty if it has ended."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = control.recv(1)
+        if not byte:
+            return ""
+        line += byte
+    return line.decode("ascii")

@@ -8,18 +8,29 @@ apart, because to a filter that line is no program (rule driver.filter). Each wa
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
 from agentcore.kit.outcomes import Answer, Incompatible, Malformed, Outcome, Unsupported, excerpt
+from agentcore.kit.program import BadProgram, parse_json
 from agentcore.kit.safe_text import bounded, brief, cut
 from agentcore.kit.schemas import Schema
 from agentcore.messages.values import canonical_json
 
-__all__ = ["START", "VERSION", "Asked", "Implementation", "Plain", "Speech", "Spoken", "introduced"]
+__all__ = [
+    "START",
+    "VERSION",
+    "Asked",
+    "Implementation",
+    "Plain",
+    "Speech",
+    "Spoken",
+    "answers",
+    "introduced",
+]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -158,3 +169,45 @@ def introduced(line: bytes, value: Json, said: str) -> Implementation | Malforme
         formats=tuple(value["formats"]),
         unsupported=tuple(value.get("unsupported", ())),
     )
+
+
+# The driver's side of the protocol (spec/driver-protocol.md): requests to answers.
+
+
+def answers(
+    lines: Iterable[bytes], implementation: Implementation, answer: Callable[[Any], Json]
+) -> Iterator[Json]:
+    """The answers to the lines, each as soon as the line is there, until one says to stop.
+
+    `answer(program)` has the `trace` of a program, or says by `unsupported` or `error` why there is none. It
+    does not raise.
+    """
+    for line in lines:
+        if not line.strip():
+            continue
+        request = _request(line)
+        if isinstance(request, str):
+            yield {"seq": None, "error": {"name": "BadRequest", "message": request}}
+        elif request["cmd"] == "start":
+            yield implementation.to_answer()
+        elif request["cmd"] == "run":
+            yield {"seq": request["seq"], **answer(request["program"])}
+        else:
+            return
+
+
+@cache
+def _requests() -> Schema:
+    return Schema("driver-request")
+
+
+def _request(line: bytes) -> Json | str:
+    try:
+        value = parse_json(line)
+    except BadProgram as error:
+        return str(error)
+    problem = _requests().problem(value)
+    if problem is not None:
+        path, reason = problem
+        return f"${path} {reason}"
+    return dict(value)

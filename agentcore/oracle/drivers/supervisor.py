@@ -1,6 +1,6 @@
 """Runs a command and ends everything that it started: `python -I -S supervisor.py DESCRIPTOR COMMAND...`.
 
-`agentcore.oracle.drivers.process` starts one for each driver, as a process of its own, so that the driver
+`agentcore.oracle.drivers.driver` starts one for each driver, as a process of its own, so that the driver
 ends however the checker does: a signal that kills the checker closes the socket DESCRIPTOR between the two,
 and that is what this waits for. On Linux it is a subreaper: processes whose parent has ended become its
 children, so it finds those that left the driver's process group or its session. Elsewhere it ends the group.

@@ -17,7 +17,7 @@ __all__ = ["SUFFIXES", "write"]
 Json: TypeAlias = dict[str, Any]
 
 # By the module that writes it, so that none is imported for another.
-_WRITERS: Final[Mapping[str, str]] = MappingProxyType({".html": "html", ".json": "plain", ".xml": "junit"})
+_WRITERS: Final[Mapping[str, str]] = MappingProxyType({".html": "html", ".json": "document", ".xml": "junit"})
 
 SUFFIXES: Final = tuple(_WRITERS)
 """Endings of the names of files that a report can be written to: HTML, JSON, and JUnit's XML."""

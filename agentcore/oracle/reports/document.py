@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from agentcore.kit.compare import Difference, render
+from agentcore.kit.compare import Difference, Missing, Observation, observations, render
+from agentcore.kit.families import Family, family_of
+from agentcore.kit.isolation.shape import Act, Breach
 from agentcore.kit.safe_text import bounded, cut
-from agentcore.oracle.campaign.check import Campaign, Plan
+from agentcore.oracle.campaign.check import Campaign
 from agentcore.oracle.campaign.findings import Disagreement, Finding, ReferenceFailure
 from agentcore.oracle.campaign.verdicts import Kind
-from agentcore.oracle.campaign.worker import profile_for
+from agentcore.oracle.campaign.worker import Plan, profile_for
 from agentcore.oracle.drivers.driver import Implementation
-from agentcore.oracle.reports import evidence
 
-__all__ = ["FORMAT", "document"]
+__all__ = [
+    "FORMAT",
+    "boundaries",
+    "breach_json",
+    "command",
+    "document",
+    "shown",
+    "spread_json",
+    "text",
+    "writers",
+]
 
 Json: TypeAlias = dict[str, Any]
+
+_NAME: Final = 200
 
 FORMAT: Final = 1
 """The version of the document: fields may be added, none changes its meaning without a new version."""
 
-_NAME: Final = 200
 _TEXT: Final = 20_000
 _OUTCOMES: Final = (
     *("agreed", "wrong", "unsupported", "left out"),
@@ -99,20 +113,20 @@ def _finding(finding: Finding, plan: Plan, file: Path | None) -> Json:
         "profile": profile,
         "original": bounded(original, length=_NAME),
         "program": bounded(finding.program, length=_TEXT),
-        "command": evidence.command(plan, original, None if file is None else str(file), plan.profile),
+        "command": command(plan, original, None if file is None else str(file), plan.profile),
         **_evidence(finding, profile),
     }
 
 
 def _evidence(finding: Finding, profile: str) -> Json:
     if isinstance(finding, Disagreement):
-        told = evidence.boundaries(finding, profile)
-        breach = {} if finding.breach is None else {"breach": evidence.breach_json(finding.breach)}
+        told = boundaries(finding, profile)
+        breach = {} if finding.breach is None else {"breach": breach_json(finding.breach)}
         return {
             "difference": _difference(finding.difference),
             "boundaries": told,
-            "writers": evidence.writers(finding, profile),
-            "spread": evidence.spread_json(finding, profile, told),
+            "writers": writers(finding, profile),
+            "spread": spread_json(finding, profile, told),
             **breach,
         }
     if isinstance(finding, ReferenceFailure):
@@ -130,7 +144,122 @@ def _difference(difference: Difference) -> Json:
     return {
         "path": cut(difference.path, _NAME),
         "observation": cut(difference.observation, _NAME),
-        "expected": evidence.shown(difference.expected, length=_TEXT),
-        "actual": evidence.shown(difference.actual, length=_TEXT),
+        "expected": shown(difference.expected, length=_TEXT),
+        "actual": shown(difference.actual, length=_TEXT),
         "diff": render(difference),
     }
+
+
+# What a report shows of a wrong trace: both sides, boundary by boundary, and who sees the difference.
+
+_SHORT_TEXT: Final = 1_000
+_MOST: Final = 60
+
+
+def shown(value: Any, *, length: int = _SHORT_TEXT) -> Json:
+    """What a trace has at a path: `{}` for nothing."""
+    return {} if isinstance(value, Missing) else {"value": bounded(value, length=length, items=200)}
+
+
+def boundaries(finding: Disagreement, profile: str) -> list[Json]:
+    """Both sides at each observation up to the first difference, and at every later one that differs."""
+    return [_boundary(one) for one in _told(_observations(finding, family_of(profile)))][:_MOST]
+
+
+def _observations(finding: Disagreement, family: Family) -> list[Observation]:
+    if finding.breach is not None and finding.expected is finding.actual:
+        # One run shows it: two of its observations should be alike.
+        return [Observation(one.path, one.expected, one.actual) for one in finding.breach.observations]
+    ignored = () if finding.breach is None or family.isolation is None else family.isolation.ignored
+    one, other = (
+        {key: value for key, value in trace.items() if key not in ignored}
+        for trace in (finding.expected, finding.actual)
+    )
+    return [*observations(one, other, family.comparison)]
+
+
+def _told(found: Iterable[Observation]) -> Iterator[Observation]:
+    is_apart = False
+    for one in found:
+        is_apart = is_apart or one.differs
+        # Numbers of steps and the like say nothing where they are alike.
+        if one.differs or (not is_apart and isinstance(one.expected, dict | list) and one.expected):
+            yield one
+
+
+def _boundary(one: Observation) -> Json:
+    return {
+        "path": cut(one.path, _NAME),
+        "differs": one.differs,
+        "expected": shown(one.expected),
+        "actual": shown(one.actual),
+    }
+
+
+def breach_json(breach: Breach) -> Json:
+    """What a check of isolation found, in the words of live checks."""
+    first = breach.first
+    return {
+        "kind": breach.kind,
+        "hook": cut(breach.hook, _NAME),
+        "op": cut(breach.op, _NAME),
+        "place": cut(breach.place, _NAME),
+        "seen": [*breach.seen],
+        "firstSeen": {"holder": first.holder, "step": first.step, "place": cut(first.path, _NAME)},
+        "message": cut(breach.message, _SHORT_TEXT),
+        "requirement": breach.rule,
+        "remedy": breach.remedy,
+    }
+
+
+def writers(finding: Disagreement, profile: str) -> list[str]:
+    """Who writes in place in the program, a line or two each."""
+    breach = finding.breach
+    if breach is not None:
+        return [f"{breach.hook}\n{breach.op} {breach.place}"]
+    known = family_of(profile).isolation
+    acts = [] if known is None else known.acts(finding.program)
+    return [_writer(act) for act in acts] or ["the program"]
+
+
+def _writer(act: Act) -> str:
+    step = "" if act.step is None else f", step {act.step}"
+    return cut(f"{act.hook}{step}\n{act.op} {act.path}", _NAME)
+
+
+def spread_json(finding: Disagreement, profile: str, told: Sequence[Json]) -> dict[str, list[str]]:
+    """The paths that differ, by who sees them, in the order of the run."""
+    known = family_of(profile).isolation
+    acts = [] if known is None else known.acts(finding.program)
+    act = next((one for one in acts if _is_cause(one, finding.breach)), None)
+    found: dict[str, list[str]] = {}
+    for one in told:
+        if one["differs"]:
+            holder = "differs" if known is None else known.sight(one["path"], act).holder
+            found.setdefault(holder, []).append(one["path"].removeprefix("$."))
+    return found
+
+
+def _is_cause(act: Act, breach: Breach | None) -> bool:
+    return breach is None or act.cause == (breach.hook, breach.op, breach.place)
+
+
+def command(plan: Plan, finding_id: Any, file: str | None, profile: str) -> str:
+    """The command that runs the program again."""
+    mode = ["--isolated"] if plan.isolated else []
+    if plan.target:
+        mode += ["--target", plan.target]
+    elif not plan.isolated:
+        mode += ["--profile", profile]
+    seed = str(finding_id).removeprefix("seed-")
+    again = ["--replay", file] if file else ["-n", "1", "--seed", seed]
+    driver = [] if plan.target else ["--", *plan.argv]
+    return cut(shlex.join(["agentcore", "check", *mode, *again, *driver]), _SHORT_TEXT)
+
+
+# The report as JSON.
+
+
+def text(document: dict[str, Any]) -> str:
+    """The document itself, in ASCII."""
+    return json.dumps(document, indent=1) + "\n"

@@ -15,15 +15,14 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.heap.boundary_log import Alias, HandOut, Watch
 from agentcore.heap.heap import DepthError
-from agentcore.heap.pollution import Finding, Pollution
-from agentcore.heap.reach import Reach, ones
+from agentcore.heap.pollution import Finding, Pollution, Reach, ones
 from agentcore.heap.views import Write
 from agentcore.kit.families import Each, Family, Recorded, Refusal, Trace, family_of
 from agentcore.messages.brief import brief
 
 if TYPE_CHECKING:
+    from agentcore.heap.copying import Snapshot
     from agentcore.heap.pictures import Picture
-    from agentcore.heap.snapshots import Snapshot
 
 __all__ = ["Boundary", "Explanation", "ExplanationError", "Step", "Writing", "explain"]
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any, Final, TypeAlias
 
+import attrs
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from agentcore.kit.families import family_of
 from agentcore.kit.safe_text import visible
-from agentcore.oracle.reports.beside import beside
-from agentcore.oracle.reports.pictures import alias_picture, spread_picture
 from agentcore.oracle.spec.vectors import pretty
 
-__all__ = ["text"]
+__all__ = ["Line", "alias_picture", "beside", "spread_picture", "text"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -75,3 +79,125 @@ def _sides(finding: Json) -> tuple[str, str]:
     if "breach" not in finding:
         return _SIDES
     return _OF_RULES.get(finding["breach"]["requirement"], _RUNS)
+
+
+# Two values beside each other: lines of both, those that differ marked, long stretches alike left out.
+
+_AROUND: Final = 3
+_MOST: Final = 400
+
+
+@attrs.frozen
+class Line:
+    """One line on one side; `kind` is `same`, `gone`, `added`, `gap` (lines left out) or `pad` (no line)."""
+
+    kind: str
+    text: str
+
+
+def beside(expected: Json, actual: Json) -> tuple[list[Line], list[Line]]:
+    """The lines of both sides, as many on the one as on the other.
+
+    Args:
+        expected: `{"value": ...}`, or `{}` for nothing.
+        actual: likewise.
+    """
+    rows = list(_rows(_lines(expected), _lines(actual)))
+    return [left for left, _ in rows], [right for _, right in rows]
+
+
+def _lines(shown: Json) -> list[str]:
+    if "value" not in shown:
+        return ["(nothing)"]
+    return json.dumps(shown["value"], indent=1, ensure_ascii=False).splitlines()[:_MOST]
+
+
+def _rows(mine: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[Line, Line]]:
+    matcher = difflib.SequenceMatcher(a=mine, b=theirs, autojunk=False)
+    for kind, start, end, first, last in matcher.get_opcodes():
+        if kind == "equal":
+            yield from _alike(mine[start:end], is_first=not start, is_last=end == len(mine))
+            continue
+        left = [Line("gone", text) for text in mine[start:end]]
+        right = [Line("added", text) for text in theirs[first:last]]
+        height = max(len(left), len(right))
+        pad = Line("pad", "")
+        yield from zip(_padded(left, height, pad), _padded(right, height, pad), strict=True)
+
+
+def _padded(lines: list[Line], height: int, pad: Line) -> list[Line]:
+    return [*lines, *[pad] * (height - len(lines))]
+
+
+def _alike(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[tuple[Line, Line]]:
+    before, after = (0 if is_first else _AROUND), (0 if is_last else _AROUND)
+    if len(lines) <= before + after + 1:
+        kept = [Line("same", text) for text in lines]
+    else:
+        left_out = len(lines) - before - after
+        gap = Line("gap", f"... {left_out} lines alike")
+        kept = [
+            *(Line("same", text) for text in lines[:before]),
+            gap,
+            *(Line("same", text) for text in lines[len(lines) - after :]),
+        ]
+    yield from ((line, line) for line in kept)
+
+
+# A picture for a report: who holds what in the run of a program, where it can be drawn.
+
+# A picture of more is none to look at.
+_CELLS: Final = 400
+
+
+# Of more places a picture is none to look at, and the report lists all.
+_PLACES: Final = 4
+
+
+def spread_picture(finding: dict[str, Any]) -> str | None:
+    """How far a difference goes, as an SVG element: who writes, who sees it, and where.
+
+    None without the extra `pictures`, and for a finding without a difference.
+    """
+    if not finding.get("spread") or not _can_draw():
+        return None
+    from agentcore.heap.pictures import spread  # noqa: PLC0415 - takes a second, and is an extra
+
+    shown = {
+        holder: [*places[:_PLACES], *([f"{len(places) - _PLACES} more"] if len(places) > _PLACES else [])]
+        for holder, places in finding["spread"].items()
+    }
+    svg = spread(finding["writers"][:_PLACES], shown).svg
+    return svg[svg.index("<svg") :]
+
+
+def _can_draw() -> bool:
+    return find_spec("matplotlib") is not None and find_spec("igraph") is not None
+
+
+def alias_picture(program: dict[str, Any], profile: str) -> str | None:
+    """Who holds what when the model is called for the last time, as an SVG element.
+
+    None without the extra `pictures`, for a profile whose family has no picture or that runs on no heap, for
+    a run that calls no model, and for one too large to be looked at.
+    """
+    if not _can_draw():
+        return None
+    from agentcore.heap.pictures import alias_graph  # noqa: PLC0415 - takes a second, and is an extra
+    from agentcore.heap.pollution import findings  # noqa: PLC0415
+
+    family = family_of(profile)
+    if family.recording is None or not family.pictured:
+        return None
+    recorded = family.recording(program, profile)
+    if recorded.loop is None:
+        return None
+    recorded.loop.store.watching = True
+    recorded.trace()
+    moments = [one for one in recorded.loop.snapshots if one.moment == "prompt"]
+    if not moments or moments[-1].heap_size > _CELLS:
+        return None
+    holders = [name for name in family.pictured if name in moments[-1].holders]
+    written = {finding.write.address for finding in findings(recorded.loop)}
+    svg = alias_graph(moments[-1], holders, written=written).svg
+    return svg[svg.index("<svg") :]

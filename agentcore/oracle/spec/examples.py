@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -27,10 +29,12 @@ from agentcore.errors import AgentCoreError
 from agentcore.kit.compare import MISSING
 from agentcore.kit.families import family_of
 from agentcore.kit.program import BadProgram
+from agentcore.kit.safe_text import visible
 from agentcore.messages.brief import brief
 from agentcore.messages.values import canonical_json
 
 __all__ = [
+    "LANGUAGES",
     "Block",
     "Example",
     "ExampleError",
@@ -40,6 +44,7 @@ __all__ = [
     "Script",
     "blocks",
     "examples",
+    "failure",
     "mismatches",
     "reference",
     "scripts",
@@ -321,3 +326,48 @@ def _below(value: Any, keys: Sequence[str]) -> Any:
         return len(value)
     index = int(first) if first.lstrip("-").isdigit() else len(value)
     return _below(value[index], others) if -len(value) <= index < len(value) else MISSING
+
+
+# Runs programs of examples that are written in another language, with the package of a target.
+
+# How the interpreter of a target's driver is told to read a program from its input.
+LANGUAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"js": ("--input-type=module", "-"), "py": ("-",)}
+)
+_SECONDS: Final = 60.0
+_SHOWN: Final = 2000
+
+
+def failure(script: Script, command: Sequence[str], *, seconds: float = _SECONDS) -> str:
+    """Runs a program and compares what it writes to standard output with what its example shows.
+
+    Args:
+        script: The program; its language is one of LANGUAGES.
+        command: The command line of the target's driver (`targets.command`). The program is run by the same
+            interpreter in the same folder, so that it finds the same package.
+        seconds: How long the program may take.
+
+    Returns:
+        What is wrong, with the place of the example, or an empty text if the output is as shown and the exit
+        code is 0.
+    """
+    *interpreter, driver = command
+    place = script.example.place
+    try:
+        done = subprocess.run(  # noqa: S603 - the interpreter of a target, with the text that was named
+            [*interpreter, *LANGUAGES[script.language]],
+            cwd=Path(driver).parent,
+            input=script.source,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{place}: the program did not end within {seconds:g} seconds"
+    if done.stdout == script.output and not done.returncode:
+        return ""
+    ended = f"\nand ended with exit code {done.returncode}" if done.returncode else ""
+    wrote = visible(f"{done.stdout}{done.stderr[-_SHOWN:]}")
+    return f"{place}: the program wrote\n{wrote}{ended}\nwhere its example shows\n{script.output}"

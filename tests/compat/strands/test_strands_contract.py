@@ -10,7 +10,7 @@ import pytest
 from agentcore.frameworks.strands.emulation.contract import contract
 from agentcore.frameworks.strands.profiles import PROFILES
 from agentcore.frameworks.strands.reference import Recording
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 from compat.strands.strands_scene import (
     ALL,
     BEFORE,

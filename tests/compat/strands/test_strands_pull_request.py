@@ -13,7 +13,7 @@ from agentcore.frameworks.strands.emulation.contract import contract
 from agentcore.frameworks.strands.emulation.pull_request import COMMITS, Commit
 from agentcore.frameworks.strands.profiles import STRANDS_TS_1_5, STRANDS_TS_1_19, StrandsProfile
 from agentcore.frameworks.strands.reference import trace_under
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 from compat.strands.strands_scene import put, wrap
 from spec.crossings_strands import contexts
 from spec.pull_request import EDITS, changed, program, seen

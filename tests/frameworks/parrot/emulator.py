@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import Ref, Store, Value
 from agentcore.heap.pollution import Finding, Pollution
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Desk
 from frameworks.parrot.profiles import PROFILES, Handed, ParrotProfile
 

@@ -47,8 +47,7 @@ from agentcore.frameworks.ai_sdk.profiles import (
     PromptCheck,
     Report,
 )
-from agentcore.heap.copy_depth import CopyDepth
-from agentcore.heap.copying import deep_copy
+from agentcore.heap.copying import CopyDepth, Snapshot, deep_copy
 from agentcore.heap.heap import (
     UNDEFINED,
     DataCloneError,
@@ -63,7 +62,6 @@ from agentcore.heap.heap import (
     Value,
 )
 from agentcore.heap.js import PackageError, elements, get, is_nullish, or_else, stringified
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Desk
 
 _RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}

@@ -25,9 +25,9 @@ from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
 from agentcore.frameworks.mastra.emulation.recording import RECORDERS
 from agentcore.frameworks.mastra.emulation.settings import Settings, load
 from agentcore.frameworks.mastra.profiles import MastraProfile
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, spread
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Desk
 
 AGENT_ID = "agent"

@@ -17,7 +17,7 @@ from agentcore.frameworks.strands.emulation.settings import Hook, Settings, Stru
 from agentcore.frameworks.strands.emulation.specs import TooDeepError, completed
 from agentcore.frameworks.strands.emulation.turns import Event, Jobs, Steps
 from agentcore.frameworks.strands.profiles import HooksRun, StrandsProfile
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 from agentcore.heap.heap import UNDEFINED, Function, Ref, Slot, Value
 from agentcore.heap.js import PackageError, get
 from agentcore.heap.views import Desk

@@ -8,7 +8,7 @@ from typing import Final
 
 from agentcore.frameworks.strands.emulation.contexts import fields_of
 from agentcore.frameworks.strands.profiles import ModelState, StrandsProfile
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 
 SHARE: Final = "share"
 SHALLOW: Final = "shallow"

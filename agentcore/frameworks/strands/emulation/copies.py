@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from agentcore.frameworks.strands.emulation.parts import items, own
-from agentcore.heap.copy_depth import CopyDepth
-from agentcore.heap.copying import through_json
+from agentcore.heap.copying import CopyDepth, through_json
 from agentcore.heap.heap import ObjectCell, Ref, Slot, Store, Value
 
 _LISTS = {"toolResult": "content"}

@@ -31,9 +31,9 @@ from agentcore.frameworks.strands.emulation.settings import Settings
 from agentcore.frameworks.strands.emulation.tools import Tools
 from agentcore.frameworks.strands.emulation.turns import Closed, Event, Item, Jobs, Steps
 from agentcore.frameworks.strands.profiles import HooksRun, StrandsProfile
+from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, Ref, Store, Value
 from agentcore.heap.js import PackageError
-from agentcore.heap.snapshots import Snapshot
 from agentcore.heap.views import Desk
 from agentcore.messages.brief import brief
 

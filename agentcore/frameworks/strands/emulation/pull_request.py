@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.strands.profiles import STRANDS_TS_1_5, ModelState, StrandsProfile
-from agentcore.heap.copy_depth import CopyDepth
+from agentcore.heap.copying import CopyDepth
 
 __all__ = ["COMMITS", "Commit"]
 

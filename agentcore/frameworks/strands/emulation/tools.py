@@ -18,8 +18,7 @@ from agentcore.frameworks.strands.emulation.parts import as_text, failed, field,
 from agentcore.frameworks.strands.emulation.settings import InvalidOutputError, StructuredOutput, Tool
 from agentcore.frameworks.strands.emulation.turns import Steps, Wait
 from agentcore.frameworks.strands.profiles import HandlerFailure, HookToolUse
-from agentcore.heap.copy_depth import CopyDepth
-from agentcore.heap.copying import deep_copy, through_json
+from agentcore.heap.copying import CopyDepth, deep_copy, through_json
 from agentcore.heap.heap import (
     UNDEFINED,
     Accepts,
