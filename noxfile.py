@@ -34,6 +34,14 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", "-n", "auto", "--cov", *session.posargs)
 
 
+@nox.session(python=PYTHONS[0])
+def properties(session: nox.Session) -> None:
+    """The tests that draw their examples, 2,000 of them each; takes hours."""
+    session.install("-e", ".[test]")
+    named = session.posargs or ["-m", "not live"]
+    session.run("pytest", "-n", "auto", *named, env={"HYPOTHESIS_PROFILE": "campaign"})
+
+
 _PACKAGES = "from agentcore.kit.registry import PACKAGES; print(*PACKAGES)"
 
 

@@ -1,7 +1,7 @@
 """Hypothesis profiles, chosen by the environment variable HYPOTHESIS_PROFILE.
 
 `quick`, the default, is the same examples each time and few of them; `thorough` draws new ones, many more,
-and prints the blob that repeats a failure (`@reproduce_failure`).
+and prints the blob that repeats a failure (`@reproduce_failure`); `campaign` is that for hours.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import sys
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
@@ -21,9 +22,17 @@ settings.register_profile(
     # Messages are large draws, and slow ones when coverage is measured.
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("campaign", parent=settings.get_profile("thorough"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 _TRACERS: list[Any] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Measures no coverage in what is long: it would take twice the time, and covers what the other tests do."""
+    for item in items:
+        if item.get_closest_marker("slow") or item.get_closest_marker("live"):
+            item.add_marker("no_cover")
 
 
 def pytest_runtest_setup() -> None:

@@ -1,45 +1,46 @@
-"""The ops of the program format, on live objects: views of a heap, or frozen values that refuse writes.
+"""The algebra of ops: where the ops of every format lead, and what they do there.
 
-An op that leads nowhere is skipped and listed (rule oracle.op-skipped); one that the object refuses throws
-(rule oracle.op-refused).
+A format has its own words for ops and ops of its own, both as data: `spelling` says which op of the algebra a
+word means and which fields have its path and its value, `extras` has what the algebra lacks. How a path finds
+a live object is the format's, too: from what a hook is given, below a name, within shapes.
 
-One interpreter serves every mode; what differs is in `Objects`: how a new object is made and how one is
-cloned.
+An op that leads nowhere is skipped and listed (rule oracle.op-skipped); what becomes of one that the object
+refuses is the format's (rule oracle.op-refused).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 
-from agentcore.errors import ImmutableWriteError
-from agentcore.heap.heap import UNDEFINED, DataCloneError, Drawn, Measured
-from agentcore.heap.js import number_text
-from agentcore.kit.families import Refusal
+import attrs
 
+from agentcore.heap.heap import UNDEFINED
+from agentcore.kit.recording import Record
+
+__all__ = [
+    "Field",
+    "NowhereError",
+    "Op",
+    "Path",
+    "Slot",
+    "Spelling",
+    "ThrownError",
+    "Turn",
+    "below",
+    "index_in",
+    "is_list",
+    "slot",
+]
+
+Op: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = Sequence[str | int]
-
-_WITH_PATHS: Final = ("set", "append", "clear", "delete", "keep", "freeze")
-
-
-class Objects(Protocol):
-    """What an implementation does with the values that ops make."""
-
-    def new(self, value: Any) -> Any:
-        """A live object for a value that may hold live objects."""
-
-    def clone(self, live: Any) -> Any:
-        """A deep copy that shares nothing with a live object."""
-
-    def model(self, model_id: str) -> Any:
-        """A second model that answers from the same script."""
-
-    def freeze(self, live: Any) -> None:
-        """Freezes a live object deeply."""
 
 
 class NowhereError(Exception):
-    """A path names nothing that is there."""
+    """A path leads to nothing, or to where the op cannot be done."""
 
 
 class ThrownError(Exception):
@@ -48,266 +49,277 @@ class ThrownError(Exception):
     name = "Error"
 
 
-class RefusedError(Exception):
-    """An op that the object refuses.
-
-    Languages word their refusals differently, and the text can reach a prompt as a tool's error: here it is
-    one text.
-    """
-
-    name = "TypeError"
-
-    def __init__(self) -> None:
-        super().__init__("the object refuses the op")
+# --- paths --------------------------------------------------------------------------------------------------
 
 
-def _is_array(value: Any) -> bool:
+def is_list(value: Any) -> bool:
+    """Whether a live value is a list: a Python one, a frozen one or a view."""
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _is_container(value: Any) -> bool:
-    return isinstance(value, Mapping) or _is_array(value)
+def index_in(items: Sequence[Any], key: Any) -> int | None:
+    """Returns the index of the element that a key of a path names, None where there is no such element."""
+    if type(key) is not int:
+        return None
+    index = key + len(items) if key < 0 else key
+    return index if 0 <= index < len(items) else None
 
 
-def _slot(container: Any, key: str | int, *, fresh: bool = False) -> str | int:
-    """The key as the container has it; `fresh` allows a new field of an object.
+def slot(container: Any, key: str | int, *, fresh: bool = False) -> Any:
+    """Returns the key as the container has it.
+
+    Args:
+        container: a live object or list.
+        key: a key of a path.
+        fresh: whether a field that the object lacks will do.
 
     Raises:
-        NowhereError: if there is none.
+        NowhereError: if the container has no such field or element.
     """
-    if not _is_container(container):
+    if isinstance(container, Mapping):
+        if not isinstance(key, str) or not (fresh or _has_own(container, key)):
+            raise NowhereError(f"no field {key!r}")
+        return key
+    if not is_list(container):
         raise NowhereError(f"{key!r} of something that is not an object")
-    if not isinstance(container, Mapping):
-        index = key + len(container) if isinstance(key, int) and key < 0 else key
-        if not isinstance(index, int) or not 0 <= index < len(container):
-            raise NowhereError(f"no element {key!r}")
-        return index
-    if not isinstance(key, str) or not (fresh or _has(container, key)):
-        raise NowhereError(f"no field {key!r}")
-    return key
+    index = index_in(container, key)
+    if index is None:
+        raise NowhereError(f"no element {key!r}")
+    return index
 
 
-def _has(container: Mapping[str, Any], key: str) -> bool:
-    """Whether there is a field of the object's own; the name of an error is its class's."""
+def below(value: Any, path: Iterable[str | int]) -> Any:
+    """Returns what a path leads to from a live value.
+
+    Raises:
+        NowhereError: if the path leads to nothing.
+    """
+    for key in path:
+        value = value[slot(value, key)]
+    return value
+
+
+def _has_own(container: Mapping[str, Any], key: str) -> bool:
+    """Whether the object has the field itself; the name of an error is its class's."""
     owns = getattr(container, "owns", None)
     return container.get(key, UNDEFINED) is not UNDEFINED and (owns is None or owns(key))
 
 
-class Ops:
-    """Runs the ops of one program's hooks; holds what they keep, and what went nowhere.
+# --- what a format says of its ops --------------------------------------------------------------------------
 
-    `leave_out` makes the error that ends a run which would show what no trace can have.
+
+class Field(Protocol):
+    """Where an op writes: a field of a live object or an element of a live list."""
+
+    def get(self) -> Any:
+        """Returns what is there."""
+
+    def put(self, value: Any) -> None:
+        """Replaces what is there. Raises NowhereError where that cannot be done."""
+
+    def drop(self) -> None:
+        """Takes the field or the element out. Raises NowhereError where that cannot be done."""
+
+
+@attrs.frozen
+class Slot:
+    """A field or an element that takes any value."""
+
+    container: Any
+    key: Any
+
+    def get(self) -> Any:
+        """Returns what is there."""
+        return self.container[self.key]
+
+    def put(self, value: Any) -> None:
+        """Replaces what is there."""
+        self.container[self.key] = value
+
+    def drop(self) -> None:
+        """Takes the field or the element out."""
+        del self.container[self.key]
+
+
+@attrs.frozen
+class Spelling:
+    """What a word of a format means: the op of the algebra, and the fields that have its path and its value.
+
+    The value of `keep` is the name to keep something by, that of `throw` the text, that of `observe` the name
+    of the observation.
     """
 
-    def __init__(self, objects: Objects, leave_out: Callable[[str], Exception] | None = None) -> None:
-        self.objects = objects
-        self.leave_out = leave_out
-        self.kept: dict[str, Any] = {}
-        self.errors: list[str] = []
-        self.refusals: list[Refusal] = []
+    means: str
+    path: str = "path"
+    value: str = "value"
 
-    def run(self, ops: Sequence[Mapping[str, Any]] | None, argument: Any, where: str) -> Any:
-        """Runs a hook's ops on its argument; gives what the hook returns (None for nothing).
+
+class Turn(ABC):
+    """The ops of one call of a hook; `by` is the hook as texts name it, `over` whether an op was the last."""
+
+    spelling: ClassVar[Mapping[str, Spelling]]
+    extras: ClassVar[Mapping[str, Callable[[Any, Op], None]]] = MappingProxyType({})
+    refusals: ClassVar[tuple[type[Exception], ...]] = (TypeError, ValueError, LookupError, AttributeError)
+
+    def __init__(self, record: Record, by: str) -> None:
+        self.record = record
+        self.by = by
+        self.over = False
+
+    def run(self, ops: Sequence[Op] | None) -> None:
+        """Does ops in order, as far as they go.
 
         Raises:
-            ThrownError: where the program throws.
-            RefusedError: where a live object refuses an op.
-            ImmutableWriteError: where an op would write in place and the values are frozen.
+            Exception: what an op throws.
         """
         for number, op in enumerate(ops or ()):
+            if self.over:
+                break
             try:
-                if "return" in op:
-                    return self._result(op, argument)
-                self._apply(op, argument)
+                self.do(op)
             except NowhereError as error:
-                self.errors.append(f"{where}, op {number}: {error}")
-            except ThrownError:
-                raise
-            except ImmutableWriteError as error:
-                self._refused(where, number, op, error)
-                raise
-            except (TypeError, ValueError, LookupError, AttributeError, DataCloneError) as error:
-                self._refused(where, number, op, error)
-                raise RefusedError from error
-        return None
+                self.list_error(number, str(error))
+            except self.refusals as error:
+                self.refused(number, op, error)
 
-    def _refused(self, where: str, number: int, op: Mapping[str, Any], error: Exception) -> None:
-        path = next(
-            (op[verb] for verb in ("set", "append", "clear", "delete", "keep", "freeze") if verb in op), ()
-        )
-        self.refusals.append(Refusal(where=where, op=number, path=tuple(path), reason=str(error)))
-
-    def _apply(self, op: Mapping[str, Any], argument: Any) -> None:
-        if "set" in op:
-            container, key = self._target(op["set"], argument, fresh=True)
-            value = self._value(op["to"], argument)
-            container[key] = value
-        elif "append" in op:
-            self._append(op["append"], op["with"], argument)
-        elif "clear" in op:
-            _listed_in_place(self._at(op["clear"], argument)).clear()
-        elif "delete" in op:
-            container, key = self._target(op["delete"], argument)
-            del container[key]
-        elif "keep" in op:
-            self.kept[op["as"]] = self._at(op["keep"], argument)
-        elif "freeze" in op:
-            self.objects.freeze(self._at(op["freeze"], argument))
+    def do(self, op: Op) -> None:
+        """Does one op."""
+        word = self.word(op)
+        spelling = self.spelling.get(word)
+        if spelling is None:
+            self.extras[word](self, op)
         else:
-            raise ThrownError(op["throw"])
+            _ALGEBRA[spelling.means](self, spelling, op)
 
-    def _append(self, path: Path, json: Any, argument: Any) -> None:
-        """Pushes to an array, which may be a kept one, or adds to the text of a field."""
-        found: Any = self._at(path, argument) if _is_reference(path) else None
-        if _is_array(found):
-            found.append(self._value(json, argument))
-            return
-        container, key = self._target(path, argument)
-        added = self._value(json, argument)
-        if isinstance(container[key], str):
-            self._require_lasting(container[key], added)
-            container[key] += added if isinstance(added, str) else _text(added)
-        else:
-            _listed_in_place(container[key]).append(added)
+    def list_error(self, number: int, reason: str) -> None:
+        """Lists an op that was not done."""
+        self.record.add("opErrors", f"{self.by}, op {number}: {reason}")
 
-    def _require_lasting(self, *texts: Any) -> None:
-        if self.leave_out is not None and any(isinstance(text, Drawn | Measured) for text in texts):
-            raise self.leave_out("a text that holds what the package draws or measures")
+    def observe(self, what: str, value: Any) -> None:
+        """Writes an observation down."""
+        self.record.add("observations", {"by": self.by, "what": what, "value": value})
 
-    def _target(self, path: Path, argument: Any, *, fresh: bool = False) -> tuple[Any, Any]:
-        if _is_reference(path):
-            raise NowhereError(f"{path[0]} is a reference, not a field; only its elements and fields change")
-        container = argument if len(path) == 1 else self._at(path[:-1], argument)
-        return container, _slot(container, path[-1], fresh=fresh)
+    def word(self, op: Op) -> str:
+        """Returns the word of an op."""
+        word: str = op["op"]
+        return word
 
-    def _at(self, path: Path, argument: Any) -> Any:
-        first = str(path[0])
-        if not first.startswith("$"):
-            value = argument[_slot(argument, first)]
-        elif first[1:] in self.kept:
-            value = self.kept[first[1:]]
-        else:
-            raise NowhereError(f"nothing is kept as {first[1:]}")
-        for key in path[1:]:
-            value = value[_slot(value, key)]
-        return value
+    def thrown(self, message: str) -> Exception:
+        """Returns the error that an op throws."""
+        return ThrownError(message)
 
-    def _value(self, json: Any, argument: Any) -> Any:
-        if isinstance(json, list):
-            return [self._value(item, argument) for item in json]
-        if not isinstance(json, dict):
-            return json
-        if "$ref" in json:
-            return self._at(json["$ref"], argument)
-        if "$clone" in json:
-            return self.objects.clone(self._at(json["$clone"], argument))
-        return {key: self._value(item, argument) for key, item in json.items()}
+    def value(self, op: Op, spelling: Spelling) -> Any:
+        """Returns the value of an op, as it is written into live objects."""
+        return op[spelling.value]
 
-    # ---------------------------------------------------------------- results
+    def item(self, item: Any) -> Any:
+        """Returns an item of an op that writes several."""
+        return item
 
-    def _result(self, op: Mapping[str, Any], argument: Any) -> Any:
-        if op["return"] is None:
-            return None
-        result: dict[str, Any] = {}
-        for field, json in op["return"].items():
-            if field == "messages" and isinstance(json, list):
-                result[field] = self.objects.new(self._staged(json, argument))
-            elif field == "model" and isinstance(json, str):
-                result[field] = self.objects.model(json)
-            else:
-                result[field] = self._value(json, argument)
-        live = self.objects.new(result)
-        if "keep" in op:
-            self.kept[op["keep"]] = live["messages"] if "messages" in result else live
+    def shown(self, op: Op, path: Path) -> Any:
+        """Returns what an op observes, as a trace has it."""
+        return self.at(op, path)
+
+    def written(self, path: Path) -> str:
+        """Returns a path as a text, the name of an observation that has none."""
+        return str(path)
+
+    def items(self, live: Any, what: str) -> Any:
+        """Returns a live list to change; `what` is named where there is none. Raises NowhereError."""
+        if not is_list(live):
+            raise NowhereError(f"{what} is not an array")
         return live
 
-    def _staged(self, stages: Sequence[Any], argument: Any) -> Any:
-        messages = argument["messages"]
-        for stage in stages:
-            messages = self._stage(messages, stage, argument)
-        return messages
+    @abstractmethod
+    def at(self, op: Op, path: Path) -> Any:
+        """Returns what a path of an op leads to. Raises NowhereError where it leads to nothing."""
 
-    def _stage(self, messages: Any, stage: Any, argument: Any) -> Any:
-        if stage == "copy":
-            return _spread(messages)
-        if stage == "clone":
-            return self.objects.clone(self.objects.new(messages))
-        verb, given = next(iter(stage.items()))
-        match verb:
-            case "keepRoles":
-                return [message for message in _listed(messages) if _role(message) in given]
-            case "dropRoles":
-                return [message for message in _listed(messages) if _role(message) not in given]
-            case "replace":
-                return self._replaced(messages, given, argument)
-            case "append":
-                return [*_spread(messages), *self._value(given, argument)]
-            case "prepend":
-                return [*self._value(given, argument), *_spread(messages)]
-            case "slice":
-                part = slice(given[0], given[1] if len(given) > 1 else None)
-                return messages[part] if isinstance(messages, str) else list(_listed(messages)[part])
-            case _:
-                return self._value(given, argument)
+    @abstractmethod
+    def field(self, op: Op, path: Path, *, fresh: bool = False) -> Field:
+        """Returns where an op writes; `fresh`: a field that is not there will do. Raises NowhereError."""
 
-    def _replaced(self, messages: Any, given: Any, argument: Any) -> Any:
-        index = _slot(messages, given["at"])
-        found = messages[index]
-        # JavaScript evaluates the fields once, however often the message is in the list.
-        replaced = {**_fields(found), **_fields(self._value(given["with"], argument))}
-        return [replaced if i == index else message for i, message in enumerate(messages)]
+    @abstractmethod
+    def refused(self, number: int, op: Op, error: Exception) -> None:
+        """Called where a live object refuses an op; may raise."""
 
 
-def _listed(messages: Any) -> Any:
-    if not _is_array(messages):
-        raise TypeError("messages is not a list")
-    return messages
+# --- the algebra --------------------------------------------------------------------------------------------
 
 
-def _spread(messages: Any) -> list[Any]:
-    """What `[...messages]` gives: a text spreads into its characters."""
-    return list(messages if isinstance(messages, str) else _listed(messages))
+def _set(turn: Turn, spelling: Spelling, op: Op) -> None:
+    field = turn.field(op, op[spelling.path], fresh=True)
+    field.put(turn.value(op, spelling))
 
 
-def _role(message: Any) -> Any:
-    if message is None:
-        raise TypeError("Cannot read properties of null (reading 'role')")
-    return message.get("role") if isinstance(message, Mapping) else None
+def _delete(turn: Turn, spelling: Spelling, op: Op) -> None:
+    turn.field(op, op[spelling.path]).drop()
 
 
-def _is_reference(path: Path) -> bool:
-    """Whether the path names a kept value as a whole, which stands in no container."""
-    return len(path) == 1 and str(path[0]).startswith("$")
+def _add_text(turn: Turn, spelling: Spelling, op: Op) -> None:
+    field = turn.field(op, op[spelling.path])
+    found = field.get()
+    if not isinstance(found, str):
+        raise NowhereError("only a string can be appended to")
+    field.put(found + op[spelling.value])
 
 
-def _listed_in_place(value: Any) -> Any:
-    if not _is_array(value):
-        raise TypeError("the op changes an array, and this is none")
-    return value
+def _items(turn: Turn, spelling: Spelling, op: Op, what: str) -> Any:
+    return turn.items(turn.at(op, op.get(spelling.path, ())), what)
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    """What `{...value}` gives: an array and a text spread under their indexes."""
-    spread = getattr(value, "spread", None)
-    if spread is not None:
-        return dict(spread())
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {str(index): item for index, item in enumerate(value)} if isinstance(value, Sequence) else {}
+def _push(turn: Turn, spelling: Spelling, op: Op) -> None:
+    _items(turn, spelling, op, "what is pushed to").append(turn.value(op, spelling))
 
 
-def _text(value: Any) -> str:
-    as_text = getattr(value, "as_text", None)
-    if as_text is not None:
-        return str(as_text())
-    if isinstance(value, Mapping):
-        if "toString" in value:
-            raise TypeError("Cannot convert object to primitive value")
-        return "[object Object]"
-    if _is_array(value):
-        return ",".join(
-            "" if item is None else item if isinstance(item, str) else _text(item) for item in value
-        )
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return number_text(value)
+def _insert(turn: Turn, spelling: Spelling, op: Op) -> None:
+    items, index = _items(turn, spelling, op, "what is inserted into"), op["index"]
+    at = index + len(items) if index < 0 else index
+    if not 0 <= at <= len(items):
+        raise NowhereError(f"no place {index}")
+    items.insert(at, turn.value(op, spelling))
+
+
+def _splice(turn: Turn, spelling: Spelling, op: Op) -> None:
+    items, start = _items(turn, spelling, op, "what is spliced"), op.get("start", 0)
+    start = max(len(items) + start, 0) if start < 0 else min(start, len(items))
+    count = max(op.get("count", len(items)), 0)
+    items[start : min(start + count, len(items))] = [turn.item(item) for item in op.get("items", ())]
+
+
+def _reverse(turn: Turn, spelling: Spelling, op: Op) -> None:
+    _items(turn, spelling, op, "what is reversed").reverse()
+
+
+def _clear(turn: Turn, spelling: Spelling, op: Op) -> None:
+    _items(turn, spelling, op, "what is cleared").clear()
+
+
+def _keep(turn: Turn, spelling: Spelling, op: Op) -> None:
+    turn.record.kept[op[spelling.value]] = turn.at(op, op.get(spelling.path, ()))
+
+
+def _observe(turn: Turn, spelling: Spelling, op: Op) -> None:
+    path = op.get(spelling.path, ())
+    value = turn.shown(op, path)
+    turn.observe(op[spelling.value] if spelling.value in op else turn.written(path), value)
+
+
+def _throw(turn: Turn, spelling: Spelling, op: Op) -> NoReturn:
+    raise turn.thrown(op.get(spelling.value, "thrown"))
+
+
+_ALGEBRA: Final[Mapping[str, Callable[[Turn, Spelling, Op], None]]] = MappingProxyType(
+    {
+        "set": _set,
+        "delete": _delete,
+        "add text": _add_text,
+        "push": _push,
+        "insert": _insert,
+        "splice": _splice,
+        "reverse": _reverse,
+        "clear": _clear,
+        "keep": _keep,
+        "observe": _observe,
+        "throw": _throw,
+    }
+)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import anyio
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.kit import add, call, run_by, text
@@ -32,6 +32,8 @@ from agentcore.messages.content import GeneratedText
 from agentcore.messages.messages import Message, TextPart, UserMessage
 from agentcore.messages.values import freeze
 
+# Each example is three runs, and there are four ways of running it.
+FEW: Final = max(settings().max_examples // 8, 1)
 STAGES: Final[list[Any]] = [InvokeModelStage, ExecuteToolStage, AgentStreamStage]
 
 
@@ -236,6 +238,7 @@ def told(result: AgentResult[Any], model: ScriptedModel) -> list[str]:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("path", ["generate", "stream"])
 @given(st.lists(handlers, max_size=5))
+@settings(max_examples=FEW)
 def test_no_program_of_handlers_changes_more_than_its_own_calls(
     path: str, backend: str, program: list[Handler]
 ) -> None:

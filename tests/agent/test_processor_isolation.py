@@ -25,7 +25,7 @@ from agentcore.messages.wire import message_to_wire
 
 STEPS: Final = 3
 # Each example is four runs, and there are four ways of running it.
-FEW: Final = max(settings().max_examples // 4, 1)
+FEW: Final = max(settings().max_examples // 8, 1)
 FIRST: Final = UserMessage([TextPart("first", {"p": {}})], {"p": {"cached": [1]}})
 HISTORY: Final[list[Message]] = [
     UserMessage([TextPart("first", {"p": {"cached": [1]}})]),

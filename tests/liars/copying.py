@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
-from agentcore.kit.ops import Ops, RefusedError, ThrownError
+from agentcore.frameworks.ai_sdk.ops import Ops, RefusedError
+from agentcore.kit.ops import ThrownError
 from agentcore.oracle.drivers.protocol import Implementation, answers
 
 Json = dict[str, Any]

@@ -83,7 +83,7 @@ def test_a_package_is_installed_once_beside_its_driver(tools: FakeTools, cache: 
     for own in ("driver.mjs", "package.json", "package-lock.json", ".npmrc"):
         assert (place / own).read_bytes() == (AI_SDK / "ai_sdk_6" / own).read_bytes()
     assert (place.parent / "ai_sdk.mjs").read_bytes() == (AI_SDK / "ai_sdk.mjs").read_bytes()
-    for shared in ("lines.mjs", "ops.mjs"):
+    for shared in ("lines.mjs", "ops.mjs", "writes.mjs"):
         assert (place.parent / shared).read_bytes() == (SHARED / shared).read_bytes()
     assert (place / "node_modules").is_dir()
     assert command(NAME) == (node, driver)

@@ -10,7 +10,10 @@ from agentcore.kit.registry import Framework, Package
 __all__ = ["FRAMEWORK"]
 
 _package = partial(
-    Package, source="agentcore.frameworks.ai_sdk", files=("ai_sdk.mjs",), shared=("lines.mjs", "ops.mjs")
+    Package,
+    source="agentcore.frameworks.ai_sdk",
+    files=("ai_sdk.mjs",),
+    shared=("lines.mjs", "ops.mjs", "writes.mjs"),
 )
 
 FRAMEWORK: Final = Framework(

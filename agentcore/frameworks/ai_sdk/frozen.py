@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar, cast
 
 from agentcore.errors import ImmutableWriteError
-from agentcore.kit.ops import Ops
+from agentcore.frameworks.ai_sdk.ops import Ops, Turn
+from agentcore.kit.ops import Op
+from agentcore.kit.recording import Record
 from agentcore.machine.effects import NeedModel, RunResult, StepStartEvent, ToolSpec
 from agentcore.machine.hooks import StepRecord
 from agentcore.machine.prepare import StepPreparation
@@ -93,12 +95,18 @@ class FrozenObjects:
 class FrozenOps(Ops):
     """Ops on what the core hands out: a write goes to the value, which refuses it as it refuses a hook's."""
 
-    def __init__(self) -> None:
-        super().__init__(FrozenObjects())
+    def __init__(self, record: Record) -> None:
+        super().__init__(FrozenObjects(), record)
 
-    def _apply(self, op: Mapping[str, Any], argument: Any) -> None:
+    def turn(self, argument: Any, where: str) -> Turn:
+        """The ops of one call of a hook."""
+        return _FrozenTurn(self, argument, where)
+
+
+class _FrozenTurn(Turn):
+    def do(self, op: Op) -> None:
         try:
-            super()._apply(op, argument)
+            super().do(op)
         except ImmutableWriteError as error:
             path = next(op[verb] for verb in ("set", "append", "clear", "delete") if verb in op)
             raise ImmutableWriteError(

@@ -23,8 +23,8 @@ from agentcore.errors import (
     WireError,
 )
 from agentcore.frameworks.ai_sdk.frozen import Frames, FrozenOps, Shown
-from agentcore.kit.families import Refusal
-from agentcore.kit.ops import RefusedError, ThrownError
+from agentcore.frameworks.ai_sdk.ops import RefusedError, StepRecording
+from agentcore.kit.ops import ThrownError
 from agentcore.machine.effects import (
     Done,
     HookFailed,
@@ -100,33 +100,23 @@ def _schema() -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(schema("model-message"))
 
 
-class Recording:
+class Recording(StepRecording):
     """A program's run: its hooks, model and tools, and what they are shown, written down."""
 
     loop = None
 
     def __init__(self, program: Mapping[str, Any]) -> None:
-        self.program = program
-        self.script: Sequence[Any] = program["script"]
+        super().__init__(program)
         self.tools: Mapping[str, Any] | None = program.get("tools")
-        self.hooks: Mapping[str, Any] = program.get("hooks") or {}
         self.options: Mapping[str, Any] = program.get("options") or {}
         self.frames = Frames(self.tools, has_context="experimental_context" in self.options)
         self.shown = Shown()
-        self.ops = FrozenOps()
-        self.steps: list[dict[str, Any]] = []
-        self.approvals: list[dict[str, Any]] = []
-        self.model_calls = 0
+        self.ops = FrozenOps(self.record)
         # One object for all calls of a tool that returns it, as a tool of a program of its own would have it.
         self.outputs = {name: thaw(freeze(spec.get("output"))) for name, spec in (self.tools or {}).items()}
         self.caller: list[JsonValue] | None = None
         # What the program gave for each of them, by identity.
         self.given: dict[int, Any] = {}
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        """The writes that frozen values refused."""
-        return self.ops.refusals
 
     # ---------------------------------------------------------------- the call
 
@@ -143,7 +133,7 @@ class Recording:
         """Keep the caller's list, which is the caller's own, of messages that cannot change."""
         self.caller = [*self.frames.messages(messages)]
         self.given = dict(zip(map(id, self.caller), self.program["messages"], strict=True))
-        self.ops.kept["caller"] = self.caller
+        self.record.kept["caller"] = self.caller
 
     def _settings(self) -> Settings:
         options = {name: self.options[name] for name in _OPTIONS if name in self.options}
@@ -164,11 +154,8 @@ class Recording:
     # ---------------------------------------------------------------- hooks
 
     def _hook(self, name: str, frame: Callable[[_T], Any], argument: _T) -> Any:
-        per_step = self.hooks.get(name, ())
-        index = len(self.steps) - 1
-        if not 0 <= index < len(per_step) or not per_step[index]:
-            return None
-        return self._run(per_step[index], frame(argument), f"step {index}, {name}", name)
+        ops, where = self.ops_of(name)
+        return self._run(ops, frame(argument), where, name) if ops else None
 
     def _run(self, ops: Sequence[Mapping[str, Any]], frame: Any, where: str, name: str) -> Any:
         with handing(name, _KINDS.get(name, "observer"), len(self.steps) - 1, frame):
@@ -188,7 +175,7 @@ class Recording:
             "steps": len(step.steps),
             "messages": self.shown.messages(step.messages),
         }
-        self.steps.append({"step": len(self.steps), "prepareStep": shown, "tools": []})
+        self.begin_step(shown)
         try:
             result = self._hook("prepareStep", self.frames.prepare_step, step)
             return HookResult(None if result is None else self._override(result))
@@ -245,9 +232,7 @@ class Recording:
             self._hook("model", self.frames.model, wanted)
         except _HOOK_ERRORS as error:
             return ModelFailed(error)
-        parts = self.script[self.model_calls] if self.model_calls < len(self.script) else ()
-        self.model_calls += 1
-        return ModelAnswer(map(_generated, parts))
+        return ModelAnswer(map(_generated, self.answer()))
 
     def _run_tools(self, wanted: NeedTools) -> Outcome:
         try:
@@ -256,8 +241,7 @@ class Recording:
             return ToolsFailed(error)
 
     def _run_tool(self, call: ToolCall, wanted: NeedTools) -> ToolSucceeded | ToolFailed:
-        calls = self.steps[-1]["tools"] if self.steps else self.approvals
-        calls.append(
+        self.add_call(
             {
                 "toolName": call.tool_name,
                 "toolCallId": call.tool_call_id,
@@ -336,17 +320,12 @@ class Recording:
         return [self.given.get(id(message), message) for message in self.caller]
 
     def _written(self, error: Exception | None, final: dict[str, Any] | None) -> dict[str, Any]:
-        trace = {"id": self.program["id"], "path": self.program["path"], "package": _package()}
-        if self.approvals:
-            trace["approvals"] = self.approvals
-        trace |= {
-            "steps": self.steps,
-            "final": final,
-            "caller": thaw(self._callers_messages()),
-            "error": None if error is None else _described(error),
-        }
-        if self.ops.errors:
-            trace["opErrors"] = self.ops.errors
+        trace: dict[str, Any] = self.written(
+            _package(),
+            final=final,
+            caller=thaw(self._callers_messages()),
+            error=None if error is None else _described(error),
+        )
         return trace
 
 

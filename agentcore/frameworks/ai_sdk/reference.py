@@ -13,12 +13,12 @@ from agentcore.frameworks.ai_sdk.emulation.calls import HookError
 from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
 from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
+from agentcore.frameworks.ai_sdk.ops import Ops, StepRecording
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, NotEmulatedError, Slot, Value
 from agentcore.heap.js import described, elements, get
 from agentcore.heap.views import Desk, View
-from agentcore.kit.families import Refusal
-from agentcore.kit.ops import Ops, ThrownError
+from agentcore.kit.ops import ThrownError
 
 _PATHS: Final = {"stream": "ai-sdk-6/stream", "generate": "ai-sdk-6/generate"}
 
@@ -26,18 +26,13 @@ PROFILE_NAMES: Final = ("immutable", *PROFILES)
 """The profiles that programs can be traced under."""
 
 
-class Recording:
+class Recording(StepRecording):
     """One program on the compat loop: its hooks as callables, and what they are shown, written down."""
 
     def __init__(self, profile: AiSdkProfile, program: Mapping[str, Any]) -> None:
+        super().__init__(program)
         self.profile = profile
-        self.program = program
-        self.script: list[Any] = program["script"]
-        self.hooks: Mapping[str, Any] = program.get("hooks") or {}
-        self.steps: list[dict[str, Any]] = []
-        self.approvals: list[dict[str, Any]] = []
-        self.model_calls = 0
-        self.ops = Ops(self, self._leave_out)
+        self.ops = Ops(self, self.record, self._leave_out)
         self.loop = AiSdkLoop(profile, self._settings())
         self.desk: Desk = self.loop.desk
         self.store = self.desk.store
@@ -46,7 +41,7 @@ class Recording:
             for name, spec in (program.get("tools") or {}).items()
             if spec.get("returns") == "shared"
         }
-        self.ops.kept["caller"] = self.desk.view(self.loop.caller, ("caller",))
+        self.record.kept["caller"] = self.desk.view(self.loop.caller, ("caller",))
 
     def _settings(self) -> Settings:
         program = self.program
@@ -94,11 +89,8 @@ class Recording:
     # ---------------------------------------------------------------- hooks
 
     def _hook(self, name: str, argument: Any) -> Any:
-        per_step = self.hooks.get(name)
-        index = len(self.steps) - 1
-        if not per_step or not 0 <= index < len(per_step):
-            return None
-        return self.ops.run(per_step[index], argument, f"step {index}, {name}")
+        ops, where = self.ops_of(name)
+        return self.ops.run(ops, argument, where) if ops else None
 
     def _observer(self, name: str) -> Any:
         if name not in self.hooks:
@@ -115,7 +107,7 @@ class Recording:
             "steps": len(argument["steps"]),
             "messages": self._plain(argument["messages"]),
         }
-        self.steps.append({"step": len(self.steps), "prepareStep": shown, "tools": []})
+        self.begin_step(shown)
         return self._hook("prepareStep", argument)
 
     def _on_step_finish(self, result: Any) -> None:
@@ -136,21 +128,19 @@ class Recording:
             self.steps[-1]["model"] = model_id
             self.steps[-1]["prompt"] = self._plain(options["prompt"])
             self._hook("model", options)
-            self.model_calls += 1
-            return self.script[self.model_calls - 1] if self.model_calls <= len(self.script) else []
+            return self.answer()
 
         return Model(id=model_id, answer=answer)
 
     def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
         def execute(given: Any, options: Any) -> Any:
-            calls = self.steps[-1]["tools"] if self.steps else self.approvals
             shown = {
                 "toolName": name,
                 "toolCallId": options.get("toolCallId", UNDEFINED),
                 "input": given,
                 "messages": options.get("messages", UNDEFINED),
             }
-            calls.append(self._shown(shown))
+            self.add_call(self._shown(shown))
             argument = self._tool_argument(name, spec, given, options)
             self.ops.run(spec.get("mutate"), argument, f"tool {name}, mutate")
             self._hook("execute", argument)
@@ -175,11 +165,6 @@ class Recording:
         for key in ("messages", "experimental_context", "context"):
             fields[key] = self.desk.slot(options[key]) if key in options else UNDEFINED
         return self.desk.view(self.store.object(fields), ("execute",))
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        """The ops that objects refused."""
-        return self.ops.refusals
 
     def close(self) -> None:
         """Lets go of the run: hooks and cells refer to each other, and are freed here and not by a search."""
@@ -211,23 +196,13 @@ class Recording:
                 final = self._final(outcome)
             except HeapTypeError as unreadable:
                 error = error or unreadable
-        trace: dict[str, Any] = {
-            "id": self.program.get("id"),
-            "path": self.program["path"],
-            "package": self.profile.package,
-        }
-        if self.approvals:
-            trace["approvals"] = self.approvals
-        trace |= {
-            "steps": self.steps,
-            "final": final,
-            "caller": self.store.plain(self.loop.caller),
-            "error": None if error is None else described(error),
-        }
-        if outcome.hung:
-            trace["hung"] = True
-        if self.ops.errors:
-            trace["opErrors"] = self.ops.errors
+        trace: dict[str, Any] = self.written(
+            self.profile.package,
+            final=final,
+            caller=self.store.plain(self.loop.caller),
+            error=None if error is None else described(error),
+            hung=outcome.hung,
+        )
         return trace
 
     def _final(self, outcome: Outcome) -> dict[str, Any]:

@@ -13,7 +13,7 @@ _package = partial(
     Package,
     source="agentcore.frameworks.mastra",
     files=("mastra.mjs", "mastra_models.mjs", "mastra_ops.mjs", "mastra_show.mjs", "mastra_world.mjs"),
-    shared=("lines.mjs", "ops.mjs"),
+    shared=("lines.mjs", "writes.mjs"),
 )
 
 FRAMEWORK: Final = Framework(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, NoReturn, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
+
+import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.heap.heap import UNDEFINED
 from agentcore.heap.views import ArrayView
-from agentcore.kit.ops import NowhereError, ThrownError
+from agentcore.kit.ops import NowhereError, Op, Path, Slot, Spelling, Turn, below, is_list, slot
+from agentcore.kit.recording import Record
 
 __all__ = ["Objects", "Ops"]
 
 Json: TypeAlias = Any
-Op: TypeAlias = Mapping[str, Any]
 
 
 class Objects(Protocol):
@@ -65,11 +68,9 @@ class Objects(Protocol):
 class Ops:
     """Runs the ops of one program; holds what they stash, and what could not be carried out."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, record: Record) -> None:
         self.objects = objects
-        self.stash: dict[str, Any] = {}
-        self.observations: list[dict[str, Any]] = []
-        self.errors: list[str] = []
+        self.record = record
 
     def run(self, ops: Sequence[Op] | None, args: Arguments, where: str) -> Any:
         """Runs a processor's ops on its arguments; gives what it returns, UNDEFINED for nothing.
@@ -78,15 +79,10 @@ class Ops:
             Exception: what the program throws, a method of the list, or aborting.
         """
         turn = _Turn(self, args, where)
-        for number, op in enumerate(ops or ()):
-            try:
-                turn.apply(op)
-            except NowhereError as error:
-                self.errors.append(f"{where}, op {number}: {error}")
-            except _Thrown as thrown:
-                raise thrown.error from None
-            except (TypeError, ValueError, LookupError, AttributeError):
-                self.errors.append(f"{where}, op {number}: the object refuses the op")
+        try:
+            turn.run(ops)
+        except _Thrown as thrown:
+            raise thrown.error from None
         return turn.result
 
 
@@ -96,26 +92,8 @@ class _Thrown(Exception):  # noqa: N818 - a way out, no error by itself
         self.error = error
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _slot(container: Any, key: str | int, *, fresh: bool = False) -> Any:
-    """The key as the container has it; `fresh` allows a new field of an object."""
-    if isinstance(container, Mapping):
-        if not isinstance(key, str) or not (fresh or container.get(key, UNDEFINED) is not UNDEFINED):
-            raise NowhereError(f"no field {key!r}")
-        return key
-    if not _is_array(container):
-        raise NowhereError(f"{key!r} of something that is not an object")
-    index = key + len(container) if isinstance(key, int) and key < 0 else key
-    if not isinstance(index, int) or not 0 <= index < len(container):
-        raise NowhereError(f"no element {key!r}")
-    return index
-
-
 def _listed(value: Any, what: str) -> Any:
-    if not _is_array(value):
+    if not is_list(value):
         raise NowhereError(f"{what} is not an array")
     return value
 
@@ -145,61 +123,50 @@ _PICKED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-class _Turn:
+@attrs.frozen
+class _Place(Slot):
+    """JavaScript's `delete` leaves the place of an element empty."""
+
+    def drop(self) -> None:
+        if isinstance(self.container, ArrayView):
+            self.container.vacate(self.key)
+        else:
+            super().drop()
+
+
+_SPELLING: Final[Mapping[str, Spelling]] = MappingProxyType(
+    {
+        "set": Spelling("set", "at"),
+        "append": Spelling("add text", "at"),
+        "delete": Spelling("delete", "at"),
+        "push": Spelling("push", "at"),
+        "splice": Spelling("splice", "at"),
+        "reverse": Spelling("reverse", "at"),
+        "stash": Spelling("keep", "at", "name"),
+        "observe": Spelling("observe", "at", "as"),
+        "throw": Spelling("throw", value="message"),
+    }
+)
+
+
+class _Turn(Turn):
     """The ops of one call of a processor."""
 
+    spelling = _SPELLING
+
     def __init__(self, ops: Ops, args: Arguments, where: str) -> None:
-        self.ops = ops
-        self.where = where
+        super().__init__(ops.record, where)
         self.objects = ops.objects
         self.args = args
         self.result: Any = UNDEFINED
         self.latest = 0
 
-    def apply(self, op: Op) -> None:
-        """Carries out one op."""
-        verb: Callable[[Op], None] = getattr(self, f"_{op['op']}")
-        verb(op)
+    def refused(self, number: int, op: Op, error: Exception) -> None:
+        """The turn goes on."""
+        del op, error
+        self.list_error(number, "the object refuses the op")
 
-    # ---------------------------------------------------------------- in place
-
-    def _set(self, op: Op) -> None:
-        container, key = self._target(op, fresh=True)
-        container[key] = self._value(op)
-
-    def _append(self, op: Op) -> None:
-        container, key = self._target(op)
-        if not isinstance(container[key], str):
-            raise NowhereError("only a string can be appended to")
-        container[key] += op["value"]
-
-    def _delete(self, op: Op) -> None:
-        container, key = self._target(op)
-        if isinstance(container, ArrayView):
-            container.vacate(key)
-        else:
-            del container[key]
-
-    def _push(self, op: Op) -> None:
-        _listed(self._at(op), "what is pushed to").append(self._value(op))
-
-    def _splice(self, op: Op) -> None:
-        target = _listed(self._at(op), "what is spliced")
-        start = op.get("start", 0)
-        start = max(len(target) + start, 0) if start < 0 else min(start, len(target))
-        count = max(op.get("count", len(target)), 0)
-        items = [self._item(item) for item in op.get("items", ())]
-        target[start : min(start + count, len(target))] = items
-
-    def _reverse(self, op: Op) -> None:
-        _listed(self._at(op), "what is reversed").reverse()
-
-    def _stash(self, op: Op) -> None:
-        self.ops.stash[op["name"]] = self._at(op)
-
-    def _observe(self, op: Op) -> None:
-        value = self.objects.shown(self._at(op))
-        self.ops.observations.append({"by": self.where, "what": op["as"], "value": value})
+    # ---------------------------------------------------------------- methods of the list
 
     def _list(self, op: Op) -> None:
         values = self._list_values(op)
@@ -216,7 +183,7 @@ class _Turn:
         if "ids" in op:
             return [op["ids"]]
         if "index" in op:
-            return [[messages[_slot(messages, op["index"])].get("id", UNDEFINED)]]
+            return [[messages[slot(messages, op["index"])].get("id", UNDEFINED)]]
         given = [self.objects.new(value) for value in op.get("args", ())]
         return [self._messages(op["messages"]), *given] if "messages" in op else given
 
@@ -243,16 +210,16 @@ class _Turn:
         }
         return makers.get(name, self.objects.new)(value)
 
-    def _returnMessages(self, op: Op) -> None:  # noqa: N802 - the op's name
+    def _return_messages(self, op: Op) -> None:
         self.result = self._messages(op["messages"])
 
-    def _returnList(self, op: Op) -> None:  # noqa: N802 - the op's name
+    def _return_list(self, op: Op) -> None:
         self.result = self._message_list(op["which"])
 
-    def _returnValue(self, op: Op) -> None:  # noqa: N802 - the op's name
+    def _return_value(self, op: Op) -> None:
         self.result = self.objects.new(op["value"]) if "value" in op else UNDEFINED
 
-    def _returnArgs(self, op: Op) -> None:  # noqa: N802 - the op's name
+    def _return_args(self, op: Op) -> None:
         self.result = {name: self.args.get(name, UNDEFINED) for name in op["fields"]}
 
     def _abort(self, op: Op) -> NoReturn:
@@ -260,9 +227,6 @@ class _Turn:
             self.args.abort(op.get("reason"), op.get("options"))
         except Exception as wire:
             raise _Thrown(wire) from wire
-
-    def _throw(self, op: Op) -> NoReturn:
-        raise _Thrown(ThrownError(op["message"]))
 
     def _message_list(self, which: str) -> ListHandle:
         return self.args.message_list if which == "same" else self.objects.external_list()
@@ -284,9 +248,9 @@ class _Turn:
         return self.args[on]
 
     def _stashed(self, name: str) -> Any:
-        if name not in self.ops.stash:
+        if name not in self.record.kept:
             raise NowhereError(f"nothing is stashed as {name}")
-        return self.ops.stash[name]
+        return self.record.kept[name]
 
     def _view(self, name: str) -> Any:
         try:
@@ -294,27 +258,29 @@ class _Turn:
         except Exception as error:
             raise _Thrown(error) from error
 
-    def _at(self, op: Op) -> Any:
-        return self._below(self._root(op), op.get("at", ()))
+    def at(self, op: Op, path: Path) -> Any:
+        """What a path leads to, from the argument that the op is on."""
+        return below(self._root(op), path)
 
-    def _below(self, value: Any, path: Iterable[str | int]) -> Any:
-        for key in path:
-            value = value[_slot(value, key)]
-        return value
+    def field(self, op: Op, path: Path, *, fresh: bool = False) -> Slot:
+        """Where an op writes."""
+        container = self.at(op, path[:-1])
+        return _Place(container, slot(container, path[-1], fresh=fresh))
 
-    def _target(self, op: Op, *, fresh: bool = False) -> tuple[Any, Any]:
-        path = op["at"]
-        container = self._below(self._root(op), path[:-1])
-        return container, _slot(container, path[-1], fresh=fresh)
+    def value(self, op: Op, spelling: Spelling) -> Any:
+        """The value of an op: a message that it describes, or JSON."""
+        return self._message(op["message"]) if "message" in op else self.objects.new(op[spelling.value])
 
-    def _value(self, op: Op) -> Any:
-        return self._message(op["message"]) if "message" in op else self.objects.new(op["value"])
-
-    def _item(self, item: Op) -> Any:
+    def item(self, item: Any) -> Any:
+        """An item of a splice, as the value of an op."""
         if "message" in item:
             return self._message(item["message"])
         value = item.get("value")
         return self.objects.new(item if value is None else value)
+
+    def shown(self, op: Op, path: Path) -> Any:
+        """What is there now."""
+        return self.objects.shown(self.at(op, path))
 
     # ---------------------------------------------------------------- messages
 
@@ -387,7 +353,7 @@ class _Turn:
 
         if isinstance(content, str):
             return self._with(message, content=changed(content))
-        if not isinstance(content, Mapping) or not _is_array(content.get("parts")):
+        if not isinstance(content, Mapping) or not is_list(content.get("parts")):
             return self._with(message)
         made: dict[str, Any] = dict(content)
         made["parts"] = [
@@ -445,6 +411,18 @@ class _Turn:
 
     def _system(self, value: Any) -> Any:
         return self.objects.new({"role": "system", "content": value} if isinstance(value, str) else value)
+
+    extras: ClassVar[Mapping[str, Callable[[Any, Op], None]]] = MappingProxyType(
+        {
+            "list": _list,
+            "return": _return,
+            "returnMessages": _return_messages,
+            "returnList": _return_list,
+            "returnValue": _return_value,
+            "returnArgs": _return_args,
+            "abort": _abort,
+        }
+    )
 
 
 def _content(spec: Mapping[str, Any]) -> dict[str, Any]:

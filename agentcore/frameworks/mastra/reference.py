@@ -34,8 +34,8 @@ from agentcore.heap.heap import (
 )
 from agentcore.heap.js import in_object_order, text
 from agentcore.heap.views import Desk, View
-from agentcore.kit.families import Refusal
 from agentcore.kit.ops import ThrownError
+from agentcore.kit.recording import RecordedRun
 
 __all__ = ["PROFILE_NAMES", "recording", "trace", "trace_under"]
 
@@ -64,20 +64,15 @@ def recording(program: Mapping[str, Any], profile: str) -> Recording:
     return Recording(PROFILES[profile], program)
 
 
-class Recording:
+class Recording(RecordedRun):
     """One program on the compat loop: its processors as callables, and what they are shown, written down."""
 
     def __init__(self, profile: MastraProfile, program: Mapping[str, Any]) -> None:
-        self.program = program
+        super().__init__(program, at_end=[], script=_DONE)
         self.desk = Desk(Store())
         self.store = self.desk.store
-        self.events: list[str] = []
-        self.received: list[dict[str, Any]] = []
-        self.model_calls: list[dict[str, Any]] = []
-        self.tool_runs: list[dict[str, Any]] = []
         self.listed = False
-        self.ops = Ops(self)
-        self.refusals: tuple[Refusal, ...] = ()
+        self.ops = Ops(self, self.record)
         self.caller = {name: self._given(name) for name in _CALLER if name == "messages" or name in program}
         self.passed = {
             name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()
@@ -127,7 +122,7 @@ class Recording:
     def _answer(self, name: str, options: Any) -> Any:
         own = ("prompt", "tools", "toolChoice", "providerOptions")
         shown = self._shown(options)
-        self.events.append(f"model:{name}")
+        self.record.add("events", f"model:{name}")
         record: dict[str, Any] = {
             "model": name,
             "method": "doStream" if self.loop.settings.streams else "doGenerate",
@@ -136,10 +131,8 @@ class Recording:
         }
         if "tools" in shown:
             record["tools"] = [tool["name"] for tool in shown["tools"]]
-        self.model_calls.append(record)
-        script = self.program.get("script", _DONE)
-        index = len(self.model_calls) - 1
-        parts = script[index] if index < len(script) else []
+        self.record.add("model", record)
+        parts = self.answer()
         for part in parts:
             if part["type"] == "throw":
                 raise ThrownError(part["message"])
@@ -191,8 +184,8 @@ class Recording:
 
     def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
         def execute(given: Any) -> Any:
-            self.events.append(f"tool:{name}")
-            self.tool_runs.append({"name": name, "input": self._shown(given)})
+            self.record.add("events", f"tool:{name}")
+            self.record.add("tools", {"name": name, "input": self._shown(given)})
             given.update(spec.get("mutateInput", {}))
             if "error" in spec:
                 raise ThrownError(spec["error"])
@@ -229,10 +222,10 @@ class Recording:
             # What a processor of a workflow returned as the number may be anything.
             step = text(self.store, self.desk.slot(number))
             self.listed = True
-            self.events.append(f"{processor}@{step}")
+            self.record.add("events", f"{processor}@{step}")
             shown = self._shown(number)
             record: dict[str, Any] = {"step": shown, "processor": processor, "got": self._got(args)}
-            self.received.append(record)
+            self.record.add("received", record)
             try:
                 result = self.ops.run(ops_of(step), args, f"{processor}@{step}")
             except Exception as error:
@@ -287,10 +280,7 @@ class Recording:
             "id": self.program["id"],
             "version": self.loop.profile.package.rpartition("@")[2],
             "path": "stream" if streams else "generate",
-            "events": self.events,
-            "received": self.received,
-            "model": self.model_calls,
-            "tools": self.tool_runs,
+            **self.record.shown("events", "received", "model", "tools"),
             "final": None if outcome.error is not None else self._final(outcome),
             "error": None if outcome.error is None else _error(outcome.error),
             "logged": [],
@@ -301,11 +291,7 @@ class Recording:
             made["list"] = self._stored()
             made["listSystem"] = [_printed(self.store, one, hide=True) for one in self.loop.list.all_system()]
         made["callerChanged"] = self._changed()
-        if self.ops.observations:
-            made["observations"] = self.ops.observations
-        if self.ops.errors:
-            made["opErrors"] = self.ops.errors
-        return _numbered(made, self.program)
+        return _numbered(made | self.record.shown_if_any("observations", "opErrors"), self.program)
 
     def _final(self, outcome: Outcome) -> dict[str, Any]:
         final: dict[str, Any] = {

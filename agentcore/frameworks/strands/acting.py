@@ -9,10 +9,11 @@ import attrs
 
 from agentcore.frameworks.strands.emulation.settings import Hook, Middleware, Next, Phase, Stage
 from agentcore.frameworks.strands.emulation.turns import Event, Item, Steps, relayed
-from agentcore.frameworks.strands.ops import Op, applies
+from agentcore.frameworks.strands.ops import applies
 from agentcore.frameworks.strands.program import phase_of, stage_of
 from agentcore.frameworks.strands.shapes import Field, Place, Record, Shape
 from agentcore.heap.views import ObjectView
+from agentcore.kit.ops import Op
 
 if TYPE_CHECKING:
     from agentcore.frameworks.strands.reference import Recording

@@ -17,7 +17,7 @@ _in_typescript = partial(
         "strands_ts.mjs",
         *(f"strands_ts_{part}.mjs" for part in ("events", "handlers", "holders", "places", "scripted")),
     ),
-    shared=("lines.mjs",),
+    shared=("lines.mjs", "writes.mjs"),
 )
 
 FRAMEWORK: Final = Framework(

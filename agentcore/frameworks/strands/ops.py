@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
-from agentcore.frameworks.strands.shapes import MISSING, NowhereError, Place, edit, place_at
+from agentcore.frameworks.strands.shapes import MISSING, Place, ShapedField, ShapedItems, field_at, place_at
 from agentcore.heap.js import PackageError, quoted
+from agentcore.kit.ops import NowhereError, Op, Path, Spelling, Turn
+from agentcore.kit.recording import Record
 
 __all__ = ["ACTIONS", "Ops", "PathError", "Scene", "applies", "compact"]
 
 Json: TypeAlias = dict[str, Any]
-Op: TypeAlias = Mapping[str, Any]
 
 ACTIONS: Final = frozenset({"set", "append", "insert", "delete"})
 
@@ -53,10 +55,9 @@ class Scene(Protocol):
 class Ops:
     """Runs ops that are the same everywhere, and keeps what they observe and what went nowhere."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, record: Record) -> None:
         self.scene = scene
-        self.observations: list[Json] = []
-        self.path_errors: list[Json] = []
+        self.record = record
 
     def at(self, by: str, op: str, path: Sequence[Any], make: Callable[[], None]) -> None:
         """Does what may find nothing at its path.
@@ -67,7 +68,7 @@ class Ops:
         try:
             make()
         except NowhereError:
-            self.path_errors.append({"by": by, "op": op, "path": list(path)})
+            self.record.add("pathErrors", {"by": by, "op": op, "path": list(path)})
             raise PathError(op, self.scene.written(path)) from None
 
     def nowhere(self, by: str, op: str, path: Sequence[Any]) -> None:
@@ -85,46 +86,100 @@ class Ops:
 
     def edit(self, by: str, op: Op, action: str, root: Place, *, copying: bool = False) -> None:
         """Makes one edit, in place or on copies of what is on the way."""
-        self.at(by, op["op"], op["path"], self._making(op, action, root, copying=copying))
-
-    def _making(self, op: Op, action: str, root: Place, *, copying: bool = False) -> Callable[[], None]:
-        aimed = {**op, "path": self.scene.path_in(root, op["path"])}
-        return lambda: edit(root, action, aimed, copying=copying)
+        turn = _Turn(self, by, root, copying=copying)
+        self.at(by, op["op"], op["path"], lambda: turn.do({**op, "op": action}))
 
     def common(self, by: str, op: Op, root: Place) -> None:
         """An op that may stand anywhere."""
-        kind, scene = op["op"], self.scene
-        if kind == "throw":
-            raise scene.thrown(op.get("message", "thrown"))
-        if kind == "setModelState":
-            scene.model_state()[op["key"]] = op["value"]
-        elif kind == "deleteModelState":
-            scene.model_state().pop(op["key"], None)
-        elif kind == "observeModelState":
-            self._observe(by, op, "modelState", scene.model_state().thaw())
-        elif kind == "observeAgent":
-            self._observe(by, op, "agent", scene.shown_history())
-        elif kind == "observe":
-            self._observe(by, op, scene.written(op["path"]), self._look(op, root))
+        kind, turn = op["op"], _Turn(self, by, root)
+        if kind in ACTIONS:
+            self.at(by, kind, op["path"], lambda: turn.do(op))
         elif kind == "setInvocationState":
-            write = {"path": ["invocationState", op["key"]], "value": op["value"]}
-            self.at(by, kind, ["invocationState"], self._making(write, "set", root))
+            write = {"op": "set", "path": ["invocationState", op["key"]], "value": op["value"]}
+            self.at(by, kind, ["invocationState"], lambda: turn.do(write))
         else:
-            self.edit(by, op, kind, self._target(op, root))
+            turn.do(op)
 
-    def _target(self, op: Op, root: Place) -> Place:
-        return self.scene.agent_root() if op.get("on") == "agent" else root
 
-    def _look(self, op: Op, root: Place) -> Any:
+class _Turn(Turn):
+    """The ops of a handler or hook on what it is given: places of shapes that paths lead to."""
+
+    spelling: ClassVar[Mapping[str, Spelling]] = MappingProxyType(
+        {
+            "set": Spelling("set"),
+            "append": Spelling("push"),
+            "insert": Spelling("insert"),
+            "delete": Spelling("delete"),
+            "observe": Spelling("observe", value="as"),
+            "throw": Spelling("throw", value="message"),
+        }
+    )
+
+    def __init__(self, ops: Ops, by: str, root: Place, *, copying: bool = False) -> None:
+        super().__init__(ops.record, by)
+        self.scene = ops.scene
+        self.root = root
+        self.copying = copying
+
+    def refused(self, number: int, op: Op, error: Exception) -> None:
+        """Whatever an object throws ends the handler."""
+        del number, op
+        raise error
+
+    def at(self, op: Op, path: Path, *, making: bool = False) -> Place:
+        """The place that a path leads to, from what the handler is given or from the agent."""
+        root = self._root_of(op)
+        return place_at(root, self.scene.path_in(root, path), making=making, copying=self.copying)
+
+    def _root_of(self, op: Op) -> Place:
+        return self.scene.agent_root() if op.get("on") == "agent" else self.root
+
+    def field(self, op: Op, path: Path, *, fresh: bool = False) -> ShapedField:
+        """Where an op writes; a new field may be made with objects on the way."""
+        root = self._root_of(op)
+        return field_at(root, self.scene.path_in(root, path), making=fresh, copying=self.copying)
+
+    def items(self, live: Any, what: str) -> ShapedItems:
+        """The list at a place, to which only fits what fits its shape."""
+        del what
+        return ShapedItems(live)
+
+    def shown(self, op: Op, path: Path) -> Any:
+        """What is at a path, None where nothing is."""
         try:
-            target = self._target(op, root)
-            place = place_at(target, self.scene.path_in(target, op["path"]))
+            place = self.at(op, path)
         except NowhereError:
             return None
         return None if place.live is MISSING else self.scene.shown(place)
 
-    def _observe(self, by: str, op: Op, what: str, value: Any) -> None:
-        self.observations.append({"by": by, "what": op.get("as", what), "value": value})
+    def written(self, path: Path) -> str:
+        """A path as the SDK's language writes it."""
+        return self.scene.written(path)
+
+    def thrown(self, message: str) -> Exception:
+        """The error that a program throws."""
+        return self.scene.thrown(message)
+
+    def _set_model_state(self, op: Op) -> None:
+        self.scene.model_state()[op["key"]] = op["value"]
+
+    def _delete_model_state(self, op: Op) -> None:
+        self.scene.model_state().pop(op["key"], None)
+
+    def _observe_model_state(self, op: Op) -> None:
+        self.observe(op.get("as", "modelState"), self.scene.model_state().thaw())
+
+    def _observe_agent(self, op: Op) -> None:
+        self.observe(op.get("as", "agent"), self.scene.shown_history())
+
+    extras: ClassVar[Mapping[str, Callable[[Any, Op], None]]] = MappingProxyType(
+        {
+            "setModelState": _set_model_state,
+            "deleteModelState": _delete_model_state,
+            "observeModelState": _observe_model_state,
+            "observeAgent": _observe_agent,
+        }
+    )
 
 
 def applies(ops: Sequence[Op], entry: int) -> Iterator[Op]:

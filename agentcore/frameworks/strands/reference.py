@@ -18,7 +18,7 @@ from agentcore.frameworks.strands.structured import structured_output
 from agentcore.heap.heap import UNDEFINED, Value
 from agentcore.heap.js import PackageError, in_object_order
 from agentcore.heap.views import ObjectView, View
-from agentcore.kit.families import Refusal
+from agentcore.kit.recording import RecordedRun
 
 __all__ = ["Recording", "recording", "trace", "trace_under"]
 
@@ -33,22 +33,16 @@ class TooLongError(BaseException):
     """The run goes round and round; nothing more happens in it."""
 
 
-class Recording:
+class Recording(RecordedRun):
     """One program on the compat loop: its handlers, hooks, tools and model, and what they saw."""
 
     def __init__(self, profile: StrandsProfile, program: Mapping[str, Any]) -> None:
+        super().__init__(program, at_end=[{"text": "(end)"}])
         self.profile = profile
-        self.program = program
-        self.script: list[Any] = program.get("script", [])
         self.shapes = Shapes(state_filled=profile.state_filled, listed_args=profile.input_converted)
         self.context_shapes = self._context_shapes()
         self.result_shapes = self._result_shapes()
-        self.calls: list[Json] = []
-        self.tool_runs: list[Json] = []
-        self.entries: list[str] = []
-        self.identities: list[Json] = []
-        self.ops = Ops(self)
-        self.refusals: tuple[Refusal, ...] = ()
+        self.ops = Ops(self, self.record)
         self.pending: ObjectView | None = None
         self.loop = StrandsLoop(profile, self._settings())
         self.desk = self.loop.desk
@@ -107,13 +101,12 @@ class Recording:
     # --- the model and the tools ----------------------------------------------------------------------------
 
     def _answer(self, request: ObjectView) -> Said:
-        number = len(self.calls)
-        name = f"model#{number}"
+        name = f"model#{self.model_calls}"
         self.log(name)
-        if number == _MODEL_CALLS:
+        if self.model_calls == _MODEL_CALLS:
             raise TooLongError(f"more than {_MODEL_CALLS} model calls")
-        self.calls.append(self._shown_call(request))
-        entry = self.script[number] if number < len(self.script) else [{"text": "(end)"}]
+        self.record.add("calls", self._shown_call(request))
+        entry = self.answer()
         said: Mapping[str, Any] = entry if isinstance(entry, dict) else {"blocks": entry}
         shapes = self.shapes
         given = {
@@ -151,7 +144,7 @@ class Recording:
         def run(use: ObjectView, state: ObjectView) -> Any:
             self.log(f"tool:{name}")
             shown = {"toolUseId": use["toolUseId"], "input": _plain(use["input"])}
-            self.tool_runs.append({"name": name, **shown, "invocationState": self._shown_state(state)})
+            self.record.add("toolRuns", {"name": name, **shown, "invocationState": self._shown_state(state)})
             output = outputs[min(next(runs), len(outputs) - 1)]
             state.update(spec.get("setInvocationState", {}))
             self.ops.edit_all(f"tool:{name}", Place(shape=shape, live=use), spec.get("mutateInput", ()))
@@ -167,9 +160,9 @@ class Recording:
 
     def log(self, entry: str) -> None:
         """Notes that something runs."""
-        if len(self.entries) == _LOG_ENTRIES:
+        if len(self.record.of("log")) == _LOG_ENTRIES:
             raise TooLongError(f"more than {_LOG_ENTRIES} entries of the log")
-        self.entries.append(entry)
+        self.record.add("log", entry)
 
     def written(self, path: Sequence[Any]) -> str:
         """A path as the SDK's language writes it."""
@@ -261,7 +254,7 @@ class Recording:
             live = root.live.get("modelState")
             places["modelState"] = Place(shape=self.shapes.json, live=live)
         fields = {name: held_in(name, place, known) for name, place in places.items()}
-        self.identities.append({"by": by, **keys, "fields": fields})
+        self.record.add("identity", {"by": by, **keys, "fields": fields})
 
     def _held(self) -> list[Place]:
         """All objects of the agent and of the caller."""
@@ -322,12 +315,7 @@ class Recording:
             return {**head, "driverError": f"TooLong: {error}"}
         return {
             **head,
-            "calls": self.calls,
-            "toolRuns": self.tool_runs,
-            "log": self.entries,
-            "observations": self.ops.observations,
-            "identity": self.identities,
-            "pathErrors": self.ops.path_errors,
+            **self.record.shown("calls", "toolRuns", "log", "observations", "identity", "pathErrors"),
             "results": [self._shown_outcome(outcome) for outcome in outcomes],
             **self._afterwards(),
             "aliases": self._aliases(outcomes),

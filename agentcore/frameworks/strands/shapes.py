@@ -14,27 +14,25 @@ import attrs
 
 from agentcore.heap.js import in_object_order
 from agentcore.heap.views import ArrayView, ObjectView, View
+from agentcore.kit.ops import NowhereError, index_in
 
 __all__ = [
     "MISSING",
     "Container",
     "Field",
-    "NowhereError",
     "Place",
     "Record",
     "Shape",
+    "ShapedField",
+    "ShapedItems",
     "Shapes",
-    "edit",
+    "field_at",
     "place_at",
 ]
 
 Path: TypeAlias = Sequence[Any]
 MISSING: Final = object()
 """Stands where there is nothing; null is something."""
-
-
-class NowhereError(Exception):
-    """A path leads to nothing, or to where the edit cannot be made."""
 
 
 @attrs.frozen(kw_only=True)
@@ -112,10 +110,8 @@ def _keyed(shape: Shape, live: Any, key: Any, *, fixed: bool = False, lasting: b
 
 
 def _element(shape: Shape, live: Any, key: Any) -> Place | None:
-    if not isinstance(live, ArrayView) or type(key) is not int:
-        return None
-    index = key + len(live) if key < 0 else key
-    return _keyed(shape, live, index) if 0 <= index < len(live) else None
+    index = index_in(live, key) if isinstance(live, ArrayView) else None
+    return None if index is None else _keyed(shape, live, index)
 
 
 class Json(Listing):
@@ -366,33 +362,62 @@ def place_at(root: Place, path: Path, *, making: bool = False, copying: bool = F
     return place
 
 
-def edit(root: Place, action: str, op: Mapping[str, Any], *, copying: bool = False) -> None:
-    """Makes one edit, and leaves all as it was if it cannot, but for objects made on the way.
+@attrs.frozen
+class ShapedField:
+    """A place to write to, in a holder; the place's shape says what fits."""
+
+    place: Place
+    is_lasting: bool = False
+
+    def get(self) -> Any:
+        """Returns what is there."""
+        return self.place.live
+
+    def put(self, value: Any) -> None:
+        """Replaces what is there. Raises NowhereError if it stays or the value does not fit."""
+        if self.place.put is None or not self.place.shape.fits(value):
+            raise NowhereError
+        self.place.put(value)
+
+    def drop(self) -> None:
+        """Takes the field or element out. Raises NowhereError if it stays."""
+        if self.place.drop is None or self.is_lasting:
+            raise NowhereError
+        self.place.drop()
+
+
+def field_at(root: Place, path: Path, *, making: bool = False, copying: bool = False) -> ShapedField:
+    """Where a path leads, to write there. What is in the root itself can be replaced, not taken out.
 
     Raises:
-        NowhereError: if the edit cannot be made.
+        NowhereError: if the path leads nowhere.
     """
-    path, value = op["path"], op.get("value")
-    if action in {"append", "insert"}:
-        _extend(place_at(root, path, copying=copying), op.get("index") if action == "insert" else None, value)
-        return
-    holder = place_at(root, path[:-1], making=action == "set", copying=copying)
-    place = _within(holder, path[-1])
-    if action == "delete":
-        if place.drop is None or holder is root:
-            raise NowhereError
-        place.drop()
-    else:
-        if place.put is None or not place.shape.fits(value):
-            raise NowhereError
-        place.put(value)
+    holder = place_at(root, path[:-1], making=making, copying=copying)
+    return ShapedField(_within(holder, path[-1]), holder is root)
 
 
-def _extend(place: Place, index: int | None, value: Any) -> None:
-    items, shape = place.live, place.shape
-    if not isinstance(items, ArrayView) or not isinstance(shape, Listing):
-        raise NowhereError
-    at = len(items) if index is None else index + len(items) if index < 0 else index
-    if not shape.element(items, value).fits(value) or not 0 <= at <= len(items):
-        raise NowhereError
-    items.insert(at, value)
+class ShapedItems:
+    """The list at a place, which takes what fits the shape of its elements.
+
+    Raises:
+        NowhereError: if there is no list at the place.
+    """
+
+    def __init__(self, place: Place) -> None:
+        if not isinstance(place.live, ArrayView) or not isinstance(place.shape, Listing):
+            raise NowhereError
+        self._items = place.live
+        self._shape = place.shape
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Puts an element before the one at an index. Raises NowhereError if it does not fit."""
+        if not self._shape.element(self._items, value).fits(value):
+            raise NowhereError
+        self._items.insert(index, value)
+
+    def append(self, value: Any) -> None:
+        """Puts an element at the end. Raises NowhereError if it does not fit."""
+        self.insert(len(self), value)

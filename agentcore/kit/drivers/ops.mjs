@@ -1,33 +1,12 @@
 // The ops of the program format (spec/program-format.md), on live JavaScript objects.
 // A hook is a list of ops run in order on the hook's argument and the kept references.
 
-class Nowhere extends Error {}
+import { below, isObject, Nowhere, slot } from './writes.mjs';
+
 class Thrown extends Error {}
 
 // Languages word their refusals differently, and the text can reach a prompt as a tool's error: here it is one text.
 const REFUSED = 'the object refuses the op';
-
-const isObject = (value) => value !== null && typeof value === 'object';
-
-// The property that `key` names in `container`; a path may only name what is there, or a new key of an object.
-function slot(container, key, { fresh = false } = {}) {
-  if (!isObject(container)) throw new Nowhere(`${JSON.stringify(key)} of something that is not an object`);
-  if (Array.isArray(container)) {
-    const index = Number.isInteger(key) && key < 0 ? container.length + key : key;
-    if (!Number.isInteger(index) || index < 0 || index >= container.length) throw new Nowhere(`no element ${JSON.stringify(key)}`);
-    return index;
-  }
-  if (typeof key !== 'string') throw new Nowhere(`${key} of an object`);
-  if (!fresh && !(has(container, key) && container[key] !== undefined)) throw new Nowhere(`no field ${JSON.stringify(key)}`);
-  return key;
-}
-
-// An own field, or an accessor of a class such as the step result's `toolCalls`; not what every object inherits.
-function has(object, key) {
-  if (Object.hasOwn(object, key)) return true;
-  const prototype = Object.getPrototypeOf(object);
-  return prototype !== Object.prototype && Object.getOwnPropertyDescriptor(prototype ?? {}, key)?.get !== undefined;
-}
 
 function deepFreeze(value, seen = new Set()) {
   if (!isObject(value) || seen.has(value)) return value;
@@ -44,7 +23,7 @@ function array(value) {
   return value;
 }
 
-export { deepFreeze, Nowhere, slot };
+export { deepFreeze };
 
 export class Ops {
   constructor({ makeModel }) {
@@ -110,9 +89,7 @@ export class Ops {
   }
 
   at([first, ...keys], argument) {
-    let value = first.startsWith('$') ? this.reference(first.slice(1)) : argument[slot(argument, first)];
-    for (const key of keys) value = value[slot(value, key)];
-    return value;
+    return below(first.startsWith('$') ? this.reference(first.slice(1)) : argument[slot(argument, first)], keys);
   }
 
   reference(name) {

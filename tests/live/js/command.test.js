@@ -207,6 +207,8 @@ test('a suppression holds for its releases, with a reason; unused ones are repor
     [suppressed.status, suppressed.verdict, suppressed.findings[0].suppressed.reason],
     [0, 'clean', 'the note is ours'],
   );
+  const whole = `// agentcore: allow write for=ai>=6,<7 -- the note is ours\n${text('').replace(' => {', ' => {\n\n')}`;
+  assert.deepEqual(json(`${file('s0.mjs', whole)}#prepareStep`).verdict, 'clean');
   const outside = json(
     `${file('s2.mjs', text('// agentcore: allow write for=ai<6 -- the note is ours'))}#prepareStep`,
   );

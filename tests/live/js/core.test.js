@@ -1,5 +1,8 @@
 // The parts of the core, each by itself.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'node:test';
 import { packageFile } from './setup.js';
 
@@ -9,6 +12,7 @@ const { conversation, sizeOf } = await import(packageFile('src/conversation.js')
 const { smallest } = await import(packageFile('src/shrink.js'));
 const { cut, losesRequest, piecesAdded, prefixOf } = await import(packageFile('src/rules.js'));
 const { frameOf } = await import(packageFile('src/frames.js'));
+const { isFor, namesOf, suppressionsIn } = await import(packageFile('src/suppress.js'));
 const { differences, show } = await import(packageFile('src/show.js'));
 
 const across = (bridge, value) => bridge.enter([['messages', value]])[0];
@@ -287,4 +291,61 @@ test("a frame is the first one in the person's files", () => {
     'TypeError: x\n    at set (/p/node_modules/lodash/set.js:1:2)\n    at hook (/p/src/agent.ts:8:84)\n    at async run (/p/node_modules/ai/index.js:3:4)';
   assert.deepEqual(frameOf(stack, ['/p/src/agent.ts']), { file: '/p/src/agent.ts', line: 8, column: 84 });
   assert.deepEqual(frameOf(stack), { file: '/p/src/agent.ts', line: 8, column: 84 });
+});
+
+const ALLOW = '// agentcore: allow write for=ai>=6 -- the mark is ours';
+const above = {
+  'a hook': [`${ALLOW}\nexport const hook = () => {};`, { name: 'hook' }, 'whole'],
+  'a hook with a description and a decorator': [
+    `${ALLOW}\n/** Marks\n * messages. */\n@logged\nexport class hook {}`,
+    { name: 'hook' },
+    'whole',
+  ],
+  'a default export': [`${ALLOW}\nexport default async () => {};`, {}, 'whole'],
+  'what is exported as the hook': [
+    `${ALLOW}\nfunction mine() {}\nexport { mine as hook };`,
+    { name: 'hook' },
+    'whole',
+  ],
+  'a CommonJS hook': [`${ALLOW}\nexports.hook = () => {};`, { name: 'hook' }, 'whole'],
+  'the method of an object': [
+    `export const agent = {\n  ${ALLOW}\n  async prepareStep({ messages }) {},\n};`,
+    { name: 'agent.prepareStep' },
+    'whole',
+  ],
+  'the method of another object': [
+    `export const other = {\n  ${ALLOW}\n  prepareStep() {},\n};\nexport const agent = {};`,
+    { name: 'agent.prepareStep' },
+    'foreign',
+  ],
+  'another hook': [`${ALLOW}\nexport const other = 1;\nexport const hook = 1;`, { name: 'hook' }, 'foreign'],
+  'a line of the hook': [`export const hook = () => {\n  ${ALLOW}\n  write();\n};`, { name: 'hook' }, 'line'],
+};
+test('a suppression right above the hook holds for all of it, and one of another definition does not', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'check-hook-'));
+  const file = join(folder, 'hook.ts');
+  try {
+    for (const [what, [text, { name }, expected]] of Object.entries(above)) {
+      writeFileSync(file, text);
+      const [made] = suppressionsIn([file], () => 'hook.ts', namesOf({ name, at: 'prepareStep' }, {}));
+      assert.equal(made.whole ? 'whole' : made.foreign ? 'foreign' : 'line', expected, what);
+      const found = { kind: 'write', hook: 'hook', line: { file: 'hook.ts', line: 50 } };
+      assert.equal(isFor(made, found), expected === 'whole', what);
+      assert.ok(isFor(made, { ...found, line: { file: 'hook.ts', line: made.line + 1 } }), what);
+    }
+    writeFileSync(file, `export const hook = {\n  ${ALLOW}\n  wrapStream: () => {},\n};`);
+    const methods = { methods: { wrapStream: {}, wrapGenerate: {} } };
+    const [made] = suppressionsIn(
+      [file],
+      () => 'hook.ts',
+      namesOf({ name: 'hook', at: 'middleware' }, methods),
+    );
+    const found = (hook) => ({ kind: 'write', hook, line: { file: 'hook.ts', line: 50 } });
+    assert.deepEqual(
+      [isFor(made, found('hook.wrapStream')), isFor(made, found('hook.wrapGenerate'))],
+      [true, false],
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

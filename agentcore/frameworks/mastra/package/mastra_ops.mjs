@@ -1,6 +1,6 @@
 // The ops of spec/program-format-processors.md, on the live objects that a processor is given.
-import { Nowhere, slot } from './ops.mjs';
 import { show } from './mastra_show.mjs';
+import { below, isObject, Nowhere, slot } from './writes.mjs';
 
 // A program's own error, or the package's from one of its methods: the processor throws it.
 class Thrown extends Error {
@@ -10,7 +10,6 @@ class Thrown extends Error {
   }
 }
 
-const isObject = (value) => value !== null && typeof value === 'object';
 const fresh = (value) => structuredClone(value);
 
 function list(value, what) {
@@ -218,9 +217,7 @@ class Turn {
   }
 
   at(op) {
-    let value = this.root(op);
-    for (const key of op.at ?? []) value = value[slot(value, key)];
-    return value;
+    return below(this.root(op), op.at ?? []);
   }
 
   slotOf(op, options) {

@@ -2,8 +2,9 @@
 import { serve } from './lines.mjs';
 import { Handlers } from './strands_ts_handlers.mjs';
 import { aliases } from './strands_ts_holders.mjs';
-import { edit, Nowhere, shapes } from './strands_ts_places.mjs';
+import { edit, shapes } from './strands_ts_places.mjs';
 import { makeModel, makeTool } from './strands_ts_scripted.mjs';
+import { Nowhere } from './writes.mjs';
 
 // The package's notes must not get among the answers.
 console.log = console.info = console.debug = console.warn = console.error;

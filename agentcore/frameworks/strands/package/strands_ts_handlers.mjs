@@ -1,8 +1,9 @@
 // The hooks and the middleware of a program: their ops on the SDK's live events, contexts and results.
 import { EVENTS } from './strands_ts_events.mjs';
 import { identity } from './strands_ts_holders.mjs';
-import { edit, look, Nowhere, record } from './strands_ts_places.mjs';
+import { edit, look, record } from './strands_ts_places.mjs';
 import { stopReasonOf } from './strands_ts_scripted.mjs';
+import { Nowhere } from './writes.mjs';
 
 const STAGES = { InvokeModelStage: 'model', ExecuteToolStage: 'tool', AgentStreamStage: 'stream' };
 const ACTIONS = ['set', 'append', 'insert', 'delete'];

@@ -2,11 +2,9 @@
 //
 // A shape knows what may stand at a place: `fits` a value of a program, `make` the SDK's object of it, `show` it again, and `step` to what
 // lies inside. A place is `{shape, native, put, drop}`: the live object, and how to replace it or take it out, where that can be done.
+import { indexIn, isObject, Nowhere } from './writes.mjs';
 
-const isObject = (value) => value !== null && typeof value === 'object';
 const isDictionary = (value) => isObject(value) && !Array.isArray(value);
-
-export class Nowhere extends Error {}
 
 const text = { fits: (value) => typeof value === 'string', make: (value) => value, show: (native) => native, inside: () => [] };
 const one = (...words) => ({ ...text, fits: (value) => words.includes(value) });
@@ -47,9 +45,8 @@ const options = {
 const metadata = { ...dictionary, show: ({ usage, metrics, ...others }) => (Object.keys(others).length > 0 ? json.show(others) : undefined) };
 
 function element(list, key, place) {
-  if (!Number.isInteger(key)) return undefined;
-  const index = key < 0 ? list.length + key : key;
-  return index >= 0 && index < list.length ? place(index) : undefined;
+  const index = indexIn(list, key);
+  return index === undefined ? undefined : place(index);
 }
 
 // `of` is the shape of the elements; `of(list)` where the list itself has to be looked at.

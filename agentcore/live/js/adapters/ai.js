@@ -107,9 +107,17 @@ function model(session, version) {
     modelId: 'scripted',
     supportedUrls: { '*/*': [/.*/] },
     doGenerate: async (options) => ({ ...(await respond(options)), warnings: [] }),
-    doStream: async (options) => ({ stream: ReadableStream.from(chunks(await respond(options))) }),
+    doStream: async (options) => ({ stream: streamOf(chunks(await respond(options))) }),
   };
 }
+
+const streamOf = (items) =>
+  new ReadableStream({
+    start(controller) {
+      for (const item of items) controller.enqueue(item);
+      controller.close();
+    },
+  });
 
 const chunks = ({ content, ...end }) => [
   { type: 'stream-start', warnings: [] },

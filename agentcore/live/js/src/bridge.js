@@ -167,7 +167,8 @@ export class Bridge {
   }
 
   #visitBelow(info, visit, side) {
-    const known = this.lasting && this.tables[side].get(info.node)?.slots[side];
+    const pair = this.tables[side].get(info.node);
+    const known = this.lasting ? pair?.slots[side] : side === 'hook' ? pair?.seen : pair?.slots.framework;
     info.slots = known && stillSame(info.node, info.kind, known) ? known : slotsOf(info.node, info.kind);
     const { keys, values } = info.slots;
     for (let index = 0; index < values.length; index++) {

@@ -10,7 +10,7 @@ import { optionsOf, USAGE } from './options.js';
 import { recordedIn } from './recorded.js';
 import { reportOf } from './report.js';
 import { endChildren, supervised } from './supervise.js';
-import { suppressionsIn } from './suppress.js';
+import { namesOf, suppressionsIn } from './suppress.js';
 
 /** Runs the command; resolves to the exit code. */
 export async function main(
@@ -85,7 +85,7 @@ async function checked(options) {
       frameworkRoot: task.frameworkRoot,
     });
     Object.assign(task, { module: made.file, sources: made.sources });
-    about.suppressions = suppressionsIn(made.sources, shown);
+    about.suppressions = suppressionsIn(made.sources, shown, namesOf(task, boundary));
     const { talkOf, ...plain } = task;
     return reportOf({ ...about, answer: await supervised(plain) });
   } catch (error) {

@@ -1,6 +1,6 @@
 // Judges one conversation: the runs it needs, the evidence, the effects, and what they come to by kind.
 import { differences, tree } from './show.js';
-import { accumulation, additions, cut, losesRequest, prefixOf } from './rules.js';
+import { accumulation, additions, cut, isKept, losesRequest, prefixOf } from './rules.js';
 import { frameOf } from './frames.js';
 import { takeAttempts, takeStrays } from './outcome.js';
 import { Bridge } from './bridge.js';
@@ -133,15 +133,24 @@ export class Judge {
   async #attributed(sample, found, value, effects) {
     if (effects.length === 0)
       return found.filter(([, writes]) => !writes[0].own).map(([key, writes]) => quiet(key, writes));
-    const judged = [];
-    for (const [key, writes] of found)
-      judged.push([key, writes, await this.#reach(sample, value, writes, found, effects)]);
     const signals = [];
-    for (const [key, writes, own] of judged) {
-      if (own.length > 0) signals.push(await this.#loud(sample, value, key, writes, found, own));
+    for (const [key, writes] of found) {
+      const own = await this.#effectOf(sample, value, writes, found, effects);
+      if (own.length > 0) signals.push(this.#loud(key, writes, own));
       else if (!writes[0].own) signals.push(quiet(key, writes));
     }
     return signals;
+  }
+
+  // Hooks write at each step; who sees a write is told by the first one alone, and by all of them only if nobody sees that.
+  async #effectOf(sample, value, writes, found, effects) {
+    const [write] = writes;
+    const repeated = writes.some(({ call }) => call?.prompt !== write.call?.prompt);
+    const alone =
+      repeated && !write.own && !write.guarded
+        ? await this.#reach(sample, value, writes, found, effects, write.call?.prompt)
+        : [];
+    return alone.length > 0 ? alone : await this.#reach(sample, value, writes, found, effects);
   }
 
   // What differs if these writes reach the framework and no others do. Those of the hook's own objects, and those that only the live run
@@ -157,16 +166,9 @@ export class Judge {
     return differ(await this.run(sample, 'value', { through }), value);
   }
 
-  // Hooks write at each step; who sees a write is told by the first one alone.
-  async #loud(sample, value, key, writes, found, effects) {
+  #loud(key, writes, effects) {
     const [write] = writes;
-    const repeated = writes.some(({ call }) => call?.prompt !== write.call?.prompt);
-    const alone =
-      repeated && !write.own ? await this.#reach(sample, value, writes, found, [], write.call?.prompt) : [];
-    const seen = (alone.length > 0 ? alone : effects).map((effect) => ({
-      ...effect,
-      holder: this.#holder(effect, write),
-    }));
+    const seen = effects.map((effect) => ({ ...effect, holder: this.#holder(effect, write) }));
     return {
       kind: 'write',
       key: `write ${key}`,
@@ -258,7 +260,7 @@ export class Judge {
   async #piledUp(sample, value) {
     const real = value.calls.filter(({ made }) => made !== undefined);
     const added = additions(real);
-    if (!added) return [];
+    if (!added || !isKept(real, added)) return [];
     const shadow = await this.run(sample, 'shadow');
     const found = accumulation(
       real,

@@ -1,6 +1,7 @@
 // Findings as data (schemas/findings.schema.json), made from what the child answered.
 import { relative } from 'node:path';
 import { KINDS } from './options.js';
+import { isFor } from './suppress.js';
 import { testCase } from './testcase.js';
 import { manifest } from './tools.js';
 
@@ -35,7 +36,7 @@ export function reportOf({ task, options, answer, notJudged, suppressions = [], 
     conversations: countsOf(answer),
     measures: { prefix: prefix(answer, task) },
     findings,
-    suppressions: { unused: suppressions.filter((suppression) => !used.has(suppression)) },
+    suppressions: { unused: suppressions.filter((each) => !used.has(each) && !each.foreign).map(plain) },
   };
 }
 
@@ -225,20 +226,15 @@ const REMEDIES = {
 const remedyOf = (kind, boundary) =>
   REMEDIES[kind] ?? boundary?.mend ?? 'return new objects, and leave those of the arguments as they are';
 
+const plain = ({ kind, for: range, reason, file, line }) => ({ kind, for: range, reason, file, line });
+
 function suppress(findings, suppressions, task) {
   const used = new Set();
   for (const found of findings) {
-    const suppression = suppressions.find(
-      (each) =>
-        each.kind === found.kind &&
-        each.holds(task) &&
-        (found.line === null ||
-          (each.file === found.line.file && [0, 1].includes(found.line.line - each.line))),
-    );
+    const suppression = suppressions.find((each) => each.holds(task) && isFor(each, found));
     if (!suppression) continue;
     used.add(suppression);
-    const { kind, for: range, reason, file, line } = suppression;
-    found.suppressed = { kind, for: range, reason, file, line };
+    found.suppressed = plain(suppression);
   }
   return used;
 }

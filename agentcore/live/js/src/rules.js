@@ -107,6 +107,16 @@ export function additions(calls) {
   return all.filter((pieces) => pieces.length > 0).length < 2 ? undefined : all;
 }
 
+/** Whether a call of the hook is given something of what its calls before added: without it nothing piles up, and no run is needed to tell. */
+export function isKept(calls, added) {
+  let pieces = [];
+  return calls.some(({ given }, index) => {
+    const kept = pieces.length > 0 && holds(JSON.stringify(given), pieces) > 0;
+    pieces = distinct([...pieces, ...added[index]]);
+    return kept;
+  });
+}
+
 /**
  * The first call at which what the framework kept piles up (live.accumulates), or undefined. `real` and `plain` are the calls of the hook
  * in the framework and on the plain conversation, `added` the additions of the real ones.

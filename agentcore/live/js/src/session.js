@@ -9,7 +9,7 @@ import { Crossing } from './crossing.js';
 import { callsById, toolNames } from './conversation.js';
 import { mendBuiltIns } from './intrinsics.js';
 import { Seeded, within } from './seeded.js';
-import { show, tree } from './show.js';
+import { sameTrees, show, tree } from './show.js';
 import { HANGS, isHang, describe } from './outcome.js';
 
 const DONE = { parts: [{ type: 'text', text: 'done' }] };
@@ -284,8 +284,7 @@ export class Session {
     if (!spec.output || !call.given) return;
     const output = spec.output(returned);
     const made = output === undefined ? call.given : tree(output);
-    call.made =
-      made !== call.given && JSON.stringify(made) === JSON.stringify(call.given) ? call.given : made;
+    call.made = sameTrees(made, call.given) ? call.given : made;
     call.output = output;
   }
 

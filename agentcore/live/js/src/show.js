@@ -1,7 +1,7 @@
 // Values as canonical text, and where two of them differ.
 
 /** A value as a tree of JSON: getters are not run, classes are plain, cycles and what is no data are named. */
-export function tree(value, seen = new Map()) {
+export function tree(value, above = []) {
   if (typeof value === 'bigint' || typeof value === 'symbol') return `<${String(value)}>`;
   if (typeof value === 'number')
     return Number.isFinite(value) && !Object.is(value, -0)
@@ -10,30 +10,30 @@ export function tree(value, seen = new Map()) {
   if (typeof value === 'function') return '<function>';
   if (value === undefined) return '<undefined>';
   if (typeof value !== 'object' || value === null) return value;
-  if (seen.has(value)) return '<cycle>';
-  seen.set(value, true);
-  const shown = treeOfObject(value, seen);
-  seen.delete(value);
+  if (above.includes(value)) return '<cycle>';
+  above.push(value);
+  const shown = treeOfObject(value, above);
+  above.pop();
   return shown;
 }
 
-function treeOfObject(value, seen) {
-  if (Array.isArray(value)) return Array.from(value, (item) => tree(item, seen));
+function treeOfObject(value, above) {
+  if (Array.isArray(value)) return Array.from(value, (item) => tree(item, above));
   if (ArrayBuffer.isView(value))
     return `<bytes ${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')}>`;
   if (value instanceof Date) return `<date ${value.getTime()}>`;
   if (value instanceof URL || value instanceof RegExp) return `<${value}>`;
   if (value instanceof Error) return { name: value.name, message: value.message };
-  if (value instanceof Map) return { '<map>': Array.from(value, (entry) => tree(entry, seen)) };
-  if (value instanceof Set) return { '<set>': Array.from(value, (item) => tree(item, seen)) };
-  return treeOfFields(value, seen);
+  if (value instanceof Map) return { '<map>': Array.from(value, (entry) => tree(entry, above)) };
+  if (value instanceof Set) return { '<set>': Array.from(value, (item) => tree(item, above)) };
+  return treeOfFields(value, above);
 }
 
-function treeOfFields(value, seen) {
+function treeOfFields(value, above) {
   const fields = {};
   for (const key of Object.keys(value)) {
     const property = Object.getOwnPropertyDescriptor(value, key);
-    if ('value' in property && property.value !== undefined) fields[key] = tree(property.value, seen);
+    if ('value' in property && property.value !== undefined) fields[key] = tree(property.value, above);
   }
   return fields;
 }
@@ -47,6 +47,15 @@ export function differences(one, other, place = '') {
   if (isTree(one) && isTree(other) && Array.isArray(one) === Array.isArray(other))
     return differencesBelow(one, other, place);
   return [place];
+}
+
+/** Whether two trees are the same. */
+export function sameTrees(one, other) {
+  if (Object.is(one, other)) return true;
+  if (!isTree(one) || !isTree(other) || Array.isArray(one) !== Array.isArray(other)) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => key in other && sameTrees(one[key], other[key]));
 }
 
 const isTree = (value) => typeof value === 'object' && value !== null;
