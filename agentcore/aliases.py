@@ -65,6 +65,12 @@ _MODULES: Final = (
     _Moved("agent", "agent.call", "stop:config"),
     _Moved("agent.call", "agent.call", "call_setup:call models:needs processor_spans:spans tools:needs"),
     _Moved("agent.models", "agent.models", "_pydantic_ai_prompt:_pydantic_ai_request"),
+    _Moved(
+        "cli",
+        "cli",
+        "ask:drivers check_input:check examples:vectors explain:trace frameworks:drivers "
+        "lint_driver:drivers notebooks:demo progress:terminal skeleton:drivers",
+    ),
     _Moved("compat", "frameworks.ai_sdk", "agents"),
     _Moved(
         "compat",
@@ -103,7 +109,10 @@ _MODULES: Final = (
         "handover:cancelling loop models:needs parts:config processor_spans:spans processors:config "
         "rewritten:checks spans stages stream threads:needs tools:needs written:spans",
     ),
+    _Moved("guard", "guard", "comparing:report showing:report values:report"),
     _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
+    _Moved("kit", "kit", "framework:registry shrink_edits:shrink"),
+    _Moved("kit.isolation", "kit.isolation", "timing:judge"),
     _Moved("machine", "machine", "calls:state"),
     _Moved("messages", "messages", "codec:wire paths:brief tokens:message_trim usage:content"),
     _Moved(
@@ -147,7 +156,7 @@ _MODULES: Final = (
     ),
     _Moved("oracle.comparison", "oracle.comparison", "attribution:changes minimal_programs:changes"),
     _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
-    _Moved("oracle.isolated", "kit.isolation", "judge rules shape timing"),
+    _Moved("oracle.isolated", "kit.isolation", "judge rules shape timing:judge"),
     _Moved("oracle.isolated", "oracle.campaign", "choosing:check sides:worker"),
     _Moved(
         "oracle.mastra",
@@ -163,6 +172,7 @@ _MODULES: Final = (
         "acting causes comparison family features handlers holders:shapes isolation ops program programs "
         "reference shapes shrinking structured writes",
     ),
+    _Moved("testing", "testing", "conversations:hooks faults:prompts mirrors:runs words:prompts"),
     _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),
 )
 

@@ -10,21 +10,7 @@ from typing import Any, Final
 
 import click
 
-from agentcore.cli import (
-    ask,
-    check,
-    check_hook,
-    compare,
-    demo,
-    examples,
-    explain,
-    frameworks,
-    lint_driver,
-    notebooks,
-    skeleton,
-    trace,
-    vectors,
-)
+from agentcore.cli import check, check_hook, compare, demo, drivers, trace, vectors
 from agentcore.cli.terminal import give_up_output, open_standard_streams, tolerant, warn
 from agentcore.oracle.campaign.stop_rules import Interrupted, interruptible
 
@@ -96,9 +82,9 @@ def main() -> None:
 
 
 _COMMANDS = (
-    *(demo.demo, trace.trace, check.check, vectors.vectors, examples.examples_command),
-    *(compare.compare, explain.explain, lint_driver.lint_driver, skeleton.skeleton, ask.ask),
-    *(notebooks.notebooks, check_hook.check_hook, frameworks.frameworks),
+    *(demo.demo, trace.trace, check.check, vectors.vectors, vectors.examples_command),
+    *(compare.compare, trace.explain, drivers.lint_driver, drivers.skeleton, drivers.ask),
+    *(demo.notebooks, check_hook.check_hook, drivers.frameworks),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

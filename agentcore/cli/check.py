@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 import click
 
-from agentcore.cli.check_input import profile_for_driver, replayed
 from agentcore.cli.check_output import EXIT_CODES, CheckPrinter
-from agentcore.cli.progress import progress
-from agentcore.cli.terminal import console, require_program, warn, written
+from agentcore.cli.terminal import console, printable, progress, require_program, warn, written
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
+from agentcore.kit.program import BadProgram
+from agentcore.kit.registry import FRAMEWORKS
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors
 from agentcore.oracle.campaign.batches import OtherFormatError, UnknownFeatureError
@@ -33,7 +34,10 @@ from agentcore.oracle.campaign.executors import Crew
 from agentcore.oracle.campaign.stop_rules import arrived
 from agentcore.oracle.campaign.verdicts import PatternError
 from agentcore.oracle.drivers import packages as targets
+from agentcore.oracle.drivers.driver import Driver
 from agentcore.oracle.reports.document import document
+
+__all__ = ["check", "profile_for_driver", "replayed"]
 
 _NO_VERDICT: Final = 2
 # A campaign may take hours.
@@ -348,3 +352,34 @@ def _cluster(address: str) -> AbstractContextManager[Crew]:
             "--scheduler needs the extra `dask`: pip install 'agentcore-reference[dask]'"
         ) from None
     return distributed.cluster(address)
+
+
+# What `agentcore check` is given to run: programs that were saved, and which format a driver speaks.
+
+Json: TypeAlias = dict[str, Any]
+
+
+def profile_for_driver(argv: Sequence[str], time_limit: float) -> str:
+    """The profile for which programs of the driver's first known format are made.
+
+    A driver that does not say what it runs gets programs of the default profile's format.
+    """
+    with Driver(argv, time_limit=time_limit) as driver:
+        driver.start()
+        said = driver.implementation
+    formats = [] if said is None else [name for name in said.formats if name in FRAMEWORKS]
+    # The check itself refuses a driver that speaks none of them.
+    return FRAMEWORKS[formats[0]].default if formats else DEFAULT_PROFILE
+
+
+def replayed(files: Sequence[Path], profile: str) -> list[Json]:
+    """The programs of some files.
+
+    Raises:
+        click.UsageError: for a file that holds no program of the profile's format.
+    """
+    family = family_of(profile)
+    try:
+        return [family.parse(file.read_bytes()) for file in files]
+    except BadProgram as error:
+        raise click.UsageError(f"--replay: {printable(str(error))}") from None

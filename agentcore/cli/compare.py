@@ -10,8 +10,7 @@ from typing import Any, Final, TypeAlias
 import click
 from rich.console import Console
 
-from agentcore.cli.progress import progress
-from agentcore.cli.terminal import console, say
+from agentcore.cli.terminal import console, progress, say
 from agentcore.oracle.comparison.changes import Change, Changes, Witness
 from agentcore.oracle.comparison.changes import compare as run_compare
 from agentcore.oracle.comparison.comparands import SideError, side

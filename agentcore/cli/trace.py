@@ -1,22 +1,30 @@
-"""`agentcore trace`: programs in, traces out."""
+"""`agentcore trace`, programs in and traces out, and `agentcore explain`."""
 
 from __future__ import annotations
 
 import json
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
-from typing import Any, BinaryIO, Final, TypeAlias
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
 import attrs
 import click
+from rich.console import Console
 
+from agentcore.cli.terminal import console, say
+from agentcore.heap.boundary_log import Alias
+from agentcore.heap.pollution import Verdict, written_path
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.kit.program import BadProgram
+from agentcore.kit.safe_text import cut, one_line
 from agentcore.oracle.campaign.executors import collect_seldom
 from agentcore.oracle.drivers.protocol import Implementation, answers
+from agentcore.oracle.reports.explain import Boundary, Explanation, ExplanationError, Step, Writing
+from agentcore.oracle.reports.explain import explain as run_explain
 
 Json: TypeAlias = dict[str, Any]
 _DISTRIBUTION: Final = "agentcore-reference"
@@ -128,3 +136,132 @@ def trace(profile: str | None, *, protocol: bool, file: BinaryIO) -> None:
     """
     collect_seldom()
     (answer_lines if protocol else filter_lines)(file, sys.stdout.buffer, profile)
+
+
+# `agentcore explain`: one program's run, step by step.
+
+_T = TypeVar("_T")
+_FAILURE: Final = 2
+_WIDTH: Final = 100
+_MOST: Final = 12
+
+
+@click.command()
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILE_NAMES),
+    help=f"Whose run. Without it, the program's path picks that of {DEFAULT_PROFILE}.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON, whole.")
+@click.option(
+    "--svg",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    help="Draw who holds what at the end of each step (needs the extra `pictures`).",
+)
+@click.argument("program", type=click.File("rb"))
+@click.pass_context
+def explain(
+    context: click.Context, *, profile: str | None, as_json: bool, svg: Path | None, program: Any
+) -> None:
+    """Run PROGRAM, a file with one program as JSON, and tell its run step by step.
+
+    Told are what each boundary handed out and which names are names of one object then, each write in place
+    with who made it, and how far it went. Exits with 2 if the program cannot be run so.
+    """
+    try:
+        text = program.read()
+        known = family_of(profile or DEFAULT_PROFILE).parse(text)
+        found = run_explain(known, profile or f"{DEFAULT_PROFILE}/{known['path']}")
+        if as_json:
+            click.echo(json.dumps(found.to_json()))
+        else:
+            _tell(console(), found)
+        if svg is not None:
+            found.picture().save(svg)
+    except (BadProgram, ExplanationError) as error:
+        say(console(stderr=True), f"{program.name}: {error}", "red")
+        context.exit(_FAILURE)
+
+
+def _tell(target: Console, found: Explanation) -> None:
+    shown = _shown(found)
+    for step in found.steps:
+        say(target, "before the first step" if step.number < 0 else f"step {step.number}", "bold")
+        for event in step.events:
+            if isinstance(event, Boundary):
+                _tell_boundary(target, event, shown.get((event.step, event.name), []))
+            else:
+                _tell_write(target, event)
+        _tell_aliases(target, step)
+    for refusal in found.refusals:
+        say(target, f"refused: {_line(refusal.where)}, op {refusal.op}: {_line(refusal.reason)}", "yellow")
+    if found.error is not None:
+        say(target, f"the run failed: {_json(found.error)}", "red")
+    if not found.writes:
+        say(target, "Nothing was written in place.")
+    for note in found.notes:
+        say(target, note)
+
+
+def _shown(found: Explanation) -> dict[tuple[int, str], list[int]]:
+    """The numbers of the writes that each boundary shows."""
+    numbers: dict[tuple[int, str], list[int]] = {}
+    for writing in found.writes:
+        for place in dict.fromkeys(writing.shown):
+            numbers.setdefault(place, []).append(writing.write.number + 1)
+    return numbers
+
+
+def _tell_boundary(target: Console, boundary: Boundary, shown: Sequence[int]) -> None:
+    named = ", ".join(map(str, shown[:_MOST]))
+    mark = f", and sees write {named}" if shown else ""
+    say(target, f"  {_line(boundary.name)} is handed{mark}", "cyan")
+    value = boundary.value
+    fields = value if isinstance(value, dict) else {"value": value}
+    _bounded(target, [*fields.items()], lambda field: f"    {_line(field[0])}: {_json(field[1])}")
+    _bounded(target, boundary.aliases, lambda alias: f"    one object: {_names(alias)}")
+
+
+def _tell_write(target: Console, writing: Writing) -> None:
+    finding, write = writing.finding, writing.write
+    polluting = finding.verdict is Verdict.POLLUTING
+    path = written_path(str(write.handle[0]), write.handle[1:], write.key)
+    changed = f"{_json(write.before)} -> {_json(write.after)}"
+    mark = f">>> write {write.number + 1}:"
+    say(target, f"{mark} {_line(write.hook)} writes {_line(path)} ({write.operation}): {changed}", "magenta")
+    if len(writing.objects) > 1:
+        say(target, f"    the object is {_line(' = '.join(writing.objects))}")
+    shown = [f"{name} in step {step}" if step != write.step else name for step, name in writing.shown]
+    say(target, f"    shown to {_line(', '.join(shown[:_MOST]))}" if shown else "    shown to nobody")
+    if not polluting:
+        say(target, f"    lasts: {finding.verdict.value}", "green")
+        return
+    first = "" if finding.first_seen is None else f", first seen again in step {finding.first_seen}"
+    where = ", ".join(finding.paths.values()) or ", ".join(finding.reach)
+    say(target, f"    lasts: {finding.verdict.value}{first}; at the end in {_line(where)}", "red")
+
+
+def _tell_aliases(target: Console, step: Step) -> None:
+    if step.aliases:
+        say(target, "  names of one object at the end of the step", "cyan")
+        _bounded(target, step.aliases, lambda alias: f"    {_names(alias)}")
+
+
+def _names(alias: Alias) -> str:
+    return _line(" = ".join(alias.paths))
+
+
+def _bounded(target: Console, items: Sequence[_T], line: Callable[[_T], str]) -> None:
+    for item in items[:_MOST]:
+        say(target, line(item))
+    if len(items) > _MOST:
+        say(target, f"    ... {len(items) - _MOST} more (--json has all)")
+
+
+def _json(value: Any) -> str:
+    return cut(json.dumps(value), _WIDTH)
+
+
+def _line(text: str) -> str:
+    """A text of the program's on one line: what would steer a terminal is escaped."""
+    return one_line(text, _WIDTH)

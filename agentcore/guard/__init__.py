@@ -6,7 +6,6 @@ wrapped, not copied or compared by methods of its own, and its properties are no
 
 from __future__ import annotations
 
-from agentcore.guard.report import GuardedWriteError, Report, guard
-from agentcore.guard.values import Change, Instance, Opaque, Unshown
+from agentcore.guard.report import Change, GuardedWriteError, Instance, Opaque, Report, Unshown, guard
 
 __all__ = ["Change", "GuardedWriteError", "Instance", "Opaque", "Report", "Unshown", "guard"]

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+import attrs
+from immutabledict import immutabledict
 
 from agentcore.errors import AgentCoreError
 from agentcore.guard.classes import ClassReader
-from agentcore.guard.comparing import changes
+from agentcore.guard.places import Found, compared
+from agentcore.guard.reading import ATOMS, PROXIED, Contents, Reader, Unread
 from agentcore.guard.snapshot import Snapshot
-from agentcore.guard.values import Change, Opaque
+from agentcore.messages.values import frozen, sealed
 
-__all__ = ["GuardedWriteError", "Report", "guard"]
+__all__ = [
+    "Change",
+    "GuardedWriteError",
+    "Instance",
+    "Opaque",
+    "Report",
+    "Shower",
+    "Unshown",
+    "changes",
+    "guard",
+]
 
 
 class GuardedWriteError(AgentCoreError):
@@ -103,3 +118,223 @@ def _opaque(snapshot: Snapshot) -> tuple[Opaque, ...]:
         Opaque(path=snapshot.path(number), type_name=type(value).__name__)
         for number, value in snapshot.opaque.items()
     )
+
+
+# What changed since a snapshot: its objects are read again, also those that nothing leads to any more.
+
+
+def changes(snapshot: Snapshot, reader: Reader) -> tuple[Change, ...]:
+    """The changes since the snapshot was taken, in the order in which one reads what was given."""
+    differing = _Differing(snapshot, reader)
+    return tuple(
+        differing.change(number, found)
+        for number, record in snapshot.records.items()
+        for found in compared(record, reader)
+    )
+
+
+class _Differing:
+    def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
+        self._snapshot = snapshot
+        self._before = Shower(lambda value: snapshot.held(value) or reader(value))
+        self._after = Shower(reader)
+
+    def change(self, number: int, found: Found) -> Change:
+        paths, every = self._snapshot.paths(number, found.step)  # guard.every-path
+        held = self._snapshot.holds(found.before)
+        return Change(
+            path=paths[0],
+            aliases=paths[1:],
+            kind=found.kind,
+            before=self._before(found.before),
+            after=self._after(found.after),
+            in_place=found.kind != "replaced" or not held,  # guard.in-place
+            all_aliases=every,
+        )
+
+
+# Values as a report keeps them: copies that cannot change, made of what was read.
+
+_DEEPEST: Final = 50
+
+
+class Shower:
+    """Shows values by what `read` says they hold; each object once."""
+
+    def __init__(self, read: Callable[[Any], Contents | Unread]) -> None:
+        self._read = read
+        # With the object, or its number could become another's.
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, value: Any) -> Any:
+        """The value: an atom itself, anything else as a copy."""
+        return self._shown(value, ())
+
+    def _shown(self, value: Any, above: tuple[int, ...]) -> Any:
+        if type(value) in ATOMS:
+            return value
+        number = id(value)
+        if number in above:
+            return Unshown(type(value).__name__, "cycle")
+        if number in self._known:
+            return self._known[number][1]
+        if len(above) == _DEEPEST:
+            return Unshown(type(value).__name__, "depth")
+        contents = self._read(value)
+        if contents is Unread.ATOM or (isinstance(contents, Contents) and contents.constant):
+            return value
+        shown = self._copied(value, contents, (*above, number))
+        self._known[number] = (value, shown)
+        return shown
+
+    def _copied(self, value: Any, contents: Contents | Unread, above: tuple[int, ...]) -> Any:
+        if isinstance(contents, Unread):
+            return Unshown(type(value).__name__, "opaque")
+        if contents.data is not None:
+            return contents.data
+        if contents.items is not None:
+            return tuple(self._shown(item, above) for item in contents.items)
+        if contents.members is not None:
+            return frozenset(self._shown(member, above) for member in contents.members)
+        if contents.entries is not None:
+            return self._mapping(contents.entries, above)
+        fields = contents.fields or {}
+        if set(fields) == {PROXIED}:
+            return self._shown(fields[PROXIED], above)
+        # What classes note for themselves is compared, but not worth reading.
+        public = {name: each for name, each in fields.items() if not name.startswith("__")}
+        return Instance(type(value).__name__, self._mapping(public, above))
+
+    def _mapping(self, entries: dict[Any, Any], above: tuple[int, ...]) -> immutabledict[Any, Any]:
+        return immutabledict(
+            {self._shown(key, above): self._shown(each, above) for key, each in entries.items()}
+        )
+
+
+# What a report consists of: changes, what was not looked into, and values as they are shown.
+
+_LONGEST: Final = 120
+
+
+@frozen
+class Instance:
+    """An object as it was: the name of its class, and its attributes by name."""
+
+    type_name: str
+    fields: immutabledict[str, Any]
+
+
+@frozen
+class Unshown:
+    """Instead of a value that is `opaque`, that holds itself (`cycle`), or that lies too deep (`depth`)."""
+
+    type_name: str
+    reason: Literal["opaque", "cycle", "depth"]
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Opaque:
+    """A value whose state cannot be seen, or not all of it: it was told from others by identity only."""
+
+    path: str
+    type_name: str
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Change:
+    """One place that holds something else than before.
+
+    `path` is the place. `aliases` are its other paths: one for every other way by which the object that has
+    the place is reached. Paths are those before the block, but for the index of an element that is new.
+    `all_aliases` tells that there are no more of them; 1000 are listed at most.
+
+    `kind` is `added`, `removed`, `replaced`, or `reordered` of the keys of a dict. `before` and `after` are
+    values that do not change: tuples for lists, `immutabledict` for dicts, `Instance` for objects. `before`
+    of what was added is None, and so is `after` of what was removed.
+
+    `in_place` says which object changed. True: the one that has the place; it got, lost or overwrote what is
+    its own, and all who hold it see that. False: the place holds another object now, and the one before is as
+    it was, unless it has changes of its own.
+    """
+
+    path: str
+    aliases: tuple[str, ...]
+    kind: Literal["added", "removed", "replaced", "reordered"]
+    before: Any
+    after: Any
+    in_place: bool
+    all_aliases: bool = True
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path of the place, `path` first."""
+        return (self.path, *self.aliases)
+
+    def __str__(self) -> str:
+        more = "" if self.all_aliases else ", and more"
+        also = f"; also {', '.join(self.aliases)}{more}" if self.aliases else ""
+        return f"{self.path}: {self._what()}{also}"
+
+    def _what(self) -> str:
+        before, after = in_brief(self.before), in_brief(self.after)
+        if self.kind == "added":
+            return f"added {after}"
+        if self.kind == "removed":
+            return f"removed {before}"
+        if self.kind == "reordered":
+            return f"reordered {before} -> {after}"
+        if self.in_place:
+            return f"{before} -> {after}"
+        return f"another object, {before} -> {after}"
+
+
+# ---------------------------------------------------------------- texts
+
+
+def in_brief(value: object) -> str:
+    """A value of a report as one short line."""
+    text = ""
+    for piece in _pieces(value):
+        text += piece
+        if len(text) > _LONGEST:
+            return f"{text[: _LONGEST - 3]}..."
+    return text
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    if isinstance(value, Instance):
+        yield from _joined(f"{value.type_name}(", _pairs(value.fields, "{}="), ")")
+    elif isinstance(value, Unshown):
+        yield f"<{value.type_name}>" if value.reason == "opaque" else "..."
+    elif type(value) is immutabledict:
+        yield from _joined("{", _pairs(value, "{!r}: "), "}")
+    elif type(value) is tuple:
+        yield from _joined("[", map(_pieces, value), "]")
+    elif type(value) is frozenset:
+        yield from _joined("{", map(_pieces, value), "}")
+    elif isinstance(value, str | bytes):
+        # Of a long one no more is made than is shown.
+        yield repr(value[:_LONGEST])
+    else:
+        yield repr(value)
+
+
+def _pairs(fields: immutabledict[Any, Any], lead: str) -> Iterator[Iterator[str]]:
+    for key, value in fields.items():
+        yield _after(lead.format(key), value)
+
+
+def _after(lead: str, value: object) -> Iterator[str]:
+    yield lead
+    yield from _pieces(value)
+
+
+def _joined(opening: str, items: Iterator[Iterator[str]], closing: str) -> Iterator[str]:
+    yield opening
+    for index, item in enumerate(items):
+        if index:
+            yield ", "
+        yield from item
+    yield closing

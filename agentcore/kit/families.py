@@ -15,10 +15,9 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.choices import Choices, RandomChoices
-from agentcore.kit.framework import Framework
 from agentcore.kit.places import Place, without
 from agentcore.kit.program import check_program, parse_program
-from agentcore.kit.registry import FRAMEWORKS, GROUP, entries, load_family
+from agentcore.kit.registry import FRAMEWORKS, GROUP, Framework, entries, load_family
 
 if TYPE_CHECKING:
     from agentcore.heap.pollution import Watched

@@ -1,4 +1,4 @@
-from .faults import (
+from .prompts import (
     HookFault as HookFault,
     HookFaultError as HookFaultError,
     NothingPollutedError as NothingPollutedError,

@@ -5,19 +5,38 @@ Only what the hook brought about counts: a fault that the given messages have al
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-from agentcore.errors import InvalidJsonError
+from agentcore.errors import AgentCoreError, InvalidJsonError
+from agentcore.kit.compare import Difference
 from agentcore.messages.schema import accepts, message_schema
-from agentcore.messages.values import dump_json, freeze
+from agentcore.messages.values import JsonObject, dump_json, freeze, sealed, thaw
 
-__all__ = ["Flaw", "PromptFault", "first_flaw", "first_non_message", "in_brief", "prompt_faults"]
+__all__ = [
+    "Flaw",
+    "HookFault",
+    "HookFaultError",
+    "Kind",
+    "NothingPollutedError",
+    "PromptFault",
+    "TwoRuns",
+    "brief",
+    "difference_text",
+    "first_flaw",
+    "first_non_message",
+    "in_brief",
+    "prompt_faults",
+]
 
 Json: TypeAlias = Mapping[str, Any]
+
 Messages: TypeAlias = Sequence[Json]
 MessagesHook: TypeAlias = Callable[[Messages], Messages | None]
 """A hook that returns messages, or None for no change."""
@@ -214,3 +233,181 @@ def in_brief(message: Json) -> str:
     if not parts:
         return "(empty)"
     return named(parts[0]) if parts[0]["type"] in _ID else f"a part of type {parts[0]['type']}"
+
+
+# What may be wrong with a hook, and the errors that say so.
+
+Kind: TypeAlias = (
+    Literal["in place", "raised", "returned", "fails", "differs", "not idempotent"] | PromptFault
+)
+
+_MENDS: dict[str, str] = {
+    "in place": "return new messages and leave the given ones as they are",
+    "raised": "handle every message that a model can be asked with",
+    "returned": "return a list of messages or None; with takes='options', an object of overrides or None",
+    "request lost": "keep the message that the user is waiting to have answered",
+    "pair cut": "keep or drop a call and its result together, with nothing between them",
+    "id doubled": "put each message in once",
+    "message emptied": "drop a message whose content goes away",
+    "fails": "return messages that the profile takes, or name the profiles you use",
+    "differs": "return what stays the same where a profile keeps it, or name the profiles you use",
+    "not idempotent": "leave what is already done, or check with idempotent=False",
+}
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class HookFault:
+    """One fault of a hook, with the smallest conversation that was found to show it.
+
+    `sentence` says in plain words what is wrong, and `details` add to it, one line each. `path` is where: in
+    what the hook was given (`in place`), in what it returned (`not idempotent`, `returned` and flaws of a
+    prompt), or in what its run left (`differs`), where `$.prompts[1]` is what the model was asked with at
+    step 1, `$.caller` what the caller's messages became, and `$.steps` are those of the result. `step` is the
+    step of the hook's call; None for `differs` and `fails`.
+    """
+
+    kind: Kind
+    sentence: str
+    path: str
+    step: int | None
+    profile: str
+    conversation: JsonObject = attrs.field(converter=freeze)
+    details: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        shown = json.dumps(thaw(self.conversation), indent=2, ensure_ascii=False)
+        lines = (f"  {line}" for detail in self.details for line in detail.splitlines())
+        mend = _MENDS[self.kind]
+        return "\n".join((self.sentence, *lines, mend, "", "the smallest conversation that shows it:", shown))
+
+
+class HookFaultError(AgentCoreError, AssertionError):
+    """A hook that was checked has a fault; `hook` is its name, `raised` what it raised, if it did."""
+
+    wire_name = "HookFaultError"
+
+    def __init__(self, hook: str, fault: HookFault, raised: Exception | None = None) -> None:
+        super().__init__(hook, fault, raised)
+        self.hook = hook
+        self.fault = fault
+        self.raised = raised
+        self.path = fault.path
+
+    def __str__(self) -> str:
+        return str(self.fault)
+
+
+class NothingPollutedError(AgentCoreError, AssertionError):
+    """A hook was expected to write in place and did not, in any of the conversations that it was run over."""
+
+    wire_name = "NothingPollutedError"
+
+    def __init__(self, hook: str, examples: int, paths: tuple[Any, ...]) -> None:
+        super().__init__(hook, examples, paths)
+        self.hook = hook
+        self.examples = examples
+        self.paths = paths
+
+    def __str__(self) -> str:
+        where = f" at {', '.join(self.paths)}" if self.paths else ""
+        return (
+            f"{self.hook} was expected to write in place{where}, and did not in {self.examples}"
+            " conversations; take the expectation away"
+        )
+
+
+# How two runs with a hook differ, in a sentence.
+
+_LONGEST_WORD: Final = 200
+_PROMPT: Final = re.compile(r"\$\.prompts\[(\d+)\]")
+_TIMES: Final = {2: "twice", 3: "three times"}
+# Fields that say what kind of value an object is.
+_KINDS: Final = frozenset({"type", "role", "mediaType", "toolName"})
+
+
+def difference_text(found: Difference) -> str:
+    """Returns the first difference as a path and two values."""
+    return f"{found.path} is {brief(found.actual)}, not {brief(found.expected)}"
+
+
+def brief(value: Any) -> str:
+    """Returns a value as one line that is not too long."""
+    try:
+        text = dump_json(value) if isinstance(value, dict | list) else repr(value)
+    except InvalidJsonError:
+        text = repr(value)
+    return text if len(text) <= _LONGEST_WORD else f"{text[: _LONGEST_WORD - 3]}..."
+
+
+@attrs.frozen(kw_only=True)
+class TwoRuns:
+    """A conversation run under a profile with a hook, and with the same hook given copies.
+
+    `actual` and `expected` are what the two left: `prompts`, `caller`, `steps` and `error`.
+    """
+
+    hook: str
+    profile: str
+    conversation: Json
+    expected: Json
+    actual: Json
+
+    def sentence(self, found: Difference) -> str:
+        """Says what is different in the first of the two."""
+        prompt = _PROMPT.match(found.path)
+        if prompt is not None:
+            step = int(prompt[1])
+            says = self._of_prompts(step) or f"in the prompt of step {step} {difference_text(found)}"
+        elif found.path.startswith("$.caller"):
+            says = f"{self.hook} changes the caller's messages"
+        elif found.path.startswith("$.steps"):
+            says = f"{self.hook} changes the steps of the result"
+        elif self.actual["error"] is None:
+            says = f"the run does not fail, and it does if {self.hook} gets copies"
+        else:
+            says = f"the run fails with {self.actual['error']}"
+        return f"under {self.profile} {says}"
+
+    def _of_prompts(self, step: int) -> str | None:
+        """What is more, less or moved in a step's prompt; None if a message is another one."""
+        prompts, others = self.actual["prompts"], self.expected["prompts"]
+        if step >= min(len(prompts), len(others)):
+            times = f"{len(others)} times if {self.hook} gets copies"
+            return f"the model is asked {len(prompts)} times, and {times}"
+        there, wanted = (Counter(map(dump_json, each[step])) for each in (prompts, others))
+        more, fewer = there - wanted, wanted - there
+        if more and not fewer:
+            message = next(each for each in prompts[step] if dump_json(each) in more)
+            return f"{self._whose(message)} {_how_often(there[dump_json(message)], step)}"
+        if fewer and not more:
+            message = next(each for each in others[step] if dump_json(each) in fewer)
+            return f"the prompt of step {step} lacks {self._whose(message)}"
+        return None if more else f"the messages in the prompt of step {step} are in another order"
+
+    def _whose(self, message: Json) -> str:
+        said = in_brief(message)
+        if message["role"] == "tool":
+            return said
+        if not said.startswith(("'", '"')):
+            said = f"with {said}"
+        added = {*_texts(self.conversation)}.isdisjoint(_texts(message["content"]))
+        return (
+            f"the message {said} that {self.hook} adds" if added else f"the {message['role']} message {said}"
+        )
+
+
+def _how_often(count: int, step: int) -> str:
+    if count == 1:
+        return f"is still in the prompt of step {step}"
+    return f"is in the prompt of step {step} {_TIMES.get(count, f'{count} times')}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The strings in a value that say something, and not what kind of value it is."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for key, each in value.items() if key not in _KINDS for text in _texts(each))
+    elif isinstance(value, Sequence):
+        yield from (text for each in value for text in _texts(each))

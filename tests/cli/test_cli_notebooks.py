@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.cli import notebooks
+from agentcore.cli import demo
 from cli.commands import run
 
 
@@ -29,7 +29,7 @@ def test_notebooks_are_copied_and_what_was_changed_is_kept(tmp_path: Path) -> No
 def test_without_jupyterlab_the_command_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notebooks, "find_spec", lambda _: None)
+    monkeypatch.setattr(demo, "find_spec", lambda _: None)
     result = run("notebooks", "--folder", str(tmp_path))
     assert result.exit_code == 2
     assert "pip install 'agentcore-reference[notebooks]'" in result.stderr
@@ -44,7 +44,7 @@ def test_jupyterlab_opens_the_folder_and_its_exit_code_is_the_commands(
         started.append((argv, check))
         return CompletedProcess(argv, 3)
 
-    monkeypatch.setattr(notebooks, "find_spec", lambda name: ModuleSpec(name, None))
-    monkeypatch.setattr("agentcore.cli.notebooks.subprocess.run", pretend)
+    monkeypatch.setattr(demo, "find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setattr("agentcore.cli.demo.subprocess.run", pretend)
     assert run("notebooks", "--folder", str(tmp_path)).exit_code == 3
     assert started == [([sys.executable, "-m", "jupyterlab", str(tmp_path)], False)]

@@ -5,8 +5,7 @@ from typing import Final
 
 import pytest
 
-from agentcore.cli.progress import progress
-from agentcore.cli.terminal import console
+from agentcore.cli.terminal import console, progress
 
 SECONDS: Final = 5.0
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentcore.kit.shrink_edits import entries_out, script_cut, windows_out
+from agentcore.kit.shrink import entries_out, script_cut, windows_out
 
 PROGRAM: dict[str, Any] = {
     "messages": ["a", "b", "c"],

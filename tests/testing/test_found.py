@@ -10,7 +10,7 @@ import pytest
 from agentcore import messages_from_wire
 from agentcore.messages.values import thaw
 from agentcore.testing import HookFaultError, check_hook
-from agentcore.testing.conversations import is_conversation, numbered_conversation
+from agentcore.testing.hooks import is_conversation, numbered_conversation
 from agentcore.testing.prompts import first_non_message, prompt_faults
 from testing.samples import CLEAN, FAULTY, REMINDER, Hook, Json, failed, last_thirty, parts
 

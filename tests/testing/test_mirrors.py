@@ -9,7 +9,7 @@ import pytest
 
 from agentcore.heap.heap import Store
 from agentcore.heap.views import Desk
-from agentcore.testing.mirrors import Mirror
+from agentcore.testing.runs import Mirror
 
 PART = {"type": "text", "text": "a"}
 

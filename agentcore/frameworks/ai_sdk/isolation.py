@@ -13,9 +13,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.frameworks.ai_sdk.features import FEATURES
-from agentcore.kit.isolation.judge import REFUSED_TEXT
+from agentcore.kit.isolation.judge import REFUSED_TEXT, timed, timeless, varied
 from agentcore.kit.isolation.shape import Act, Isolation, Seen, Sight
-from agentcore.kit.isolation.timing import timed, timeless, varied
 from agentcore.kit.places import Place, put
 
 __all__ = ["ISOLATION"]

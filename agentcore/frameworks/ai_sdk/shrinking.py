@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.kit.families import Shrinking
 from agentcore.kit.places import has, put
-from agentcore.kit.shrink_edits import Smallest, entries_out, script_cut, windows_out
+from agentcore.kit.shrink import Smallest, entries_out, script_cut, windows_out
 
 __all__ = ["SHRINKING"]
 

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.frameworks.mastra.features import FEATURES
+from agentcore.kit.isolation.judge import timed, timeless, varied
 from agentcore.kit.isolation.shape import Act, Isolation, Seen, Sight
-from agentcore.kit.isolation.timing import timed, timeless, varied
 from agentcore.kit.places import Place, put, without
 
 __all__ = ["ISOLATION"]

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from agentcore.frameworks.mastra.wellformed import every_op, is_well_formed
 from agentcore.kit.families import Shrinking
 from agentcore.kit.places import Place, at, has, put, without
-from agentcore.kit.shrink_edits import Smallest, script_cut
+from agentcore.kit.shrink import Smallest, script_cut
 
 __all__ = ["SHRINKING"]
 

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.frameworks.strands.features import FEATURES
 from agentcore.frameworks.strands.program import ACTIONS, phase_of, stage_of
+from agentcore.kit.isolation.judge import timed, timeless, varied
 from agentcore.kit.isolation.shape import Act, Isolation, Seen, Sight
-from agentcore.kit.isolation.timing import timed, timeless, varied
 from agentcore.kit.places import Place, put, without
 
 __all__ = ["ISOLATION"]

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from agentcore.frameworks.strands.program import handlers_of
 from agentcore.kit.families import Shrinking
 from agentcore.kit.places import Place, has, put, without
-from agentcore.kit.shrink_edits import Smallest, entries_out, windows_out
+from agentcore.kit.shrink import Smallest, entries_out, windows_out
 
 __all__ = ["SHRINKING"]
 

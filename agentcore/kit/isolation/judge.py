@@ -6,7 +6,7 @@ Rules isolated.two-runs, isolated.cause, isolated.refused and isolated.noise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from agentcore.kit.compare import Missing, Observation, alike, observations
@@ -14,9 +14,21 @@ from agentcore.kit.families import Comparison, Family, Trace
 from agentcore.kit.isolation.shape import HOLDERS, LOOP, Act, Breach, Isolation, Seen, Sight
 from agentcore.kit.outcomes import Answer, Failure, Malformed, Outcome, Unsupported
 
-__all__ = ["REFUSED_TEXT", "Judge", "JudgedBy", "faults", "is_mixed", "isolation_of"]
+__all__ = [
+    "FEATURE",
+    "REFUSED_TEXT",
+    "Judge",
+    "JudgedBy",
+    "faults",
+    "is_mixed",
+    "isolation_of",
+    "timed",
+    "timeless",
+    "varied",
+]
 
 Json: TypeAlias = dict[str, Any]
+
 Ask: TypeAlias = Callable[[Json], Outcome]
 JudgedBy: TypeAlias = tuple[Breach, ...] | Unsupported | Failure
 
@@ -346,3 +358,54 @@ def _is_error(thrown: Any, found: Any) -> bool:
     if not isinstance(thrown, dict) or not isinstance(found, dict):
         return False
     return thrown.get("message") == REFUSED_TEXT and isinstance(found.get("message"), str)
+
+
+# Times that tools take, in any format whose tools have them: rule isolated.call-order.
+
+FEATURE: Final = "tool takes"
+"""The feature of programs whose tools take time, where the format has it."""
+
+_TAKES: Final = "takes"
+_LATE: Final = 2
+
+
+def timeless(program: Json) -> Json:
+    """The program with tools that take no time."""
+    if not _slow(program):
+        return program
+    tools = {
+        name: {key: value for key, value in tool.items() if key != _TAKES}
+        for name, tool in program["tools"].items()
+    }
+    return {**program, "tools": tools}
+
+
+def timed(program: Json, value: Json) -> Json | None:
+    """The program by value with the times of its tools; None if they take none."""
+    slow = _slow(program)
+    if not slow:
+        return None
+    tools = {
+        name: {**tool, _TAKES: slow[name]} if name in slow else tool for name, tool in value["tools"].items()
+    }
+    return {**value, "tools": tools}
+
+
+def varied(program: Json, calls: Iterable[Collection[str]], features: Collection[str]) -> Json:
+    """The program with a first tool that ends last, if tools of a step may take time and none does.
+
+    `calls` are the tools that the model calls in each step, in order.
+    """
+    tools = program.get("tools", {})
+    if FEATURE not in features or _slow(program):
+        return program
+    several = [[name for name in step if name in tools] for step in calls]
+    first = next((step[0] for step in several if len({*step}) > 1), None)
+    if first is None:
+        return program
+    return {**program, "tools": {**tools, first: {**tools[first], _TAKES: _LATE}}}
+
+
+def _slow(program: Json) -> dict[str, int]:
+    """The tools that take time, and how much."""
+    return {name: tool[_TAKES] for name, tool in program.get("tools", {}).items() if tool.get(_TAKES)}
