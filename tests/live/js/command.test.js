@@ -67,7 +67,7 @@ test('wrong usage is exit 2 and says what is wrong', () => {
     [['nowhere.ts#x', '--in', 'ai', '--at', 'prepareStep'], /nowhere\.ts: there is no such file/],
     [[`${CLEAN}#prepareStep`, '--in', 'ai', '--at', 'prepare'], /it has prepareStep/],
     [[`${CLEAN}#prepareStep`, '--in', 'unknown', '--at', 'prepareStep'], /there is no such framework/],
-    [[`${CLEAN}#prepareStep`, '--in', 'ai'], /--at is missing/],
+    [[`${CLEAN}#prepareStep`], /--at is missing/],
     [
       [`${CLEAN}#prepareStep`, '--in', 'ai', '--at', 'prepareStep', '--kinds', 'wrote'],
       /there is no kind wrote/,
@@ -87,6 +87,11 @@ test('not judged is exit 3 with the reason and what to do', () => {
     [`${file('broken.ts', 'export const prepareStep = (')}#prepareStep`, 'not-loadable', /broken\.ts:1/],
     [`${file('throws.mjs', 'throw new Error("no key")')}#prepareStep`, 'not-loadable', /no key/],
     [`${file('value.mjs', 'export const prepareStep = 5')}#prepareStep`, 'no-hook', /--factory/],
+    [
+      `${file('maker.mjs', 'export const make = () => ({ messages }) => void messages.pop()')}#make`,
+      'no-hook',
+      /--factory/,
+    ],
   ]) {
     const report = json(hook);
     assert.deepEqual(

@@ -78,7 +78,8 @@ export async function checkInProcess(
       load,
       idempotent: kinds?.includes('not-idempotent'),
     });
-    const collection = new Collection(judge, { shrinking });
+    // Conversations that are given are those to show.
+    const collection = new Collection(judge, { shrinking: shrinking ?? (conversations ? 0 : undefined) });
     for (let index = 0; index < (conversations?.length ?? examples); index++)
       if (!(await collection.add(sampleOf(index, task)))) break;
     const groups = (await collection.findings()).map((group) => ({
@@ -90,11 +91,11 @@ export async function checkInProcess(
       seen: [...group.seen],
       paths: [...group.paths],
     }));
-    const { counts, foreign, foreignError, outside, unrecorded, prefix } = collection;
+    const { counts, makers, foreign, foreignError, outside, unrecorded, prefix } = collection;
     const report = reportOf({
       task,
       options: { kinds, failOn },
-      answer: { groups, counts, foreign, foreignError, outside, unrecorded, prefix, deaths: [] },
+      answer: { groups, counts, makers, foreign, foreignError, outside, unrecorded, prefix, deaths: [] },
       boundary,
     });
     if (report.exit !== 0) throw new HookFaultError(report);
