@@ -37,19 +37,22 @@ const json = (hook, ...more) => {
 const POLLUTING = file(
   'src/polluting.ts',
   `
+import 'server-only';
 import type { PrepareStepFunction } from 'ai';
 import { mark } from './mark';
+import prompt from './prompt.txt';
 enum Role { User = 'user' }
 export const prepareStep: PrepareStepFunction<any> = ({ messages }) => {
-  for (const message of messages) if (message.role === Role.User) mark(message);
+  for (const message of messages) if (message.role === Role.User) mark(message, prompt);
   return {};
 };
 `,
 );
 file(
   'src/mark.ts',
-  `export function mark(message: any): void {\n  message.providerOptions = { app: { seen: true } };\n}\n`,
+  `export function mark(message: any, note: string): void {\n  message.providerOptions = { app: { note } };\n}\n`,
 );
+file('src/prompt.txt', 'seen');
 const CLEAN = file('clean.cjs', 'exports.prepareStep = ({ messages }) => ({ messages: [...messages] });');
 
 test('a fault is exit 1, with the line in the TypeScript that the hook imports', () => {
@@ -60,7 +63,7 @@ test('a fault is exit 1, with the line in the TypeScript that the hook imports',
 });
 test('clean is exit 0, also in CommonJS', () => assert.equal(check(`${CLEAN}#prepareStep`).status, 0));
 test('nothing is left beside the hook', () =>
-  assert.deepEqual(readdirSync(join(folder, 'src')).sort(), ['mark.ts', 'polluting.ts']));
+  assert.deepEqual(readdirSync(join(folder, 'src')).sort(), ['mark.ts', 'polluting.ts', 'prompt.txt']));
 
 test('wrong usage is exit 2 and says what is wrong', () => {
   for (const [argv, said] of [

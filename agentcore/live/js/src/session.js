@@ -93,6 +93,7 @@ export class Session {
     const boundary = this.adapter.boundaries[at];
     const { methods } = boundary;
     if (!methods) return this.#wrapped(hook, boundary, at);
+    if (Array.isArray(hook)) return hook.map((each) => this.#wrappedAt(at, each));
     const wrapped = Object.keys(methods)
       .filter((name) => typeof hook[name] === 'function')
       .map((name) => [name, this.#wrapped(hook[name].bind(hook), methods[name], name)]);
