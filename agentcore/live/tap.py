@@ -19,6 +19,7 @@ from agentcore.guard.reading import ATOMS
 from agentcore.guard.snapshot import Snapshot, slots
 from agentcore.live.adapter import Attached, Boundary
 from agentcore.live.copies import Data, Exchange, Hidden, Outlet, hide, take_back
+from agentcore.live.late import Left
 from agentcore.live.loading import Loaded
 from agentcore.live.shown import leaves, show
 from agentcore.live.writes import Source, Write, group_of, writes
@@ -138,6 +139,7 @@ class Tap:
         self._passing: list[BaseException] = []
         self._lock = threading.RLock()
         self._process = os.getpid()
+        self.left = Left()
 
     @property
     def is_landed(self) -> bool:
@@ -196,7 +198,8 @@ class Tap:
         if entered is None:
             return skipped
         try:
-            returned = self._hook(*self._arguments(args, entered), **self._options(options, entered))
+            with self.left.by_hook():
+                returned = self._hook(*self._arguments(args, entered), **self._options(options, entered))
         except BaseException as error:
             self._failed(error)
             raise
@@ -206,6 +209,7 @@ class Tap:
         return self._end(entered, returned)
 
     async def _async(self, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        await self.left.settle()
         skipped, entered = self._begin(args, options)
         if entered is None:
             return await skipped if inspect.isawaitable(skipped) else skipped
@@ -215,7 +219,8 @@ class Tap:
 
     async def _awaited(self, returned: Any, entered: _Entered) -> Any:
         try:
-            awaited = await returned if inspect.isawaitable(returned) else returned
+            with self.left.by_hook():
+                awaited = await returned if inspect.isawaitable(returned) else returned
         except BaseException as error:
             self._failed(error)
             raise
@@ -229,7 +234,8 @@ class Tap:
             return
         made: list[Any] = []
         try:
-            for value in self._hook(*self._arguments(args, entered), **self._options(options, entered)):
+            made_by = self._hook(*self._arguments(args, entered), **self._options(options, entered))
+            for value in self.left.each(made_by):
                 made.append(value)
                 yield self._passed_on(value, entered)
         except BaseException as error:
@@ -245,7 +251,8 @@ class Tap:
             return
         made: list[Any] = []
         try:
-            async for value in self._hook(*self._arguments(args, entered), **self._options(options, entered)):
+            made_by = self._hook(*self._arguments(args, entered), **self._options(options, entered))
+            async for value in self.left.each_async(made_by):
                 made.append(value)
                 yield self._passed_on(value, entered)
         except BaseException as error:
@@ -292,6 +299,7 @@ class Tap:
             if self._only is not None and number != self._only:
                 return boundary.passive(given), None
             self._report()
+            self.left.watch_tasks()
             self.look()
             turn, step = self._where()
             # After the model, the step's own prompt has been counted already.
@@ -350,7 +358,9 @@ class Tap:
 
         async def awaited(value: Any, hidden: Hidden) -> Any:
             try:
-                return enter(await value)
+                with self.left.by_hook(is_hook=False):
+                    returned = await value
+                return enter(returned)
             except BaseException as error:
                 self._passing.append(error)
                 raise
@@ -362,7 +372,8 @@ class Tap:
             passed, named = [*map(leave, args)], {name: leave(each) for name, each in options.items()}
             hidden = self._hide(entered)
             try:
-                returned = handler(*passed, **named)
+                with self.left.by_hook(is_hook=False):
+                    returned = handler(*passed, **named)
             except BaseException as error:
                 self._passing.append(error)
                 hidden.show()
@@ -465,6 +476,7 @@ class Tap:
 
     def look(self) -> None:
         """Looks for writes that were made after a call had returned (rule live.write-evidence)."""
+        self.left.settle_threads()
         with self._lock:
             for index, watch in enumerate(self._watches):
                 found = [*writes(watch.snapshot, watch.reader, watch.turn, watch.step, watch.source)]
