@@ -327,7 +327,8 @@ class Tap:
         # The wrapper's own dict, not the one that is paired: the handler is added to it.
         inner = {**inner}
         before = Snapshot({**inner}, reader)
-        texts = Counter(leaves(show(inner, reader)))
+        # What is no whole conversation is not looked at for what piles up.
+        texts = Counter(leaves(show(inner, reader))) if boundary.whole else Counter[str]()
         entered = _Entered(given, data.keys(), inner, kept, before, watched, texts, turn, step)
         if boundary.messages_in is not None:
             entered.alone = self._alone(boundary.messages_in(given))
@@ -348,7 +349,7 @@ class Tap:
         def leave(value: Any) -> Any:
             if self._mode is Mode.LIVE:
                 return value
-            if self._mode is Mode.VALUE:
+            if self._mode is Mode.VALUE and self._boundary.whole:
                 entered.passed |= Counter(leaves(show(value, reader)))
                 self._look_for_cuts(entered, value)
             return self._out(value, kept)
@@ -406,16 +407,19 @@ class Tap:
 
     def _look_at(self, entered: _Entered, returned: Any) -> None:
         reader = Data(entered.kept)
-        before = entered.before
-        if before is not None:
+        inner, unwritten = entered.before, True
+        if inner is not None:
             outlets = {id(each.copy) for each in entered.outlets}
-            found = writes(before, reader, entered.turn, entered.step, "argument")
+            found = [*writes(inner, reader, entered.turn, entered.step, "argument")]
+            unwritten = not found
             self._note(write for write in found if write.number not in outlets)
         if entered.handles is not None:
             self._note(writes(entered.handles, Data(), entered.turn, entered.step, "handle"))
             take_back(entered.handles, Data())
         own = Snapshot({"returned": returned}, reader)
-        inner = Snapshot({name: each for name, each in entered.inner.items() if name in entered.data}, reader)
+        given = {name: entered.inner[name] for name in entered.data}
+        if inner is None or not unwritten:
+            inner = Snapshot(given, reader)
         known = inner.records.keys()
         self._watch(_Watch(inner, reader, entered.turn, entered.step, "argument"))
         self._watch(_Watch(_without(own, known), reader, entered.turn, entered.step, "returned"))
@@ -426,7 +430,10 @@ class Tap:
         }
         if self._boundary.handler is None:
             self._look_for_cuts(entered, returned)
-        self._note_texts(entered, returned, reader, own, known)
+        if not self._boundary.whole:
+            return
+        texts = entered.texts if unwritten else Counter(leaves(show(given, reader)))
+        self._note_texts(entered, returned, reader, own, known, texts)
 
     def _look_for_cuts(self, entered: _Entered, made: Any) -> None:
         messages_out = self._boundary.messages_out
@@ -439,12 +446,17 @@ class Tap:
         if new:
             self.calls.cut = entered.turn, entered.step, new
 
-    def _note_texts(
-        self, entered: _Entered, returned: Any, reader: Data, own: Snapshot, known: Collection[int]
+    def _note_texts(  # noqa: PLR0913, PLR0917 - what a call begins and ends with
+        self,
+        entered: _Entered,
+        returned: Any,
+        reader: Data,
+        own: Snapshot,
+        known: Collection[int],
+        texts: Counter[str],
     ) -> None:
         """Notes which texts the hook adds, and whether it adds again while its input holds earlier ones."""
-        before = entered.texts
-        made = Counter(leaves(show(entered.inner, reader)))
+        before, made = entered.texts, Counter(texts)
         if self._boundary.delta:
             made |= before + _fresh_texts(own, known)
         elif self._boundary.handler is None:
