@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -74,7 +75,9 @@ def agentcore_commands() -> list[list[str]]:
 @pytest.mark.parametrize("arguments", agentcore_commands(), ids=" ".join)
 def test_commands_of_the_readme_have_the_options_that_it_uses(arguments: list[str]) -> None:
     name, *rest = arguments
-    options = {option for parameter in main.commands[name].params for option in parameter.opts}
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    options = {option for parameter in command.params for option in parameter.opts}
     used = [word for word in rest[: rest.index("--") if "--" in rest else None] if word.startswith("-")]
     assert set(used) <= options
 

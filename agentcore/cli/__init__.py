@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import signal
 import sys
 import traceback
@@ -10,11 +11,26 @@ from typing import Any, Final
 
 import click
 
-from agentcore.cli import check, check_hook, compare, demo, drivers, trace, vectors
 from agentcore.cli.terminal import give_up_output, open_standard_streams, tolerant, warn
 from agentcore.oracle.campaign.stop_rules import Interrupted, interruptible
 
 _FAILURE: Final = 2
+# Where each command lies, and what it does: a module is imported when its command runs, and not for `--help`.
+COMMANDS: Final = {
+    "ask": ("drivers:ask", "Run programs on a driver and write its traces."),
+    "check": ("check:check", "Run random programs on a driver or package, and on the reference."),
+    "check-hook": ("check_hook:check_hook", "Check a hook of yours in the framework that you installed."),
+    "compare": ("compare:compare", "Find the programs on which two versions differ."),
+    "demo": ("demo:demo", "Show what a model reads when a hook reminds it."),
+    "examples": ("vectors:examples_command", "Run the examples of pages in markdown."),
+    "explain": ("trace:explain", "Run a program and tell its run step by step."),
+    "frameworks": ("drivers:frameworks", "List the frameworks that are installed."),
+    "lint-driver": ("drivers:lint_driver", "Check a driver rule by rule of the protocol."),
+    "notebooks": ("demo:notebooks", "Copy the notebooks and open them in JupyterLab."),
+    "skeleton": ("drivers:skeleton", "Write a driver to begin with."),
+    "trace": ("trace:trace", "Write the expected traces of programs."),
+    "vectors": ("vectors:vectors", "Replay recorded vectors, or record them again."),
+}
 # What shells make of a process that SIGPIPE ended.
 _PIPE_CLOSED: Final = 141
 
@@ -26,6 +42,23 @@ class _Commands(click.Group):
     exception, an interruption and a closed pipe. So these end with codes of their own: 128 and the signal's
     number, or 2.
     """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
+        """The names of the commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+        """The command of that name, imported now; None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(f"agentcore.cli.{module}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes what each command does."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def main(self, *arguments: Any, **settings: Any) -> Any:
         """Runs the command that the arguments name."""
@@ -79,12 +112,3 @@ def _told(error: OSError) -> int:
 @click.version_option(package_name="agentcore-reference")
 def main() -> None:
     """What an agent loop does with its messages: run it, trace it, check an implementation against it."""
-
-
-_COMMANDS = (
-    *(demo.demo, trace.trace, check.check, vectors.vectors, vectors.examples_command),
-    *(compare.compare, trace.explain, drivers.lint_driver, drivers.skeleton, drivers.ask),
-    *(demo.notebooks, check_hook.check_hook, drivers.frameworks),
-)
-for _command in _COMMANDS:
-    main.add_command(_command)
