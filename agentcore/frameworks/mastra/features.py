@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
+from agentcore.frameworks.mastra.program import every_op, made_messages
 from agentcore.frameworks.mastra.programs import random_program
-from agentcore.frameworks.mastra.wellformed import every_op, made_messages
 from agentcore.kit.choices import RandomChoices
 
 __all__ = ["FEATURES", "features", "statistics"]

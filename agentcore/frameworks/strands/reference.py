@@ -13,8 +13,8 @@ from agentcore.frameworks.strands.emulation.settings import Model, Said, Setting
 from agentcore.frameworks.strands.holders import held_in, objects_of, shared
 from agentcore.frameworks.strands.ops import Ops, compact
 from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
+from agentcore.frameworks.strands.program import structured_output
 from agentcore.frameworks.strands.shapes import MISSING, Field, Place, Record, Shape, Shapes, is_sdk_key
-from agentcore.frameworks.strands.structured import structured_output
 from agentcore.heap.heap import UNDEFINED, Value
 from agentcore.heap.js import PackageError, in_object_order
 from agentcore.heap.views import ObjectView, View
