@@ -99,7 +99,7 @@ _MODULES: Final = (
         "compat.strands",
         "frameworks.strands.emulation",
         "agent batches chain:tools contexts contract:contexts copies:agent cycles executors:batches loop "
-        "models parts:turns pull_request said:models settings specs:agent tools turns",
+        "models parts:agent pull_request said:models settings specs:agent tools turns",
     ),
     _Moved("driver", "agent", "partial:output"),
     _Moved(
@@ -134,7 +134,7 @@ _MODULES: Final = (
     _Moved(
         "frameworks.strands.emulation",
         "frameworks.strands.emulation",
-        "chain:tools contract:contexts copies:agent executors:batches parts:turns said:models specs:agent",
+        "chain:tools contract:contexts copies:agent executors:batches parts:agent said:models specs:agent",
     ),
     _Moved("guard", "guard", "comparing:report showing:report values:report"),
     _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),

@@ -8,7 +8,17 @@ from typing import TypeAlias
 
 import attrs
 
-from agentcore.frameworks.strands.emulation.agent import Registered
+from agentcore.frameworks.strands.emulation.agent import (
+    Registered,
+    as_text,
+    failed,
+    field,
+    inside,
+    items,
+    message_of,
+    results,
+    uses,
+)
 from agentcore.frameworks.strands.emulation.models import TOOL_NAME
 from agentcore.frameworks.strands.emulation.settings import StructuredOutput
 from agentcore.frameworks.strands.emulation.tools import Tools
@@ -21,14 +31,6 @@ from agentcore.frameworks.strands.emulation.turns import (
     Promise,
     Steps,
     advanced,
-    as_text,
-    failed,
-    field,
-    inside,
-    items,
-    message_of,
-    results,
-    uses,
 )
 from agentcore.heap.heap import UNDEFINED, Ref, Value
 from agentcore.heap.js import PackageError

@@ -9,12 +9,8 @@ from typing import Any, Final, cast
 
 import attrs
 
-from agentcore.frameworks.strands.emulation.agent import Agent
-from agentcore.frameworks.strands.emulation.batches import Batches, Wanted
-from agentcore.frameworks.strands.emulation.models import Models, choice_of
-from agentcore.frameworks.strands.emulation.settings import InvalidOutputError, Settings, StructuredOutput
-from agentcore.frameworks.strands.emulation.turns import (
-    Steps,
+from agentcore.frameworks.strands.emulation.agent import (
+    Agent,
     as_text,
     field,
     inside,
@@ -24,6 +20,10 @@ from agentcore.frameworks.strands.emulation.turns import (
     text_message,
     uses,
 )
+from agentcore.frameworks.strands.emulation.batches import Batches, Wanted
+from agentcore.frameworks.strands.emulation.models import Models, choice_of
+from agentcore.frameworks.strands.emulation.settings import InvalidOutputError, Settings, StructuredOutput
+from agentcore.frameworks.strands.emulation.turns import Steps
 from agentcore.frameworks.strands.profiles import Kept
 from agentcore.heap.heap import UNDEFINED, Accepts, Ref, Value
 from agentcore.heap.js import PackageError

@@ -10,12 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from agentcore.frameworks.strands.emulation.agent import Agent
-from agentcore.frameworks.strands.emulation.contexts import context, given
-from agentcore.frameworks.strands.emulation.settings import Model, Said
-from agentcore.frameworks.strands.emulation.tools import Chains
-from agentcore.frameworks.strands.emulation.turns import (
-    Steps,
+from agentcore.frameworks.strands.emulation.agent import (
+    Agent,
     as_text,
     field,
     inside,
@@ -23,6 +19,10 @@ from agentcore.frameworks.strands.emulation.turns import (
     own,
     text_message,
 )
+from agentcore.frameworks.strands.emulation.contexts import context, given
+from agentcore.frameworks.strands.emulation.settings import Model, Said
+from agentcore.frameworks.strands.emulation.tools import Chains
+from agentcore.frameworks.strands.emulation.turns import Steps
 from agentcore.frameworks.strands.profiles import EmptyBlock, ModelState, StrandsProfile
 from agentcore.heap.heap import UNDEFINED, ObjectCell, Ref, Slot, Store, Value
 from agentcore.heap.host_values import require_json, unfit

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import attrs
 
-from agentcore.frameworks.strands.emulation.agent import Agent, Registered
+from agentcore.frameworks.strands.emulation.agent import Agent, Registered, as_text, failed, field, own
 from agentcore.frameworks.strands.emulation.contexts import context, given
 from agentcore.frameworks.strands.emulation.settings import (
     InvalidOutputError,
@@ -20,16 +20,7 @@ from agentcore.frameworks.strands.emulation.settings import (
     StructuredOutput,
     Tool,
 )
-from agentcore.frameworks.strands.emulation.turns import (
-    Jobs,
-    Steps,
-    Wait,
-    as_text,
-    failed,
-    field,
-    own,
-    relayed,
-)
+from agentcore.frameworks.strands.emulation.turns import Jobs, Steps, Wait, relayed
 from agentcore.frameworks.strands.profiles import HandlerFailure, HookToolUse
 from agentcore.heap.copying import CopyDepth, deep_copy, through_json
 from agentcore.heap.heap import (
