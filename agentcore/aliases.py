@@ -173,9 +173,8 @@ _MODULES: Final = (
         "oracle.ai_sdk",
         "frameworks.ai_sdk",
         "causes:family comparison:family expected family features frozen immutable isolation program "
-        "programs reference shrinking:family size writes",
+        "programs reference ops shrinking:family size writes",
     ),
-    _Moved("oracle.ai_sdk", "kit", "ops"),
     _Moved(
         "oracle.campaign",
         "oracle.campaign",
@@ -190,15 +189,15 @@ _MODULES: Final = (
         "oracle.mastra",
         "frameworks.mastra",
         "causes:family comparison:family family features isolation making ops program programs reference "
-        "results shrinking:family turns wellformed:program",
+        "results:turns shrinking:family turns wellformed:program",
     ),
     _Moved("oracle.reports", "oracle.reports", "beside:html evidence:document pictures:html plain:document"),
     _Moved("oracle.spec", "oracle.spec", "scripts:examples"),
     _Moved(
         "oracle.strands",
         "frameworks.strands",
-        "acting causes:family comparison:family family features handlers holders isolation ops program "
-        "programs reference shapes shrinking:family structured:program writes",
+        "acting causes:family comparison:family family features handlers holders:shapes isolation ops "
+        "program programs reference shapes shrinking:family structured:program writes",
     ),
     _Moved("testing", "testing", "conversations:hooks faults:prompts mirrors:runs words:prompts"),
     _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),

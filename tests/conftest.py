@@ -29,7 +29,7 @@ _TRACERS: list[Any] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Measures no coverage in what is long: it would take twice the time, and covers what the other tests do."""
+    """Measures no coverage in what is long: that would double its time, and others cover the same lines."""
     for item in items:
         if item.get_closest_marker("slow") or item.get_closest_marker("live"):
             item.add_marker("no_cover")

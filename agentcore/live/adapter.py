@@ -101,6 +101,7 @@ def around(
     *before: str,
     messages: Callable[[Any], Any] = messages_of,
     whole: bool = True,
+    assigned: bool = False,
     **more: Any,
 ) -> Boundary:
     """Returns the boundary of a hook that gets a request and a `handler` with which it calls on.
@@ -110,6 +111,7 @@ def around(
         before: the names of arguments before it.
         messages: returns the conversation in a request; by default its attribute `messages`.
         whole: whether it is the whole conversation; such a hook runs before the model, others after it.
+        assigned: whether the hook may assign the request's own slots.
         more: further attributes of `Boundary`.
     """
     return Boundary(
@@ -120,6 +122,7 @@ def around(
         after=not whole,
         messages_in=(lambda given: messages(given[request])) if whole else None,
         messages_out=messages,
+        outlets=(lambda given: [given[request]]) if assigned else _nothing,
         **more,
     )
 
@@ -224,6 +227,10 @@ class Recorder(Protocol):
         """Says that a further call of the framework begins."""
         ...
 
+    async def settle(self) -> None:
+        """Lets what the hook left running go on, as it does between two calls of the framework."""
+        ...
+
     def result(self, value: Any) -> None:
         """Records what the framework returned for the turn."""
         ...
@@ -284,7 +291,8 @@ class Adapter(Protocol):
     boundaries: Mapping[str, Boundary]
     paths: Sequence[str]
     drop: Sequence[str]
-    """Names of attributes that differ from run to run: random ids, times."""
+    """Names of attributes that differ from run to run: random ids, times. What a hook puts there is compared
+    unless it looks like them."""
 
     def run(self, session: Session, hook: Attached | None, at: str, path: str) -> None:
         """Runs all turns of a conversation; raises what the framework raises."""

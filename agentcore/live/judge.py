@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
@@ -27,6 +28,8 @@ KINDS: Final = (*FAULTS, *NOTES)
 # After that many conversations without noise in a row, noise is looked for in one of a few only.
 _QUIET: Final = 12
 _SOMETIMES: Final = 6
+# After that many in which whoever sees any difference sees the write, it is measured in one of a few only.
+_KNOWN: Final = 8
 
 Key: TypeAlias = tuple[str, str | None, str | None]
 """What tells a finding from others: its kind and cause, and of a write its place without indices."""
@@ -111,6 +114,8 @@ class Judge:
         self.boundary: Boundary = adapter.boundaries[at]
         self.project = source.project
         self._quiet = 0
+        # By the place of a write: how often those who see its effect were those who see any difference.
+        self._whole: Counter[str] = Counter()
 
     # ------------------------------------------------------------ runs
 
@@ -213,15 +218,18 @@ class Judge:
         written = [] if value.calls is None else value.calls.writes
         own = [each for each in written if each.source == "returned"]
         given = [each for each in written if each.source != "returned"]
-        found = differing(live, value)
-        if not found:
+        different = differing(live, value)
+        if not different:
             return _harmless(given)
         noise = self._noise(of, path, seed, live, value)
-        left = _without(found, noise)
+        left = _without(different, noise)
         if not left:
             return [*_undetermined(noise, live), *_harmless(given)]
         if not written:
             return [*_undetermined(noise, live)]
+        groups = {general(each.place) for each in given}
+        if not own and self._is_known(groups, seed):
+            return [self._effect(given, left, live, value)]
         if given:
             landed = self.run(of, path, seed, Mode.LANDED)
             effect = _without(differing(landed, value), noise)
@@ -231,12 +239,20 @@ class Judge:
                 other = self.run(of, path, seed, Mode.LANDED, through="")
                 effect = _without(differing(landed, other), noise) if landed.wrote_shared else []
             if effect:
-                return self._one_by_one(of, path, seed, given, other, noise) or [
-                    self._effect(given, effect, landed, other)
-                ]
+                found = self._effect(given, effect, landed, other)
+                as_seen = self._effect(given, left, live, value)
+                self._whole[min(groups)] += 1 if found.seen == as_seen.seen else -_KNOWN
+                return self._one_by_one(of, path, seed, given, other, noise) or [found]
+            self._whole[min(groups)] -= _KNOWN
         if own:
             return [self._effect(own, left, live, value), *_harmless(given)]
         return [*_undetermined(noise, live), *_harmless(given)]
+
+    def _is_known(self, groups: Collection[str], seed: int) -> bool:
+        """Whether who sees writes to one place has often enough been who sees any difference."""
+        return (
+            len(groups) == 1 and all(self._whole[each] >= _KNOWN for each in groups) and not _is_sampled(seed)
+        )
 
     def _one_by_one(  # noqa: PLR0913, PLR0917 - what a run is made of
         self,
@@ -281,7 +297,7 @@ class Judge:
         self, of: Conversation, path: str, seed: int, live: Observation, value: Observation
     ) -> list[Path]:
         """Returns the places at which runs of one mode differ among themselves (rule live.noise)."""
-        if self._quiet >= _QUIET and seed % _SOMETIMES:
+        if self._quiet >= _QUIET and not _is_sampled(seed):
             return []
         found = differing(live, self.run(of, path, seed, Mode.LIVE))
         self._quiet = 0 if found else self._quiet + 1
@@ -392,6 +408,11 @@ class Judge:
 
 
 # ---------------------------------------------------------------- helpers
+
+
+def _is_sampled(seed: int) -> bool:
+    """Whether a conversation is one of the few; of two workers each has every second seed."""
+    return seed // 2 % _SOMETIMES == 0
 
 
 def _said(error: BaseException) -> str:

@@ -254,18 +254,18 @@ def _fresh_modules(project: Path) -> Iterator[None]:
     yield
 
 
-# Modules that are nobody's own: a framework has some thousand, and each run asks twice.
-_FOREIGN: Final[dict[tuple[str, Path], Any]] = {}
+# Modules that are nobody's own, by project: a framework has some thousand, and each run asks twice.
+_FOREIGN: Final[dict[Path, set[str]]] = {}
 
 
 def _own_names(project: Path) -> list[str]:
     """The names of the project's modules that are imported."""
-    found = []
-    for name, module in [*sys.modules.items()]:
-        if _FOREIGN.get((name, project)) is module:
-            continue
-        if _is_own(module, project):
-            found.append(name)
+    foreign = _FOREIGN.setdefault(project, set())
+    foreign.intersection_update(sys.modules)  # one that is imported anew may be another
+    own = []
+    for name in [each for each in sys.modules if each not in foreign]:
+        if _is_own(sys.modules[name], project):
+            own.append(name)
         else:
-            _FOREIGN[name, project] = module
-    return found
+            foreign.add(name)
+    return own

@@ -83,6 +83,10 @@ class _Recorder:
         self._step += 1
         return self._step - 1
 
+    async def settle(self) -> None:
+        if self.tap is not None:
+            await self.tap.left.settle()
+
     def result(self, value: Any) -> None:
         self._results.append(value)
 
@@ -135,7 +139,8 @@ def observe(  # noqa: PLR0913, PLR0917 - what a run is made of
             recorder.tap = tapped(recorder.where)
             attached = recorder.tap.attached()
         try:
-            adapter.run(Session(of, recorder), attached, at, path)
+            with contextlib.nullcontext() if recorder.tap is None else recorder.tap.left.noted():
+                adapter.run(Session(of, recorder), attached, at, path)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever ends a run is part of what is seen

@@ -13,10 +13,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-__all__ = ["clocked", "seeded"]
+__all__ = ["EPOCH", "clocked", "seeded"]
 
-_EPOCH: Final = 1_750_000_000.0
+EPOCH: Final = 1_750_000_000.0
+"""The time at which each run begins, for whoever asks the clock of a check."""
 _TICK: Final = 0.001
+# An id of the hook's own must not be one of the framework's: it would take a message for another.
+_APART: Final = 1 << 40
 _UTC: Final = dt.timezone.utc  # noqa: UP017 - the hook's interpreter may be older than the alias
 
 
@@ -37,7 +40,7 @@ class _Source:
 
     def now(self) -> float:
         self.ticks += 1
-        return _EPOCH + self.ticks * _TICK
+        return EPOCH + self.ticks * _TICK
 
 
 _OWN: Final = _Source()
@@ -66,8 +69,8 @@ def seeded(seed: int, is_own: Callable[[str], bool] = lambda _: True) -> Iterato
     def urandom(size: int) -> bytes:
         return source().random.randbytes(size)
 
-    for each in (_OWN, _OTHERS):
-        each.restart(seed)
+    _OWN.restart(seed)
+    _OTHERS.restart(seed + _APART)
     before = os.urandom, time.time, time.time_ns, random.getstate()
     random.seed(seed)
     os.urandom = urandom

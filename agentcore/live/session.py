@@ -134,6 +134,7 @@ class Session:
                 decided.update(reply.asked)
                 decisions = {number: self.denial(number) for number in reply.asked}
                 reply = await ended(reply.resume(decisions))
+            await self._recorder.settle()
             messages = [*reply.messages]
             self.result(messages if reply.result is None else reply.result)
 

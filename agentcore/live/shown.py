@@ -5,11 +5,14 @@ Nothing here runs code of the objects' classes.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.guard.reading import Contents, Reader, Unread
+from agentcore.live.seeded import EPOCH
 
 __all__ = ["Path", "brief", "differences", "leaves", "show", "text_of"]
 
@@ -17,6 +20,11 @@ Path: TypeAlias = tuple[Any, ...]
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 _CLASS: Final = "<class>"
+_BOOKKEEPING: Final = frozenset({"__pydantic_fields_set__"})
+# A UUID, or as many digits; a time as JSON has it.
+_RANDOM: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
+_DATED: Final = re.compile(r"\d{4}-\d\d-\d\dT")
+_DAY: Final = 86_400
 _DEEPEST: Final = 60
 _LONGEST: Final = 120
 _MOST: Final = 200
@@ -81,9 +89,20 @@ class _Shower:
         if contents.items is not None:
             made["<items>"] = [self.shown(each, depth) for each in contents.items]
         for name, each in (contents.fields or {}).items():
-            if name not in self._drop and not name.startswith("__"):
+            if name not in _BOOKKEEPING and (name not in self._drop or not _is_drawn(each)):
                 made[name] = self.shown(each, depth)
         return made
+
+
+def _is_drawn(value: Any) -> bool:
+    """Whether a value looks like an id, a time or a measure of a run, or is made of such."""
+    if type(value) is str:
+        return _RANDOM.search(value) is not None or _DATED.match(value) is not None
+    if isinstance(value, dt.datetime):
+        # By the clock of the run, or by the machine's, which code in C asks.
+        now = dt.datetime.now(dt.timezone.utc).timestamp()  # noqa: UP017 - as in seeded
+        return min(abs(value.timestamp() - each) for each in (now, EPOCH)) < _DAY
+    return value is not None
 
 
 def _key(key: Any) -> str:

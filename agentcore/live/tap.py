@@ -19,6 +19,7 @@ from agentcore.guard.reading import ATOMS
 from agentcore.guard.snapshot import Snapshot, slots
 from agentcore.live.adapter import Attached, Boundary
 from agentcore.live.copies import Data, Exchange, Hidden, Outlet, hide, take_back
+from agentcore.live.late import Left
 from agentcore.live.loading import Loaded
 from agentcore.live.shown import leaves, show
 from agentcore.live.writes import Source, Write, group_of, writes
@@ -138,6 +139,7 @@ class Tap:
         self._passing: list[BaseException] = []
         self._lock = threading.RLock()
         self._process = os.getpid()
+        self.left = Left()
 
     @property
     def is_landed(self) -> bool:
@@ -196,7 +198,8 @@ class Tap:
         if entered is None:
             return skipped
         try:
-            returned = self._hook(*self._arguments(args, entered), **self._options(options, entered))
+            with self.left.by_hook():
+                returned = self._hook(*self._arguments(args, entered), **self._options(options, entered))
         except BaseException as error:
             self._failed(error)
             raise
@@ -206,6 +209,7 @@ class Tap:
         return self._end(entered, returned)
 
     async def _async(self, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        await self.left.settle()
         skipped, entered = self._begin(args, options)
         if entered is None:
             return await skipped if inspect.isawaitable(skipped) else skipped
@@ -215,7 +219,8 @@ class Tap:
 
     async def _awaited(self, returned: Any, entered: _Entered) -> Any:
         try:
-            awaited = await returned if inspect.isawaitable(returned) else returned
+            with self.left.by_hook():
+                awaited = await returned if inspect.isawaitable(returned) else returned
         except BaseException as error:
             self._failed(error)
             raise
@@ -229,7 +234,8 @@ class Tap:
             return
         made: list[Any] = []
         try:
-            for value in self._hook(*self._arguments(args, entered), **self._options(options, entered)):
+            made_by = self._hook(*self._arguments(args, entered), **self._options(options, entered))
+            for value in self.left.each(made_by):
                 made.append(value)
                 yield self._passed_on(value, entered)
         except BaseException as error:
@@ -245,7 +251,8 @@ class Tap:
             return
         made: list[Any] = []
         try:
-            async for value in self._hook(*self._arguments(args, entered), **self._options(options, entered)):
+            made_by = self._hook(*self._arguments(args, entered), **self._options(options, entered))
+            async for value in self.left.each_async(made_by):
                 made.append(value)
                 yield self._passed_on(value, entered)
         except BaseException as error:
@@ -292,6 +299,7 @@ class Tap:
             if self._only is not None and number != self._only:
                 return boundary.passive(given), None
             self._report()
+            self.left.watch_tasks()
             self.look()
             turn, step = self._where()
             # After the model, the step's own prompt has been counted already.
@@ -319,7 +327,8 @@ class Tap:
         # The wrapper's own dict, not the one that is paired: the handler is added to it.
         inner = {**inner}
         before = Snapshot({**inner}, reader)
-        texts = Counter(leaves(show(inner, reader)))
+        # What is no whole conversation is not looked at for what piles up.
+        texts = Counter(leaves(show(inner, reader))) if boundary.whole else Counter[str]()
         entered = _Entered(given, data.keys(), inner, kept, before, watched, texts, turn, step)
         if boundary.messages_in is not None:
             entered.alone = self._alone(boundary.messages_in(given))
@@ -340,7 +349,7 @@ class Tap:
         def leave(value: Any) -> Any:
             if self._mode is Mode.LIVE:
                 return value
-            if self._mode is Mode.VALUE:
+            if self._mode is Mode.VALUE and self._boundary.whole:
                 entered.passed |= Counter(leaves(show(value, reader)))
                 self._look_for_cuts(entered, value)
             return self._out(value, kept)
@@ -350,7 +359,9 @@ class Tap:
 
         async def awaited(value: Any, hidden: Hidden) -> Any:
             try:
-                return enter(await value)
+                with self.left.by_hook(is_hook=False):
+                    returned = await value
+                return enter(returned)
             except BaseException as error:
                 self._passing.append(error)
                 raise
@@ -362,7 +373,8 @@ class Tap:
             passed, named = [*map(leave, args)], {name: leave(each) for name, each in options.items()}
             hidden = self._hide(entered)
             try:
-                returned = handler(*passed, **named)
+                with self.left.by_hook(is_hook=False):
+                    returned = handler(*passed, **named)
             except BaseException as error:
                 self._passing.append(error)
                 hidden.show()
@@ -395,16 +407,19 @@ class Tap:
 
     def _look_at(self, entered: _Entered, returned: Any) -> None:
         reader = Data(entered.kept)
-        before = entered.before
-        if before is not None:
+        inner, unwritten = entered.before, True
+        if inner is not None:
             outlets = {id(each.copy) for each in entered.outlets}
-            found = writes(before, reader, entered.turn, entered.step, "argument")
+            found = [*writes(inner, reader, entered.turn, entered.step, "argument")]
+            unwritten = not found
             self._note(write for write in found if write.number not in outlets)
         if entered.handles is not None:
             self._note(writes(entered.handles, Data(), entered.turn, entered.step, "handle"))
             take_back(entered.handles, Data())
         own = Snapshot({"returned": returned}, reader)
-        inner = Snapshot({name: each for name, each in entered.inner.items() if name in entered.data}, reader)
+        given = {name: entered.inner[name] for name in entered.data}
+        if inner is None or not unwritten:
+            inner = Snapshot(given, reader)
         known = inner.records.keys()
         self._watch(_Watch(inner, reader, entered.turn, entered.step, "argument"))
         self._watch(_Watch(_without(own, known), reader, entered.turn, entered.step, "returned"))
@@ -415,7 +430,10 @@ class Tap:
         }
         if self._boundary.handler is None:
             self._look_for_cuts(entered, returned)
-        self._note_texts(entered, returned, reader, own, known)
+        if not self._boundary.whole:
+            return
+        texts = entered.texts if unwritten else Counter(leaves(show(given, reader)))
+        self._note_texts(entered, returned, reader, own, known, texts)
 
     def _look_for_cuts(self, entered: _Entered, made: Any) -> None:
         messages_out = self._boundary.messages_out
@@ -428,12 +446,17 @@ class Tap:
         if new:
             self.calls.cut = entered.turn, entered.step, new
 
-    def _note_texts(
-        self, entered: _Entered, returned: Any, reader: Data, own: Snapshot, known: Collection[int]
+    def _note_texts(  # noqa: PLR0913, PLR0917 - what a call begins and ends with
+        self,
+        entered: _Entered,
+        returned: Any,
+        reader: Data,
+        own: Snapshot,
+        known: Collection[int],
+        texts: Counter[str],
     ) -> None:
         """Notes which texts the hook adds, and whether it adds again while its input holds earlier ones."""
-        before = entered.texts
-        made = Counter(leaves(show(entered.inner, reader)))
+        before, made = entered.texts, Counter(texts)
         if self._boundary.delta:
             made |= before + _fresh_texts(own, known)
         elif self._boundary.handler is None:
@@ -465,6 +488,7 @@ class Tap:
 
     def look(self) -> None:
         """Looks for writes that were made after a call had returned (rule live.write-evidence)."""
+        self.left.settle_threads()
         with self._lock:
             for index, watch in enumerate(self._watches):
                 found = [*writes(watch.snapshot, watch.reader, watch.turn, watch.step, watch.source)]

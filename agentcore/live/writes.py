@@ -15,6 +15,9 @@ from agentcore.live.shown import brief
 __all__ = ["Write", "general", "group_of", "writes"]
 
 _MOST: Final = 20
+# Which fields were ever assigned: the field itself is the place. Extra fields are attributes of the object.
+_KEPT_BY_PYDANTIC: Final = "__pydantic_fields_set__"
+_EXTRA: Final = ".__pydantic_extra__"
 Source = Literal["argument", "handle", "returned"]
 
 
@@ -54,8 +57,10 @@ def writes(snapshot: Snapshot, reader: Reader, turn: int, step: int, source: Sou
         for found in compared(record, reader):
             if count == _MOST:
                 return
-            count += 1
             named = _places(snapshot, number, found)
+            if _KEPT_BY_PYDANTIC in named[0]:
+                continue
+            count += 1
             before = None if found.kind == "added" else brief(found.before)
             after = None if found.kind == "removed" else brief(found.after)
             yield Write(named[0], named, before, after, turn, step, source, number)
@@ -71,7 +76,7 @@ def _places(snapshot: Snapshot, number: int, found: Found) -> tuple[str, ...]:
 
 
 def _named(path: str) -> str:
-    return path.removeprefix("$").removeprefix(".") or "arguments"
+    return path.replace(_EXTRA, "").removeprefix("$").removeprefix(".") or "arguments"
 
 
 def general(place: str) -> str:

@@ -81,6 +81,9 @@ class _Recorder:
     def begin_turn(self, turn: int) -> None:
         """Nothing to begin."""
 
+    async def settle(self) -> None:
+        """Nothing to wait for."""
+
     def result(self, value: Any) -> None:
         """Nothing to record."""
 

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from agentcore.frameworks.ai_sdk.programs import program_of_seed
+from agentcore.frameworks.ai_sdk.programs import random_programs
+from agentcore.kit.features import ChoicePoints, count_features
+from agentcore.messages.schema import schema
 
 __all__ = ["FEATURES", "features", "statistics"]
 
 Json = dict[str, Any]
+_POINTS: Final = ChoicePoints(
+    schema("program", "agentcore.frameworks.ai_sdk"),
+    {
+        "program": "call",
+        "program.path": "path",
+        "hooks": "hook",
+        "op": "op",
+        "hooks.prepareStep[][]": "op",
+        "stage": "stage",
+        "return": "stage",
+        "return.return": "override",
+        "tool": "tool",
+        "tool.returns": "tool",
+        "part": "script",
+        "textPart": "script",
+        "toolCallPart": "script",
+        "toolResultPart": "script",
+        "sourcePart": "script",
+    },
+    {
+        # Counted in more detail below, or what almost every program has.
+        **dict.fromkeys(("call hooks", "call options", "call system", "call tools")),
+        **dict.fromkeys(("tool output", "tool returns")),
+        "script providerExecuted": "script provider-executed",
+        "stage keep": "stage kept",
+        # Never drawn.
+        "script title": None,
+    },
+)
 _ROLES: Final = ("system", "user", "assistant", "tool")
-_HOOKS: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")
-_VERBS: Final = ("set", "append", "clear", "delete", "keep", "return", "throw", "freeze")
-_STAGES: Final = (
-    *("copy", "clone", "keepRoles", "dropRoles", "replace", "append", "prepend", "slice", "literal"),
-    *("two stages", "kept", "null", "empty"),
-)
-_OVERRIDES: Final = (
-    *("model", "system", "messages", "activeTools", "toolChoice", "providerOptions"),
-    "experimental_context",
-)
+_OVERRIDES: Final = ("system", "activeTools", "toolChoice", "providerOptions", "experimental_context")
 _OUTPUTS: Final = ("text", "json", "content", "error-text", "error-json", "execution-denied", "with media")
 _HISTORY: Final = (
     *("text", "reasoning", "image", "file", "tool-call", "tool-result"),
@@ -29,20 +50,10 @@ _HISTORY: Final = (
     *("system", "user string", "assistant string", "invalid", "nothing"),
 )
 _SCRIPT: Final = (
-    *(
-        "text",
-        "reasoning",
-        "tool-call",
-        "source",
-        "tool-result",
-        "providerMetadata",
-        "empty text",
-        "empty answer",
-    ),
-    *("1 calls", "2 calls", "3 calls", "1 steps", "2 steps", "3 steps", "4 steps", "5 steps", "6 steps"),
-    *("absent tool", "repeated id", "provider-executed"),
+    *("empty text", "empty answer", "absent tool", "repeated id"),
+    *(f"{count} calls" for count in (1, 2, 3)),
+    *(f"{count} steps" for count in (1, 2, 3, 4, 5, 6)),
 )
-_TOOL: Final = ("fresh", "shared", "input", "mutate", "error", "needsApproval", "noExecute", "takes")
 _WRITES: Final = (
     *(
         "message list",
@@ -65,24 +76,23 @@ _WRITES: Final = (
     ),
 )
 _CALL: Final = (
-    *("system text", "system message", "system list", "model", "maxSteps", "frozen", "experimental_context"),
-    *("providerOptions", "activeTools", "toolChoice"),
+    *("system text", "system message", "system list"),
+    *("experimental_context", "providerOptions", "activeTools", "toolChoice"),
 )
 
 FEATURES: Final[tuple[str, ...]] = (
-    *(f"path {path}" for path in ("stream", "generate")),
-    *(f"hook {name}" for name in _HOOKS),
-    *(f"op {verb}" for verb in _VERBS),
-    *(f"stage {stage}" for stage in _STAGES),
+    *_POINTS.names,
+    *(f"stage {stage}" for stage in ("two stages", "null", "empty")),
     *(f"override {field}" for field in _OVERRIDES),
     "override with null",
     *(f"history {what}" for what in _HISTORY),
     *(f"output {kind}" for kind in _OUTPUTS),
     *(f"script {what}" for what in _SCRIPT),
-    *(f"tool {what}" for what in _TOOL),
     *(f"write {what}" for what in _WRITES),
     *(f"call {what}" for what in _CALL),
 )
+"""The features that programs may have: the schema's choice points, and what no schema says."""
+
 _KNOWN: Final = frozenset(FEATURES)
 
 
@@ -97,23 +107,18 @@ def statistics(
 
     `alive` says of a program whether it ran as it was meant to; the answers are counted as `alive`.
     """
-    counts: Counter[str] = Counter(dict.fromkeys(FEATURES, 0))
-    for number in range(seed, seed + count):
-        program = program_of_seed(number, path)
-        counts.update(features(program))
-        if alive is not None:
-            counts["alive"] += alive(program)
-    return dict(counts)
+    programs = random_programs(range(seed, seed + count), path)
+    return count_features(programs, features, FEATURES, alive=alive)
 
 
 def features(program: Json) -> set[str]:
     """The features that the program has."""
     found = {
-        f"path {program['path']}",
+        *_POINTS.of(program),
         *(f"history {what}" for what in _of_history(program["messages"])),
         *(f"output {what}" for what in _of_outputs(program["messages"])),
         *(f"script {what}" for what in _of_script(program)),
-        *(f"tool {what}" for tool in program.get("tools", {}).values() for what in _of_tool(tool)),
+        *("tool fresh" for tool in program.get("tools", {}).values() if "returns" not in tool),
         *(f"call {what}" for what in _of_call(program)),
         *_of_hooks(program),
     }
@@ -175,39 +180,26 @@ def _of_script(program: Json) -> Iterator[str]:
 
 
 def _of_part(part: Json, tools: Json) -> Iterator[str]:
-    yield part["type"]
-    if "providerMetadata" in part:
-        yield "providerMetadata"
     if part.get("text") == "":
         yield "empty text"
-    if part.get("providerExecuted"):
-        yield "provider-executed"
-    elif part["type"] == "tool-call" and part["toolName"] not in tools:
+    if part["type"] == "tool-call" and not part.get("providerExecuted") and part["toolName"] not in tools:
         yield "absent tool"
-
-
-def _of_tool(tool: Json) -> Iterator[str]:
-    yield tool.get("returns", "fresh")
-    yield from (what for what in _TOOL if what in tool)
 
 
 def _of_call(program: Json) -> Iterator[str]:
     if "system" in program:
         kinds: dict[type, str] = {str: "text", dict: "message", list: "list"}
         yield f"system {kinds[type(program['system'])]}"
-    yield from (field for field in ("model", "maxSteps", "frozen") if field in program)
     yield from program.get("options", {})
 
 
 def _of_hooks(program: Json) -> Iterator[str]:
-    for name, entries in program.get("hooks", {}).items():
-        yield f"hook {name}"
+    for entries in program.get("hooks", {}).values():
         for op in (op for ops in entries for op in ops or ()):
-            verb = next(verb for verb in ("return", *_VERBS) if verb in op)
-            yield f"op {verb}"
+            verb = next((verb for verb in ("return", "set", "append", "clear", "delete") if verb in op), "")
             if verb == "return":
                 yield from _of_return(op)
-            elif verb in ("set", "append", "clear", "delete"):
+            elif verb:
                 yield from (f"write {what}" for what in _of_write(op[verb], op.get("to", op.get("with"))))
 
 
@@ -218,12 +210,8 @@ def _of_return(op: Json) -> Iterator[str]:
         return
     for field, value in result.items():
         yield "override with null" if value is None else f"override {field}"
-    stages = result.get("messages") or []
-    yield from (f"stage {stage if isinstance(stage, str) else next(iter(stage))}" for stage in stages)
-    if len(stages) > 1:
+    if len(result.get("messages") or []) > 1:
         yield "stage two stages"
-    if "keep" in op:
-        yield "stage kept"
 
 
 def _of_write(path: list[Any], value: Any) -> Iterator[str]:

@@ -3,10 +3,9 @@
 What a program looks like when minimal: path `stream`, one user message with the text `#1`, a script of one
 step that answers with one text, no system, tools, options or hooks. Every choice is arranged so that the
 simplest one leads there (no before yes, few before many, plain before nested), which is what makes shrunk
-examples readable.
+examples readable. The schema does not drive it: any JSON is a message there, and a run with such a message
+ends before its first step.
 """
-
-# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
 
 from __future__ import annotations
 
@@ -16,15 +15,15 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.expected import approved, content, prompt, response, shortcuts
-from agentcore.frameworks.ai_sdk.rarities import Rarities
 from agentcore.frameworks.ai_sdk.size import Size
-from agentcore.frameworks.ai_sdk.writes import ADDRESSES, BASE64, Maker
-from agentcore.kit.choices import Choices, RandomChoices, slow_down
+from agentcore.frameworks.ai_sdk.writes import ADDRESSES, BASE64, Maker, Rarities
+from agentcore.kit.choices import Choices, RandomChoices, Weights, slow_down
 
 __all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]
 
 Json = dict[str, Any]
 _TOOLS: Final = ("look", "save")
+_STAGES: Final = Weights({"all": 20, "add": 20, "replace": 20, "roles": 12, "slice": 13, "literal": 15})
 _CONTENT_ITEMS: Final[tuple[Json, ...]] = (
     *({"type": "media", "data": data, "mediaType": "image/png"} for data in BASE64),
     *({"type": "image-url", "url": address} for address in ADDRESSES),
@@ -465,20 +464,20 @@ class _Generator:
 
     def stage(self, messages: list[Json]) -> Any:
         choices, make = self.choices, self.make
-        kind = choices.integer(0, 99)
-        if kind < 20:
+        kind = _STAGES.draw(choices)
+        if kind == "all":
             return choices.sample(("copy", "clone"))
-        if kind < 40:
+        if kind == "add":
             added: Any = make.user_message()
             if make.kept and choices.chance(25):
                 seen = {"p": {"seen": {"$clone": ["$" + choices.sample([*make.kept])]}}}
                 added = {**added, "providerOptions": seen}
             return {choices.sample(("append", "prepend")): [added]}
-        if kind < 60:
+        if kind == "replace":
             return self.replacement(messages)
-        if kind < 72:
+        if kind == "roles":
             return self.role_filter()
-        if kind < 85:
+        if kind == "slice":
             return {"slice": choices.sample(([0], [0, 1], [1], [-1], [-2], [0, -1], [-3, -1]))}
         return {"literal": [make.user_message()] if choices.chance(90) else [{"$ref": ["messages", 0]}]}
 

@@ -6,16 +6,14 @@ writes leave a run alive. Every new text is a marker of its own (`#1`, `#2`, ...
 how far a write spread.
 """
 
-# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
-
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from agentcore.kit.choices import Choices
+from agentcore.kit.choices import Choices, Marker, Weights
 
-__all__ = ["ADDRESSES", "BASE64", "Maker"]
+__all__ = ["ADDRESSES", "BASE64", "OPTIONS", "Maker", "Rarities"]
 
 Op: TypeAlias = dict[str, Any]
 Path: TypeAlias = list[str | int]
@@ -44,26 +42,32 @@ _FIXED: Final = frozenset(
 _DELETABLE: Final = frozenset({"user", "system", "text", "reasoning"})
 
 
-class Maker:
+_LIST_WRITES: Final = Weights(
+    {"append": 45, "set element": 20, "delete element": 15, "set text": 10, "replace": 6, "clear": 4}
+)
+_PART_WRITES: Final = Weights({"set options": 45, "set content": 5, "replace": 50})
+_OBJECT_WRITES: Final = Weights({"add field": 45, "delete field": 10, "replace": 45})
+_UNUSUAL: Final = Weights({"keep": 45, "astray": 17, "freeze": 10, "wrong": 28})
+
+
+class Maker(Marker):
     """Makes the values and ops of one program. `kept` holds what is expected behind each kept name.
 
     `texts` are some that marks may begin with.
     """
 
     def __init__(self, choices: Choices, texts: Sequence[str] = ()) -> None:
-        self.choices = choices
+        super().__init__(choices)
         self.texts = ("", *(f"{text} " for text in texts))
         self.kept: dict[str, Any] = {}
-        self._marks = 0
         self._names = 0
 
     # --- values ---
 
     def mark(self) -> str:
         """A text that stands nowhere else in the program."""
-        self._marks += 1
         begin = self.choices.sample(self.texts) if len(self.texts) > 1 else ""
-        return f"{begin}#{self._marks}"
+        return f"{begin}{super().mark()}"
 
     def leaf(self) -> Any:
         """A JSON value without anything inside."""
@@ -208,8 +212,8 @@ class Maker:
                 if choices.chance(40)
                 else {"set": [*path, -1, "new"], "to": self.leaf()}
             )
-        action = choices.integer(0, 99)
-        if action < 45 or not value:
+        action = _LIST_WRITES.draw(choices)
+        if action == "append" or not value:
             with_: Any = self.element(value, key)
             if key in _MESSAGE_LISTS and value and choices.chance(10):
                 with_ = {
@@ -217,13 +221,13 @@ class Maker:
                 }
             return {"append": path, "with": with_}
         index = choices.integer(0, len(value) - 1)
-        if action < 65:
+        if action == "set element":
             return self._set([*path, index], value[index], index)
-        if action < 80:
+        if action == "delete element":
             return {"delete": [*path, self._deletable(value)]}
-        if action >= 96 or _is_reference(path):
+        if action == "clear" or _is_reference(path):
             return {"clear": path}
-        if key == "content" and action < 90:
+        if action == "set text" and key == "content":
             return {"set": path, "to": self.mark()}
         return self._set(path, value, key)
 
@@ -241,14 +245,14 @@ class Maker:
     def _write_object(self, path: Path, value: dict[str, Any]) -> Op:
         choices = self.choices
         tagged = "role" in value or "type" in value
-        action = choices.integer(0, 99)
-        if tagged and action < 45:
+        action = (_PART_WRITES if tagged else _OBJECT_WRITES).draw(choices)
+        if action == "set options":
             return {"set": [*path, "providerOptions"], "to": self.provider_options()}
-        if tagged and action < 50 and value.get("role") in ("user", "assistant"):
+        if action == "set content" and value.get("role") in ("user", "assistant"):
             return {"set": [*path, "content"], "to": [self.text_part()]}
-        if action < 45 or len(path) == 1 or _is_record(value):
+        if action == "add field" or len(path) == 1 or _is_record(value):
             return {"set": [*path, "new"], "to": self._reference(path) or self.leaf()}
-        if action < 55 and not tagged and value:
+        if action == "delete field" and value:
             return {"delete": [*path, choices.sample([*value])]}
         return self._set(path, value, "")
 
@@ -262,14 +266,13 @@ class Maker:
         return {choices.sample(("$clone", "$ref")): ["$" + choices.sample([*self.kept])]}
 
     def _unusual(self, argument: dict[str, Any]) -> Op:
-        choices = self.choices
-        kind = choices.integer(0, 99)
-        if kind < 45:
+        kind = _UNUSUAL.draw(self.choices)
+        if kind == "keep":
             return self.keep(argument)
         path, value = self._walk(argument, None)
-        if kind < 62:
+        if kind == "astray":
             return self._astray(path)
-        if kind < 72:
+        if kind == "freeze":
             return {"freeze": path}
         return self._wrong(path, value)
 
@@ -319,3 +322,150 @@ def _is_reference(path: Path) -> bool:
 def _is_record(value: Any) -> bool:
     """Whether it is a step's result or a part of its frame, without which no run can go on or be reported."""
     return isinstance(value, dict) and ("response" in value or "messages" in value)
+
+
+# --- what is rare -------------------------------------------------------------------------------------------
+
+
+Json = dict[str, Any]
+
+_NUMBERS: Final = ("temperature", "topP", "topK", "presencePenalty", "frequencyPenalty")
+_WHOLE: Final = ("maxOutputTokens", "seed", "maxRetries", "toolCallConcurrency")
+OPTIONS: Final = (
+    *(*_NUMBERS, *_WHOLE, "stopSequences", "headers", "includeRawChunks", "reasoning"),
+    *("toolApproval", "toolOrder", "experimental_toolCallers", "experimental_activeTools"),
+)
+"""The settings that a program may have besides."""
+
+_NAMES: Final = ("toString", "constructor", "hasOwnProperty")
+_STATUSES: Final = (
+    *("approved", "denied", "user-approval", "not-applicable", {"type": "approved", "reason": "why"}),
+    *(
+        {"type": "denied", "reason": "no"},
+        {"type": "user-approval", "reason": "ask"},
+        {"type": "denied"},
+        7,
+        None,
+    ),
+)
+_ORDERS: Final[tuple[Any, ...]] = (["save"], ["save", "look"], [], ["absent", "save"], None, "save", {})
+_CALLERS: Final[tuple[list[str] | None, ...]] = ([], ["AI_SDK_DIRECT_TOOL_CALL"], ["save"], ["direct"], None)
+_INPUTS: Final[tuple[Json, ...]] = (
+    {"constructor": {"prototype": 0}},
+    {"a": [{"constructor": {"prototype": {}}}]},
+    {"constructor": {"a": 1}, "toString": 1},
+    {"prototype": {"constructor": []}},
+)
+_USAGE: Final = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2, "inputTokenDetails": {}}
+_MODEL: Final = {"provider": "scripted", "modelId": "model", "supportedUrls": {"*/*": [{}]}}
+_TOOL: Final = {
+    "description": "d",
+    "title": "t",
+    "strict": True,
+    "inputSchema": {"jsonSchema": {"type": "object"}},
+}
+_FIELDS: Final[Mapping[str, Json]] = {
+    "prepareStep": {"model": _MODEL, "stepNumber": 1},
+    "onStepStart": {
+        "tools": {"look": _TOOL, "save": _TOOL},
+        "stopWhen": ["stop", "count"],
+        "model": {"provider": "scripted", "modelId": "model"},
+        "stepNumber": 1,
+    },
+    "model": {
+        "tools": [{"name": "look", "description": "d", "inputSchema": {"type": "object"}}],
+        "toolChoice": {"type": "auto"},
+        "temperature": 0.5,
+        "stopSequences": ["x"],
+        "headers": {"x": "y"},
+    },
+    "onStepFinish": {
+        "usage": _USAGE,
+        "model": {"provider": "scripted", "modelId": "model"},
+        "warnings": [],
+        "request": {},
+        "stepNumber": 1,
+    },
+    "onFinish": {
+        "usage": _USAGE,
+        "totalUsage": _USAGE,
+        "warnings": [],
+        "request": {},
+        "finishReason": "stop",
+    },
+}
+_PLACES: Final[Mapping[str, Sequence[str | int]]] = {
+    "prepareStep": ("messages", 0, "x"),
+    "onStepStart": ("messages", 0, "x"),
+    "onStepFinish": ("content", 0, "x"),
+    "onFinish": ("steps", -1, "content", 0, "x"),
+}
+
+
+class Rarities:
+    """Makes what is seldom in a program; none of it where there is no package whose profile it is for."""
+
+    def __init__(self, choices: Choices, make: Maker, *, wanted: bool) -> None:
+        self.choices = choices
+        self.make = make
+        self.wanted = wanted
+
+    def options(self) -> Json:
+        """Settings of the call."""
+        choices = self.choices
+        if not self.wanted or not choices.chance(12):
+            return {}
+        names = [choices.sample(OPTIONS) for _ in range(choices.sample((1, 1, 2, 3)))]
+        return {name: self._option(name) for name in names}
+
+    def _option(self, name: str) -> Any:
+        choices = self.choices
+        made: dict[str, Callable[[], Any]] = {
+            "stopSequences": lambda: [self.make.mark()],
+            "headers": lambda: choices.sample(({"X-One": "a"}, {"user-agent": "me", "b": None}, {}, None)),
+            "includeRawChunks": lambda: choices.sample((True, False)),
+            "reasoning": lambda: choices.sample(("low", None)),
+            "toolApproval": self._approvals,
+            "toolOrder": lambda: choices.sample(_ORDERS),
+            "experimental_toolCallers": self._callers,
+            "experimental_activeTools": lambda: choices.sample((["look"], [], None)),
+        }
+        if name in made:
+            return made[name]()
+        fit: tuple[Any, ...] = (1, 2, 0.5) if name in _NUMBERS else (1, 2, 3)
+        return choices.sample(fit) if choices.chance(85) else choices.sample((None, 0, -1, 1.5, "1", True))
+
+    def _approvals(self) -> Json:
+        named = {"look": self.choices.sample(_STATUSES)}
+        return named | ({"save": self.choices.sample(_STATUSES)} if self.choices.chance(50) else {})
+
+    def _callers(self) -> Json:
+        name = "absent" if self.choices.chance(5) else self.choices.sample(("look", "save"))
+        return {name: self.choices.sample(_CALLERS)}
+
+    def overrides(self) -> Json:
+        """What a step hook returns besides."""
+        choices = self.choices
+        if not self.wanted or not choices.chance(10):
+            return {}
+        name = choices.sample((*_NUMBERS, "maxOutputTokens", "seed", "stopSequences", "toolOrder"))
+        return {name: self._option(name)}
+
+    def tool_name(self, name: str) -> str:
+        """The name of a called tool, seldom one that every object inherits."""
+        return self.choices.sample(_NAMES) if self.wanted and self.choices.chance(1) else name
+
+    def input(self, given: Any) -> Any:
+        """The input of a call, seldom one that looks as if it could do harm."""
+        return self.choices.sample(_INPUTS) if self.wanted and self.choices.chance(2) else given
+
+    def ops(self, hook: str) -> list[Json]:
+        """Writes into what few hooks write into, and at times a copy of it put where a trace has it."""
+        choices = self.choices
+        if not self.wanted or hook not in _FIELDS or not choices.chance(8):
+            return []
+        name = choices.sample([*_FIELDS[hook]])
+        made = [self.make.write({name: _FIELDS[hook][name]}, first=name)]
+        if hook in _PLACES and choices.chance(40):
+            made.append({"set": [*_PLACES[hook]], "to": {choices.sample(("$clone", "$ref")): [name]}})
+        return made

@@ -2,71 +2,76 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.frameworks.mastra.program import every_op, made_messages
 from agentcore.frameworks.mastra.programs import random_program
 from agentcore.kit.choices import RandomChoices
+from agentcore.kit.features import ChoicePoints, count_features
+from agentcore.messages.schema import schema
 
 __all__ = ["FEATURES", "features", "statistics"]
 
 Json: TypeAlias = dict[str, Any]
-_CALL: Final = (
-    *("messages", "context", "system", "callSystem", "script", "tools", "providerOptions", "modelSettings"),
-    *("toolChoice", "activeTools", "emptyCallProcessors", "maxSteps", "maxRetries", "fallbackModels"),
-    "requestContext",
+_POINTS: Final = ChoicePoints(
+    schema("program", "agentcore.frameworks.mastra"),
+    {
+        "program": "call",
+        "program.path": "path",
+        "part": "script",
+        "tool": "tool",
+        "processor": "processors",
+        "processor.where": "processors",
+        "op": "op",
+        "list": "list",
+        "list.call": "list",
+        "return": "return",
+        "which": "return",
+        "abort": "abort",
+        "messagePipe.pipe[]": "pipe",
+        "message": "made",
+        "message.createdAt": "made",
+    },
+    {
+        # Counted in more detail below.
+        **dict.fromkeys(("call path", "call processors", "call prepareStep", "call defaultPrepareStep")),
+        **dict.fromkeys(("processors where", "abort options", "made id", "made createdAt", "made text")),
+        "processors ctor": "processors in the constructor",
+        # Never drawn.
+        **dict.fromkeys(("call timeoutMs", "processors call", "pipe ids", "made content")),
+    },
 )
 _FORMS: Final = (
     *("text", "role and text", "role and parts", "UI", "UI with content", "stored", "stored with a date"),
     *("stored with a mirror", "stored call", "system", "assistant", "call", "result"),
 )
 _SCRIPT: Final = (
-    *("text", "reasoning", "tool-call", "throw", "nothing", "several calls", "absent tool"),
+    *("nothing", "several calls", "absent tool"),
     *(f"{count} answers" for count in (1, 2, 3, 4)),
 )
 _PLACES: Final = (
-    *("in the call", "in the constructor", "in both", "several", "input", "steps", "prepareStep"),
-    *("defaultPrepareStep", "step 0", "step 1", "step 2", "step *"),
-)
-_OPS: Final = (
-    *("set", "append", "delete", "push", "splice", "reverse", "stash", "list", "return", "returnMessages"),
-    "observe",
-    *("returnList", "returnValue", "returnArgs", "abort", "throw"),
+    *("in the call", "in both", "several", "prepareStep", "defaultPrepareStep"),
+    *("step 0", "step 1", "step 2", "step *"),
 )
 _TARGETS: Final = (
     *("messages", "list", "stash", "systemMessages", "steps", "tools", "providerOptions", "modelSettings"),
     *("toolChoice", "activeTools", "requestContext", "view"),
 )
-_METHODS: Final = (
-    *("add", "addSystem", "replaceAllSystemMessages", "clearSystemMessages", "removeByIds", "clearAll"),
-    *("clearInput", "clearResponse", "input", "response", "memory", "context", "tag", "ids", "index"),
-)
+_METHODS: Final = ("input", "response", "memory", "context", "tag")
 _RESULTS: Final = (
-    *("messages", "systemMessages", "messageList", "model", "toolChoice", "activeTools", "providerOptions"),
-    *("modelSettings", "tools", "undefined", "null", "external", "messages and list", "model of a version"),
-    *("old model", "no messages"),
+    *("toolChoice", "activeTools", "providerOptions", "modelSettings", "null", "messages and list"),
+    *("model of a version", "old model", "no messages"),
 )
-_PIPE: Final = (
-    *("from current", "from list", "from stash", "no pipe", "specs", "drop", "take", "last", "roles"),
-    *("notRoles", "reverse", "spread", "clone", "mapText", "reid", "role", "createdAt", "concat", "prepend"),
-)
-_MADE: Final = (
-    *("own id", "no id", "drawn id", "after", "before", "same", "omit", "date", "mirror", "core"),
-    *("user", "assistant", "system"),
-)
-_TOOL: Final = ("output", "error", "mutateInput", "description", "takes")
-_ABORT: Final = ("no reason", "reason", "retry", "metadata")
+_PIPE: Final = ("from current", "from list", "from stash", "no pipe", "specs")
+_MADE: Final = ("own id", "no id", "drawn id", "date", "user", "assistant", "system")
+_ABORT: Final = ("no reason", "retry", "metadata")
 
 FEATURES: Final[tuple[str, ...]] = (
-    *("path generate", "path stream"),
-    *(f"call {what}" for what in _CALL),
+    *_POINTS.names,
     *(f"form {what}" for what in _FORMS),
     *(f"script {what}" for what in _SCRIPT),
-    *(f"tool {what}" for what in _TOOL),
     *(f"processors {what}" for what in _PLACES),
-    *(f"op {what}" for what in _OPS),
     *(f"on {what}" for what in _TARGETS),
     *(f"list {what}" for what in _METHODS),
     *(f"return {what}" for what in _RESULTS),
@@ -74,6 +79,8 @@ FEATURES: Final[tuple[str, ...]] = (
     *(f"made {what}" for what in _MADE),
     *(f"abort {what}" for what in _ABORT),
 )
+"""The features that programs may have: the schema's choice points, and what no schema says."""
+
 _KNOWN: Final = frozenset(FEATURES)
 
 
@@ -84,23 +91,18 @@ def statistics(
 
     `alive` says of a program whether it ran as it was meant to; the answers are counted as `alive`.
     """
-    counts: Counter[str] = Counter(dict.fromkeys(FEATURES, 0))
-    for number in range(seed, seed + count):
-        program = random_program(RandomChoices(number), f"seed-{number}", profile)
-        counts.update(features(program))
-        if alive is not None:
-            counts["alive"] += alive(program)
-    return dict(counts)
+    seeds = range(seed, seed + count)
+    programs = (random_program(RandomChoices(number), f"seed-{number}", profile) for number in seeds)
+    return count_features(programs, features, FEATURES, alive=alive)
 
 
 def features(program: Json) -> set[str]:
     """The features that the program has."""
     found = {
-        f"path {program.get('path', 'generate')}",
-        *(f"call {field}" for field in program),
+        *_POINTS.of(program),
+        *([] if "path" in program else ["path generate"]),
         *(f"form {what}" for message in program.get("messages", []) for what in _of_message(message)),
         *(f"script {what}" for what in _of_script(program)),
-        *(f"tool {field}" for tool in program.get("tools", {}).values() for field in tool),
         *(f"processors {what}" for what in _of_places(program)),
         *(what for op in every_op(program) for what in _of_op(op)),
     }
@@ -152,7 +154,6 @@ def _of_script(program: Json) -> Iterator[str]:
     for parts in script:
         if not parts:
             yield "nothing"
-        yield from (part["type"] for part in parts)
         calls = [part["toolName"] for part in parts if part["type"] == "tool-call"]
         if len(calls) > 1:
             yield "several calls"
@@ -166,13 +167,12 @@ def _of_script(program: Json) -> Iterator[str]:
 def _of_places(program: Json) -> Iterator[str]:
     processors = program.get("processors", [])
     places = {processor.get("where", "call") for processor in processors}
-    names = {"call": "in the call", "ctor": "in the constructor"}
-    yield from (names[place] for place in places)
+    if "call" in places:
+        yield "in the call"
     if len(places) > 1:
         yield "in both"
     if len(processors) > 1:
         yield "several"
-    yield from (field for processor in processors for field in processor)
     yield from (name for name in ("prepareStep", "defaultPrepareStep") if name in program)
     yield from (f"step {step}" for steps in _steps(program) for step in steps)
 
@@ -184,11 +184,10 @@ def _steps(program: Json) -> Iterator[dict[str, list[Json]]]:
 
 def _of_op(op: Json) -> Iterator[str]:
     verb = op["op"]
-    yield f"op {verb}"
     if verb in ("set", "append", "delete", "push", "splice", "reverse", "observe"):
         yield f"on {op.get('on', 'messages').partition(':')[0]}"
     yield from (what for spec in made_messages(op) for what in _of_made(spec))
-    about = {"list": _of_method, "return": _of_return, "returnList": _of_return, "abort": _of_abort}
+    about = {"list": _of_method, "return": _of_return, "abort": _of_abort}
     if verb in about:
         yield from about[verb](op)
     if "messages" in op:
@@ -196,15 +195,11 @@ def _of_op(op: Json) -> Iterator[str]:
 
 
 def _of_method(op: Json) -> Iterator[str]:
-    yield f"list {op['call']}"
-    yield from (f"list {field}" for field in op)
     yield from (f"list {value}" for value in op.get("args", []) if isinstance(value, str))
 
 
 def _of_return(op: Json) -> Iterator[str]:
     yield from (f"return {'null' if value is None else field}" for field, value in op.items())
-    if "external" in (op.get("messageList"), op.get("which")):
-        yield "return external"
     if {"messages", "messageList"} <= {*op}:
         yield "return messages and list"
     if op.get("messages") == []:
@@ -217,7 +212,8 @@ def _of_return(op: Json) -> Iterator[str]:
 
 
 def _of_abort(op: Json) -> Iterator[str]:
-    yield f"abort {'reason' if 'reason' in op else 'no reason'}"
+    if "reason" not in op:
+        yield "abort no reason"
     yield from (f"abort {option}" for option in op.get("options", {}))
 
 
@@ -226,10 +222,8 @@ def _of_expression(expression: Any) -> Iterator[str]:
         yield "pipe specs"
         return
     yield f"pipe from {expression['from'].partition(':')[0]}"
-    pipe = expression.get("pipe", [])
-    if not pipe:
+    if not expression.get("pipe"):
         yield "pipe no pipe"
-    yield from (f"pipe {name}" for stage in pipe for name in stage)
 
 
 def _of_made(spec: Json) -> Iterator[str]:
@@ -237,4 +231,3 @@ def _of_made(spec: Json) -> Iterator[str]:
     yield f"made {'drawn id' if 'id' not in spec else 'no id' if spec['id'] is None else 'own id'}"
     date = spec.get("createdAt", "after")
     yield f"made {'date' if date[0].isdigit() else date}"
-    yield from (f"made {field}" for field in ("mirror", "core") if field in spec)

@@ -2,7 +2,8 @@
 
 What a program looks like when minimal: an id alone, every field at its default. Every choice is arranged so
 that the simplest one leads there (no before yes, few before many, plain before nested), which is what makes
-shrunk examples readable.
+shrunk examples readable. The schema does not drive it: an op has to be aimed at what a step will have, of
+which the schema knows nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from agentcore.frameworks.mastra.edges import Edges
-from agentcore.frameworks.mastra.making import TOOLS, Expected, Maker
+from agentcore.frameworks.mastra.making import TOOLS, Edges, Expected, Maker
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
 from agentcore.frameworks.mastra.turns import Turns
 from agentcore.kit.choices import Choices, slow_down

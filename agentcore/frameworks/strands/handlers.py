@@ -1,7 +1,5 @@
 """Random middleware and hooks, aimed at what a run of the program is expected to give them."""
 
-# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,6 +8,7 @@ from typing import Any, Final, Self, TypeAlias
 import attrs
 
 from agentcore.frameworks.strands.writes import Maker
+from agentcore.kit.choices import Weights
 
 __all__ = ["Handlers", "Plan"]
 
@@ -24,6 +23,26 @@ _EVERY_HOOK: Final = (
 _STREAMED: Final = ("modelDelta", "contentBlock")
 _REPLACED: Final = {"beforeTool": ("toolUse",), "afterTool": ("toolResult",)}
 _STATE_KEYS: Final = ("h", "a", "t")
+_CONTEXT_OPS: Final = Weights({"edit": 62, "identity": 8, "invocation state": 8, "model state": 4, "any": 18})
+_RESULT_OPS: Final = Weights({"edit": 70, "identity": 8, "any": 22})
+_BEFORE_OPS: Final = Weights({"cancel": 8, "invocation state": 17, "edit": 47, "any": 28})
+_AFTER_OPS: Final = Weights({"retry": 15, "invocation state": 10, "edit": 47, "any": 28})
+_OTHER_HOOK_OPS: Final = Weights({"invocation state": 25, "edit": 47, "any": 28})
+_HOOK_OPS: Final = {
+    **dict.fromkeys(("beforeInvocation", "beforeModel", "beforeTools", "beforeTool"), _BEFORE_OPS),
+    **dict.fromkeys(("afterModel", "afterTool"), _AFTER_OPS),
+}
+_COMMON_OPS: Final = Weights(
+    {
+        "model state": 28,
+        "observe model state": 12,
+        "observe agent": 10,
+        "observe": 20,
+        "edit agent": 22,
+        "throw": 3,
+        "observe agent by name": 5,
+    }
+)
 _FORCED: Final = {"tool": {"name": "strands_structured_output"}}
 
 
@@ -171,15 +190,14 @@ class Handlers:
         return {"op": "shortCircuit", "blocks": [make.text()]}
 
     def _context_op(self, stage: str) -> Json:
-        choices = self.choices
-        kind = choices.integer(0, 99)
-        if kind < 62:
+        kind = _CONTEXT_OPS.draw(self.choices)
+        if kind == "edit":
             return self._context_edit(stage)
-        if kind < 70:
+        if kind == "identity":
             return self._timed({"op": "identity"}, 20)
-        if kind < 78:
+        if kind == "invocation state":
             return self._timed(self._set_state(), 25)
-        if kind < 82 and self.state_on_context and stage == "model":
+        if kind == "model state" and self.state_on_context and stage == "model":
             return {"op": "setModelStateViaContext", "key": "m", "value": self.make.mark()}
         return self._common(self._examples(stage)[1])
 
@@ -203,15 +221,15 @@ class Handlers:
     def _result_op(self, stage: str, *, on: bool = False) -> Json:
         choices = self.choices
         where = {"on": "result"} if on else {}
-        kind = choices.integer(0, 99)
-        if kind < 70:
+        kind = _RESULT_OPS.draw(choices)
+        if kind == "edit":
             known = {"model": self.plan.said, "tool": self.plan.results, "stream": self._last()}[stage]
             if known:
                 index = choices.integer(0, len(known) - 1)
                 edit = self.make.edit(known[index])
                 op = _with(edit) if choices.chance(35) else _in_place(edit)
                 return {**op, **where, **({"when": index} if len(known) > 1 else {})}
-        if kind < 78:
+        if kind in {"edit", "identity"}:
             return {"op": "identity", **where}
         return self._common({})
 
@@ -229,16 +247,16 @@ class Handlers:
 
     def _hook_op(self, on: str) -> Json:
         choices = self.choices
-        kind = choices.integer(0, 99)
-        if kind < 15 and on in {"afterModel", "afterTool"}:
+        kind = _HOOK_OPS.get(on, _OTHER_HOOK_OPS).draw(choices)
+        if kind == "retry":
             return {"op": "retry", "when": choices.integer(0, 1)}
-        if kind < 8 and on in {"beforeInvocation", "beforeModel", "beforeTools", "beforeTool"}:
+        if kind == "cancel":
             said = {"message": self.make.mark()} if choices.chance(60) else {}
             return {"op": "cancel", **said, **self._at_entry()}
-        if kind < 25 and (on != "messageAdded" or self.plan.typescript):
+        if kind == "invocation state" and (on != "messageAdded" or self.plan.typescript):
             return self._timed(self._set_state(), 40)
         entry, example = self._event(on)
-        if kind < 72 and example:
+        if kind != "any" and example:
             op = _in_place(self.make.edit(example, whole=_REPLACED.get(on, ())))
             return op if entry is None else {**op, "when": entry}
         return self._common(example)
@@ -264,21 +282,25 @@ class Handlers:
     # --- ops that are alike everywhere ----------------------------------------------------------------------
 
     def _common(self, example: Json) -> Json:
-        choices, make = self.choices, self.make
-        kind = choices.integer(0, 99)
-        if kind < 28:
-            return self._timed(self._model_state_op(), 40)
-        if kind < 40:
-            return self._timed({"op": "observeModelState"}, 20)
-        if kind < 50:
-            return self._timed({"op": "observeAgent"}, 20)
-        if kind < 70 and example:
-            path = make.edit(example)["path"]
-            return {"op": "observe", "path": path}
-        if kind < 92 and self.plan.agent:
-            return {**self._timed(_in_place(make.edit(self.plan.agent, whole=())), 40), "on": "agent"}
-        if kind < 95:
-            return {"op": "throw", "message": make.mark(), **self._at_entry()}
+        make = self.make
+        kind = _COMMON_OPS.draw(self.choices)
+        if kind == "observe" and not example:
+            kind = "edit agent"
+        if kind == "edit agent" and not self.plan.agent:
+            kind = "throw"
+        match kind:
+            case "model state":
+                return self._timed(self._model_state_op(), 40)
+            case "observe model state":
+                return self._timed({"op": "observeModelState"}, 20)
+            case "observe agent":
+                return self._timed({"op": "observeAgent"}, 20)
+            case "observe":
+                return {"op": "observe", "path": make.edit(example)["path"]}
+            case "edit agent":
+                return {**self._timed(_in_place(make.edit(self.plan.agent, whole=())), 40), "on": "agent"}
+            case "throw":
+                return {"op": "throw", "message": make.mark(), **self._at_entry()}
         return {"op": "observeAgent", "as": make.mark()}
 
     def _model_state_op(self) -> Json:

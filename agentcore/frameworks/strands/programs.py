@@ -1,10 +1,10 @@
 """Random programs of the middleware format: all stages, hooks, ops and blocks, most running to their end.
 
 What a program looks like when minimal: an id, and a script of one call that answers with one text. Every
-choice is arranged so that the simplest one leads there, which is what makes shrunk examples readable.
+choice is arranged so that the simplest one leads there, which is what makes shrunk examples readable. The
+schema does not drive it: an edit has to be aimed at what a handler will be given (`Plan`), of which the
+schema knows nothing.
 """
-
-# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.frameworks.strands.edges import Edges
 from agentcore.frameworks.strands.handlers import Handlers, Plan
-from agentcore.frameworks.strands.writes import STOP_REASONS, Maker
-from agentcore.kit.choices import Choices, slow_down
+from agentcore.frameworks.strands.writes import STOP_REASONS, Edges, Maker
+from agentcore.kit.choices import Choices, Weights, slow_down
 
 __all__ = ["Traits", "random_program"]
 
 Json: TypeAlias = dict[str, Any]
 _TOOLS: Final = ("look", "save")
 _STRUCTURED: Final = "strands_structured_output"
+_INPUTS: Final = Weights({"text": 45, "messages": 30, "blocks": 22, "nothing": 3})
+_OUTPUTS: Final = Weights({"text": 40, "object": 20, "blocks": 30, "other JSON": 10})
 
 
 @attrs.frozen(kw_only=True)
@@ -145,14 +146,14 @@ class _Generator:
 
     def input(self) -> Any:
         choices, make = self.choices, self.make
-        kind = choices.integer(0, 99)
-        if kind < 45:
-            return make.mark()
-        if kind < 75:
-            messages = [self.user()]
-            return [*messages, *self.answered(), self.user()] if choices.chance(20) else messages
-        if kind < 97:
-            return [make.text(), *([make.guarded()] if choices.chance(30) else [])]
+        match _INPUTS.draw(choices):
+            case "text":
+                return make.mark()
+            case "messages":
+                messages = [self.user()]
+                return [*messages, *self.answered(), self.user()] if choices.chance(20) else messages
+            case "blocks":
+                return [make.text(), *([make.guarded()] if choices.chance(30) else [])]
         return []
 
     # --- the model and the tools ----------------------------------------------------------------------------
@@ -240,12 +241,12 @@ class _Generator:
 
     def output(self) -> Any:
         choices, make = self.choices, self.make
-        kind = choices.integer(0, 99)
-        if kind < 40:
-            return make.mark()
-        if kind < 60:
-            return make.payload()
-        if kind < 90:
-            status = {"status": "error"} if choices.chance(25) else {}
-            return {**status, "content": make.result_blocks()}
+        match _OUTPUTS.draw(choices):
+            case "text":
+                return make.mark()
+            case "object":
+                return make.payload()
+            case "blocks":
+                status = {"status": "error"} if choices.chance(25) else {}
+                return {**status, "content": make.result_blocks()}
         return choices.sample((None, 7, [make.mark()], True))

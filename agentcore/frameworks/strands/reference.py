@@ -10,11 +10,21 @@ from agentcore.frameworks.strands.emulation.agent import RefusedToolError
 from agentcore.frameworks.strands.emulation.contexts import fields_of
 from agentcore.frameworks.strands.emulation.loop import Outcome, StrandsLoop
 from agentcore.frameworks.strands.emulation.settings import Model, Said, Settings, Tool
-from agentcore.frameworks.strands.holders import held_in, objects_of, shared
 from agentcore.frameworks.strands.ops import Ops, compact
 from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
 from agentcore.frameworks.strands.program import structured_output
-from agentcore.frameworks.strands.shapes import MISSING, Field, Place, Record, Shape, Shapes, is_sdk_key
+from agentcore.frameworks.strands.shapes import (
+    MISSING,
+    Field,
+    Place,
+    Record,
+    Shape,
+    Shapes,
+    held_in,
+    is_sdk_key,
+    objects_of,
+    shared,
+)
 from agentcore.heap.heap import UNDEFINED, Value
 from agentcore.heap.js import PackageError, in_object_order
 from agentcore.heap.views import ObjectView, View

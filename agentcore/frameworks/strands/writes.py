@@ -1,15 +1,17 @@
-"""Random values and edits of the middleware format, every text that is written being told from all others."""
+"""Random values and edits of the middleware format, every text that is written being told from all others.
 
-# ruff: noqa: PLR2004 - the numbers that choices are compared with are percentages
+What lies at the edges of the format (tools that are refused or listed otherwise, odd texts, numbers) is drawn
+after the rest of a program, so that a seed gives the rest as ever.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Final, TypeAlias
 
-from agentcore.kit.choices import Choices
+from agentcore.kit.choices import Choices, Marker, Weights
 
-__all__ = ["STOP_REASONS", "Maker"]
+__all__ = ["STOP_REASONS", "Edges", "Maker"]
 
 Json: TypeAlias = dict[str, Any]
 Path: TypeAlias = list[str | int]
@@ -21,19 +23,30 @@ _FREE: Final = frozenset(
 )
 
 
-class Maker:
+_BLOCKS: Final = Weights({"text": 60, "cache point": 12, "reasoning": 12, "guarded": 8, "tool result": 8})
+_LIST_EDITS: Final = Weights(
+    {"append": 22, "replace": 8, "insert": 6, "delete": 6, "replace element": 6, "go inside": 52}
+)
+_MESSAGE_EDITS: Final = Weights(
+    {
+        "set metadata": 12,
+        "edit metadata": 12,
+        "delete metadata": 4,
+        "set role": 4,
+        "set content": 8,
+        "edit content": 60,
+    }
+)
+_OBJECT_EDITS: Final = Weights(
+    {"add field": 30, "add object": 6, "replace": 8, "delete field": 8, "go inside": 48}
+)
+_ARRAY_EDITS: Final = Weights({"append": 25, "delete": 10, "go inside": 35, "replace": 30})
+
+
+class Maker(Marker):
     """Makes values and edits. An edit is aimed at an example of what a handler will be given."""
 
-    def __init__(self, choices: Choices) -> None:
-        self.choices = choices
-        self._marks = 0
-
     # --- values ---------------------------------------------------------------------------------------------
-
-    def mark(self) -> str:
-        """A text that occurs nowhere else."""
-        self._marks += 1
-        return f"#{self._marks}"
 
     def payload(self) -> Json:
         """An object as a tool's input is, often with more inside."""
@@ -56,16 +69,15 @@ class Maker:
 
     def block(self) -> Json:
         """A block that any message may have."""
-        choices = self.choices
-        kind = choices.integer(0, 99)
-        if kind < 60:
-            return self.text()
-        if kind < 72:
-            return {"cachePoint": {"type": "default"}}
-        if kind < 84:
-            return self.reasoning()
-        if kind < 92:
-            return self.guarded()
+        match _BLOCKS.draw(self.choices):
+            case "text":
+                return self.text()
+            case "cache point":
+                return {"cachePoint": {"type": "default"}}
+            case "reasoning":
+                return self.reasoning()
+            case "guarded":
+                return self.guarded()
         return {"toolResult": self.tool_result(self.mark())}
 
     def reasoning(self) -> Json:
@@ -191,18 +203,17 @@ class Maker:
         return self.mark() if kind == "qualifiers" else self.block()
 
     def _edit_list(self, path: Path, value: list[Any], kind: str, *, whole: bool) -> Json:
-        choices = self.choices
-        action = choices.integer(0, 99)
-        if not value or action < 22:
+        action = _LIST_EDITS.draw(self.choices)
+        if action == "append" or not value:
             return {"action": "append", "path": path, "value": self._element(value, kind)}
-        if whole and action < 30:
+        if action == "replace" and whole:
             return self._set(path, self.similar(value, kind))
         index = self._index(value)
-        if action < 36:
+        if action in {"replace", "insert"}:
             return {"action": "insert", "path": path, "index": index, "value": self._element(value, kind)}
-        if action < 42:
+        if action == "delete":
             return {"action": "delete", "path": [*path, index]}
-        if action < 48 or isinstance(value[index], str):
+        if action == "replace element" or isinstance(value[index], str):
             return self._set([*path, index], self._element(value, kind))
         return self._edit([*path, index], value[index], kind)
 
@@ -223,39 +234,110 @@ class Maker:
         return self._edit([*path, key], value[key], inner)
 
     def _edit_message(self, path: Path, value: Json) -> Json:
-        choices = self.choices
-        action = choices.integer(0, 99)
-        if action < 12:
-            return self._set([*path, "metadata", "custom"], self.payload())
-        if "metadata" in value and action < 24:
-            return self._edit_json([*path, "metadata"], value["metadata"])
-        if "metadata" in value and action < 28:
-            return {"action": "delete", "path": [*path, "metadata"]}
-        if action < 32:
-            return self._set([*path, "role"], self.similar(value["role"], "role"))
-        if action < 40:
-            return self._set([*path, "content"], [self.block()])
+        action = _MESSAGE_EDITS.draw(self.choices)
+        if action in {"edit metadata", "delete metadata"} and "metadata" not in value:
+            action = "set role"
+        match action:
+            case "set metadata":
+                return self._set([*path, "metadata", "custom"], self.payload())
+            case "edit metadata":
+                return self._edit_json([*path, "metadata"], value["metadata"])
+            case "delete metadata":
+                return {"action": "delete", "path": [*path, "metadata"]}
+            case "set role":
+                return self._set([*path, "role"], self.similar(value["role"], "role"))
+            case "set content":
+                return self._set([*path, "content"], [self.block()])
         return self._edit([*path, "content"], value["content"], "content")
 
     def _edit_json(self, path: Path, value: Any, *, whole: bool = False) -> Json:
-        choices = self.choices
-        action = choices.integer(0, 99)
         if isinstance(value, dict):
-            if action < 30 or not value:
-                return self._set([*path, "new"], self.leaf())
-            if action < 36:
-                return self._set([*path, "made", "inside"], self.mark())
-            if whole and action < 44:
-                return self._set(path, {"whole": self.mark()})
-            key = choices.sample([*value])
-            if action < 52:
-                return {"action": "delete", "path": [*path, key]}
+            return self._edit_json_object(path, value, whole=whole)
+        action = _ARRAY_EDITS.draw(self.choices)
+        if not isinstance(value, list) or not value or action == "replace":
+            return self._set(path, self.leaf())
+        index = self._index(value)
+        if action == "append":
+            return {"action": "append", "path": path, "value": self.leaf()}
+        if action == "delete":
+            return {"action": "delete", "path": [*path, index]}
+        return self._edit_json([*path, index], value[index])
+
+    def _edit_json_object(self, path: Path, value: Json, *, whole: bool) -> Json:
+        action = _OBJECT_EDITS.draw(self.choices)
+        if action == "add field" or not value:
+            return self._set([*path, "new"], self.leaf())
+        if action == "add object":
+            return self._set([*path, "made", "inside"], self.mark())
+        if action == "replace" and whole:
+            return self._set(path, {"whole": self.mark()})
+        key = self.choices.sample([*value])
+        if action == "go inside":
             return self._edit_json([*path, key], value[key])
-        if isinstance(value, list) and value and action < 70:
-            index = self._index(value)
-            if action < 25:
-                return {"action": "append", "path": path, "value": self.leaf()}
-            if action < 35:
-                return {"action": "delete", "path": [*path, index]}
-            return self._edit_json([*path, index], value[index])
-        return self._set(path, self.leaf())
+        return {"action": "delete", "path": [*path, key]}
+
+
+# --- the edges of the format --------------------------------------------------------------------------------
+
+
+_NAMES: Final = ("0", "12", "toString", "look-it")
+_ALIKE: Final = ("strands-structured-output", "a-b", "a_b")
+_SURROGATES: Final = ("\ud800", "x\udc00\ud800y", "\U0001f600\udfff")
+_NUMBERS: Final = (9007199254740994, 9223372036854775808, -9223372036854775808, 1e21, 1e16, 1.5)
+
+
+class Edges:
+    """Puts one odd thing into a program."""
+
+    def __init__(self, choices: Choices, make: Maker) -> None:
+        self.choices = choices
+        self.make = make
+
+    def put(self, program: Json) -> None:
+        """Changes the program in place."""
+        kinds: tuple[Callable[[Json], None], ...] = (
+            *(self._tools, self._refused, self._answer, self._answer, self._surrogate, self._number),
+        )
+        self.choices.sample(kinds)(program)
+
+    def _tools(self, program: Json) -> None:
+        program.setdefault("tools", {})[self.choices.sample(_NAMES)] = {"output": self.make.mark()}
+
+    def _refused(self, program: Json) -> None:
+        """A tool that some implementation refuses."""
+        tools = program.setdefault("tools", {})
+        if self.choices.chance(50):
+            tools["bare"] = {"description": ""}
+        else:
+            tools.update({name: {} for name in _ALIKE[: self.choices.integer(1, 3)]})
+
+    def _answer(self, program: Json) -> None:
+        """A structured answer, and a hook that writes into the messages that it is in."""
+        choices = self.choices
+        use = {"name": "strands_structured_output", "toolUseId": "so", "input": {"name": self.make.mark()}}
+        program["script"] = [*program.get("script", []), [{"toolUse": use}]]
+        program["structuredOutput"] = True
+        result: list[Any] = ["message", "content", 0, "toolResult"]
+        ops: tuple[Json, ...] = (
+            {"op": "set", "path": ["message", "content"], "value": []},
+            {"op": "set", "path": [*result, "status"], "value": "error"},
+            {"op": "set", "path": [*result, "content"], "value": [{"json": {"name": self.make.mark()}}]},
+            {"op": "set", "path": ["message", "content", 0, "toolUse", "toolUseId"], "value": "other"},
+        )
+        op = {**choices.sample(ops), "when": choices.integer(0, 4)}
+        program.setdefault("hooks", []).append({"on": "messageAdded", "ops": [op]})
+
+    def _surrogate(self, program: Json) -> None:
+        """Half of a pair of surrogates: in a structured answer, or in a path that leads nowhere."""
+        choices = self.choices
+        text = choices.sample(_SURROGATES)
+        if choices.chance(50):
+            use = {"name": "strands_structured_output", "toolUseId": "so", "input": {"name": text}}
+            program["script"] = [[{"toolUse": use}], *program.get("script", [])]
+            program["structuredOutput"] = True
+        else:
+            op = {"op": "delete", "path": ["invocationState", text]}
+            program.setdefault("middleware", []).append({"stage": "model", "ops": [op]})
+
+    def _number(self, program: Json) -> None:
+        program.setdefault("modelState", {})["huge"] = self.choices.sample(_NUMBERS)

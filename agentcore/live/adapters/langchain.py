@@ -69,8 +69,8 @@ class _Adapter(live.AdapterBase):
         {
             **dict.fromkeys(("before_agent", "before_model"), live.Boundary(_STATE, delta=True)),
             **dict.fromkeys(("after_model", "after_agent"), live.observer(*_STATE, whole=True, delta=True)),
-            "wrap_model_call": live.around("request"),
-            "wrap_tool_call": live.around("request", whole=False),
+            "wrap_model_call": live.around("request", assigned=True),
+            "wrap_tool_call": live.around("request", whole=False, assigned=True),
             "langgraph_node": live.Boundary(("state", "config"), delta=True, passive=lambda _: {}),
         },
         prefixes=("", "a"),

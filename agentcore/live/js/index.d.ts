@@ -164,7 +164,7 @@ export interface CheckOptions {
   /** Only findings of these kinds count. */
   kinds?: Kind[];
   failOn?: 'fault' | 'note';
-  /** Milliseconds for making conversations of findings smaller (20000); 0 leaves them as they are. */
+  /** Milliseconds for making conversations of findings smaller (20000, or 0 with `conversations`); 0 leaves them as they are. */
   shrinking?: number;
   /** Where the framework is installed; by default the working directory. */
   project?: string;

@@ -1,4 +1,5 @@
-// At every boundary, on every major version, on both paths: a subtle polluting hook and a clean one are told apart.
+// At every boundary, on every major version, on both paths: a subtle polluting hook and a clean one are told apart. By itself a sample:
+// prepareStep on every major version, the others on one, by turns, and each on one path; with AGENTCORE_LIVE_ALL=1 all.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { boundaries, reminder, stateful } from './hooks.js';
@@ -6,9 +7,15 @@ import { examples, judged, kindsOf, majors, packageFile, project, report } from 
 
 const { isolate } = await import(packageFile('index.js'));
 
-for (const major of majors) {
-  for (const [at, { polluting, clean, place }] of Object.entries(boundaries)) {
-    for (const path of ['generate', 'stream']) {
+const all = process.env.AGENTCORE_LIVE_ALL === '1';
+const byTurns = (items, turn) => (all ? items : [items[turn % items.length]]);
+
+for (const [turn, major] of majors.entries()) {
+  const here = Object.entries(boundaries).filter(
+    ([at], index) => all || at === 'prepareStep' || index % majors.length === turn,
+  );
+  for (const [index, [at, { polluting, clean, place }]] of here.entries()) {
+    for (const path of byTurns(['generate', 'stream'], turn + index)) {
       // Findings are rare in few conversations: a text that the hooks react to is put into many.
       const options = { at, project: project(major), path, texts: ['write to ann@example.com'], examples };
       test(`ai ${major}, ${path}: a polluting ${at} is a fault or a note with its place`, async () => {

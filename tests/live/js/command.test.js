@@ -37,19 +37,22 @@ const json = (hook, ...more) => {
 const POLLUTING = file(
   'src/polluting.ts',
   `
+import 'server-only';
 import type { PrepareStepFunction } from 'ai';
 import { mark } from './mark';
+import prompt from './prompt.txt';
 enum Role { User = 'user' }
 export const prepareStep: PrepareStepFunction<any> = ({ messages }) => {
-  for (const message of messages) if (message.role === Role.User) mark(message);
+  for (const message of messages) if (message.role === Role.User) mark(message, prompt);
   return {};
 };
 `,
 );
 file(
   'src/mark.ts',
-  `export function mark(message: any): void {\n  message.providerOptions = { app: { seen: true } };\n}\n`,
+  `export function mark(message: any, note: string): void {\n  message.providerOptions = { app: { note } };\n}\n`,
 );
+file('src/prompt.txt', 'seen');
 const CLEAN = file('clean.cjs', 'exports.prepareStep = ({ messages }) => ({ messages: [...messages] });');
 
 test('a fault is exit 1, with the line in the TypeScript that the hook imports', () => {
@@ -60,14 +63,14 @@ test('a fault is exit 1, with the line in the TypeScript that the hook imports',
 });
 test('clean is exit 0, also in CommonJS', () => assert.equal(check(`${CLEAN}#prepareStep`).status, 0));
 test('nothing is left beside the hook', () =>
-  assert.deepEqual(readdirSync(join(folder, 'src')).sort(), ['mark.ts', 'polluting.ts']));
+  assert.deepEqual(readdirSync(join(folder, 'src')).sort(), ['mark.ts', 'polluting.ts', 'prompt.txt']));
 
 test('wrong usage is exit 2 and says what is wrong', () => {
   for (const [argv, said] of [
     [['nowhere.ts#x', '--in', 'ai', '--at', 'prepareStep'], /nowhere\.ts: there is no such file/],
     [[`${CLEAN}#prepareStep`, '--in', 'ai', '--at', 'prepare'], /it has prepareStep/],
     [[`${CLEAN}#prepareStep`, '--in', 'unknown', '--at', 'prepareStep'], /there is no such framework/],
-    [[`${CLEAN}#prepareStep`, '--in', 'ai'], /--at is missing/],
+    [[`${CLEAN}#prepareStep`], /--at is missing/],
     [
       [`${CLEAN}#prepareStep`, '--in', 'ai', '--at', 'prepareStep', '--kinds', 'wrote'],
       /there is no kind wrote/,
@@ -87,6 +90,11 @@ test('not judged is exit 3 with the reason and what to do', () => {
     [`${file('broken.ts', 'export const prepareStep = (')}#prepareStep`, 'not-loadable', /broken\.ts:1/],
     [`${file('throws.mjs', 'throw new Error("no key")')}#prepareStep`, 'not-loadable', /no key/],
     [`${file('value.mjs', 'export const prepareStep = 5')}#prepareStep`, 'no-hook', /--factory/],
+    [
+      `${file('maker.mjs', 'export const make = () => ({ messages }) => void messages.pop()')}#make`,
+      'no-hook',
+      /--factory/,
+    ],
   ]) {
     const report = json(hook);
     assert.deepEqual(

@@ -13,6 +13,9 @@ const { smallest } = await import(packageFile('src/shrink.js'));
 const { cut, losesRequest, piecesAdded, prefixOf } = await import(packageFile('src/rules.js'));
 const { frameOf } = await import(packageFile('src/frames.js'));
 const { isFor, namesOf, suppressionsIn } = await import(packageFile('src/suppress.js'));
+const { hookOf } = await import(packageFile('src/hooks.js'));
+const { boundaries } = await import(packageFile('adapters/ai-boundaries.js'));
+const { isolate } = await import(packageFile('index.js'));
 const { differences, show } = await import(packageFile('src/show.js'));
 
 const across = (bridge, value) => bridge.enter([['messages', value]])[0];
@@ -348,4 +351,25 @@ test('a suppression right above the hook holds for all of it, and one of another
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test('several conditions, and several middlewares, are one hook', async () => {
+  const module = {
+    conditions: [() => false, async ({ steps }) => steps.length > 1],
+    settings: { stopWhen: [() => false] },
+    middlewares: [
+      { transformParams: ({ params }) => params },
+      { wrapGenerate: ({ doGenerate }) => doGenerate() },
+    ],
+  };
+  const at = 'stopWhen';
+  const { hook } = await hookOf(module, { name: 'conditions', at, boundaries });
+  assert.deepEqual([await hook({ steps: [1] }), await hook({ steps: [1, 2] })], [false, true]);
+  const { hook: inSettings } = await hookOf(module, { name: 'settings', at, boundaries });
+  assert.equal(await inSettings({ steps: [] }), false);
+  assert.equal(await isolate(module.conditions, { at })({ steps: [1, 2] }), true);
+  const several = await hookOf(module, { name: 'middlewares', at: 'middleware', boundaries });
+  assert.equal(several.hook, module.middlewares);
+  assert.equal(typeof isolate(several.hook, { at: 'middleware' })[1].wrapGenerate, 'function');
+  await assert.rejects(hookOf({ hook: [1] }, { name: 'hook', at, boundaries }), /neither a function/);
 });

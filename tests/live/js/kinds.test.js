@@ -158,6 +158,37 @@ test('node:crypto, however imported, and the clock are seeded', async () => {
   assert.equal((await judged(draws, 6)).verdict, 'clean');
 });
 
+test('a write of one of several middlewares is found', async () => {
+  const passes = { transformParams: async ({ params }) => params };
+  const writes = {
+    transformParams: async ({ params }) => {
+      for (const { content } of params.prompt)
+        if (Array.isArray(content)) for (const part of content) if (part.input) part.input.seen = true;
+      return params;
+    },
+  };
+  const { findings } = await report({
+    at: 'middleware',
+    project: project(6),
+    hooks: () => ({ middleware: [passes, writes] }),
+    examples: 6,
+    shrinking: 0,
+  });
+  assert.ok(findings.some(({ kind, place }) => kind === 'write' && place.endsWith('.input.seen')));
+});
+test('a suppression at the line holds in a test, too', async () => {
+  const report = await judged(
+    () =>
+      ({ messages }) => {
+        // agentcore: allow write for=ai>=6,<7 -- the note is ours
+        messages[0].note = 'x';
+      },
+    6,
+    { examples: 4 },
+  );
+  assert.equal(report.verdict, 'clean');
+  assert.equal(report.findings[0].suppressed.reason, 'the note is ours');
+});
 test('what is written and put back is clean', async () => {
   const restores =
     () =>

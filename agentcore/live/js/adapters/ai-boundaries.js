@@ -48,6 +48,10 @@ export const boundaries = {
     when: 'after',
     first: ['steps'],
     passive: () => false,
+    list: (conditions) => async (options) => {
+      const met = await Promise.all(conditions.map((condition) => condition(options)));
+      return met.includes(true);
+    },
     mend: 'only read the steps, and return true or false',
   },
   execute: {

@@ -7,6 +7,13 @@ const major = (version) => Number.parseInt(version, 10);
 const OUTPUTS = { string: 'text', undefined: 'error-text' };
 const OUTCOMES = { 'error-text': 'error', 'error-json': 'error', 'execution-denied': 'denied' };
 
+const bytesOf = (data) => Uint8Array.from(Buffer.from(data, 'base64'));
+const FILES = [
+  ({ data, mediaType }) => ({ type: 'image', image: bytesOf(data), mediaType }),
+  ({ data, mediaType }) => ({ type: 'image', image: data, mediaType }),
+  ({ data, mediaType }) => ({ type: 'file', data: bytesOf(data), filename: 'pixel.png', mediaType }),
+];
+
 const messages = dialect({
   call: { type: 'tool-call', id: 'toolCallId', tool: 'toolName', input: 'input' },
   result: { type: 'tool-result', id: 'toolCallId', tool: 'toolName', output: 'output', role: 'tool' },
@@ -16,7 +23,7 @@ const messages = dialect({
   }),
   outcome: ({ type, value, reason }) => ({ [OUTCOMES[type] ?? 'output']: value ?? reason ?? null }),
   approval: { request: 'tool-approval-request', response: 'tool-approval-response', id: 'approvalId' },
-  file: ({ data, mediaType }) => ({ type: 'image', image: data, mediaType }),
+  file: (part, number) => FILES[number % FILES.length](part),
   options: 'providerOptions',
 });
 

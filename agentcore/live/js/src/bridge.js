@@ -220,6 +220,7 @@ export class Bridge {
 
   // Under watch, the hook gets proxies that keep the stack of each write and let it happen.
   #watched(info, side, target) {
+    if (info.kind === 'bytes' && side === 'framework' && this.#isArmed(info, false)) return readOnly(target);
     if (this.watch !== 'proxy' || side !== 'framework' || !PROXIED.has(info.kind)) return target;
     const keep =
       (name) =>
@@ -237,11 +238,33 @@ export class Bridge {
 
   // What cannot be a proxy is frozen: an object of the hook's own, or one whose hook needs it to be no proxy.
   #arm(nodes, side) {
-    const { own, container } = this.watch;
-    if (!own && side !== 'framework') return;
-    for (const { pair, vias } of nodes.values())
-      if (pair.own === own && vias.some((via) => placeOf(via) === container)) Object.freeze(pair.hook);
+    if (!this.watch.own && side !== 'framework') return;
+    for (const info of nodes.values())
+      if (FREEZABLE.has(info.kind) && this.#isArmed(info, info.pair.own)) Object.freeze(info.pair.hook);
   }
+
+  #isArmed({ vias }, isOwn) {
+    const { own, container } = this.watch ?? {};
+    return container !== undefined && isOwn === own && vias.some((via) => placeOf(via) === container);
+  }
+}
+
+// Bytes cannot be frozen: a proxy throws at the write instead.
+const WRITES_BYTES = /^(?:set|fill|copyWithin|sort|reverse|write.*|swap\d+)$/;
+
+function readOnly(bytes) {
+  const refuse = () => {
+    throw new TypeError('the bytes are read-only');
+  };
+  return new Proxy(bytes, {
+    set: refuse,
+    get(target, key) {
+      const value = Reflect.get(target, key);
+      if (typeof value !== 'function' || key === 'constructor') return value;
+      if (key === 'subarray') return (...range) => readOnly(target.subarray(...range));
+      return WRITES_BYTES.test(String(key)) ? refuse : value.bind(target);
+    },
+  });
 }
 
 // An object of the hook's own is named as it returned it, then as it was given it back.

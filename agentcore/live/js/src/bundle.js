@@ -31,7 +31,7 @@ export async function bundle({ file, framework, frameworkRoot }) {
   return {
     file: outfile,
     sources: Object.keys(result.metafile.inputs)
-      .filter((input) => input !== '<stdin>')
+      .filter((input) => input !== '<stdin>' && !input.startsWith('empty:'))
       .map((input) => resolve(folder, input)),
   };
 }
@@ -56,7 +56,8 @@ async function build(contents, folder, outfile, framework, frameworkRoot) {
       banner: {
         js: "import { createRequire as agentcoreRequire } from 'node:module'; const require = agentcoreRequire(import.meta.url);",
       },
-      plugins: [packagesOutside(framework, frameworkRoot)],
+      loader: { '.txt': 'text', '.md': 'text' },
+      plugins: [marksOfReact, packagesOutside(framework, frameworkRoot)],
     });
   } catch (error) {
     const [first] = error.errors ?? [];
@@ -64,6 +65,15 @@ async function build(contents, folder, outfile, framework, frameworkRoot) {
     throw new NotJudged('not-loadable', `${at}${first?.text ?? error.message}`);
   }
 }
+
+// Packages that only say where a module may be imported, and throw elsewhere.
+const marksOfReact = {
+  name: 'marks-of-react',
+  setup(builder) {
+    builder.onResolve({ filter: /^(?:server|client)-only$/ }, ({ path }) => ({ path, namespace: 'empty' }));
+    builder.onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: '' }));
+  },
+};
 
 // Packages stay outside; what a workspace links to, which is source, goes in. The framework may be another release than the person's.
 function packagesOutside(framework, frameworkRoot) {

@@ -63,6 +63,7 @@ async function check(task) {
     foreignError: collection.foreignError,
     outside: collection.outside,
     unrecorded: collection.unrecorded,
+    makers: collection.makers,
     prefix: collection.prefix,
   };
 }

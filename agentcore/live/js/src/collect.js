@@ -34,6 +34,7 @@ export class Collection {
     Object.assign(this, { judge, sources, shrinking });
     this.found = new Map();
     this.counts = { run: 0, judged: 0, errors: 0, calls: 0 };
+    this.makers = 0;
     this.foreign = 0;
     this.unrecorded = 0;
     this.outside = undefined;
@@ -46,7 +47,9 @@ export class Collection {
     const result = await this.judge.judge(sample);
     this.counts.run++;
     this.counts[result.status === 'judged' ? 'judged' : 'errors']++;
-    this.counts.calls += result.live.calls.filter(({ beside }) => !beside).length;
+    const calls = result.live.calls.filter(({ beside }) => !beside);
+    this.counts.calls += calls.length;
+    this.makers += calls.filter(({ makes }) => makes).length;
     if (result.status === 'judged' && result.live.prompts.length === 0) this.unrecorded++;
     if (result.outside) this.outside ??= result.outside;
     if (result.foreign) {

@@ -92,7 +92,7 @@ class Maker {
 
   request() {
     const parts = [this.text(), ...(this.random.chance(0.25) ? [this.text()] : [])];
-    if (this.random.chance(0.12)) parts.push({ type: 'file', mediaType: 'image/png', data: PIXEL });
+    if (this.random.chance(0.2)) parts.push({ type: 'file', mediaType: 'image/png', data: PIXEL });
     return { role: 'user', parts };
   }
 

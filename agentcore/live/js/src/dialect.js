@@ -16,7 +16,7 @@ const isCall = ({ type }) => type === 'call';
  * @param {(output: any) => object} [of.outcome] The way back.
  * @param {{request: string, response: string, id: string}} [of.approval] The types of the parts that ask for a person's approval of a call, and
  *   answer; the field of their common id.
- * @param {(part: object) => object} [of.file] The framework's form of a file `{data, mediaType}`.
+ * @param {(part: object, number: number) => object} [of.file] The framework's form of a file `{data, mediaType}`; where it has several, by number.
  * @param {string} [of.options] The field for options of a provider, which some messages and parts then have.
  * @param {boolean} [of.text] Whether a message of one text may be the text itself (true).
  * @returns `{translated, said, answered, pairs, neutral}`: messages of the framework for a neutral one and its number; parts for neutral parts;
@@ -38,13 +38,13 @@ export function dialect({
     ...(result.tool ? { [result.tool]: part.tool } : {}),
     [result.output]: output(part),
   });
-  const partOf = (part) => {
-    if (part.type === 'file') return file(part);
+  const partOf = (part, number) => {
+    if (part.type === 'file') return file(part, number);
     return isCall(part)
       ? { type: call.type, [call.id]: part.id, [call.tool]: part.tool, [call.input]: part.input }
       : { ...part };
   };
-  const said = (parts) => parts.map(partOf);
+  const said = (parts, number = 0) => parts.map((part, index) => partOf(part, number + index));
   // Options are for some messages and some parts, nested as those of providers are.
   const marked = (target, number) => {
     if (!options || number % 3 !== 1) return target;
@@ -56,7 +56,7 @@ export function dialect({
     if (text && parts.length === 1 && parts[0].type === 'text' && number % 2 === 0)
       return [marked({ role, content: parts[0].text }, number)];
     const results = parts.filter(isCall).map(resultOf);
-    const content = said(parts).map((part, index) => marked(part, number + index + 1));
+    const content = said(parts, number).map((part, index) => marked(part, number + index + 1));
     return [
       marked({ role, content }, number),
       ...(results.length > 0 ? [{ role: result.role ?? 'tool', content: results }] : []),

@@ -47,7 +47,9 @@ const isClass = (value) =>
 
 function callable(value, { name, at, boundary }) {
   if (boundary.methods) {
-    if (Object.keys(boundary.methods).some((method) => typeof value?.[method] === 'function')) return value;
+    const has = (each) =>
+      Object.keys(boundary.methods).some((method) => typeof each?.[method] === 'function');
+    if (has(value) || (Array.isArray(value) && value.length > 0 && value.every(has))) return value;
     throw new NotJudged(
       'no-hook',
       `${name} has no method ${Object.keys(boundary.methods).join(', ')}; at ${at} an object with one of them is expected`,
@@ -57,18 +59,16 @@ function callable(value, { name, at, boundary }) {
   const method = boundary.method ?? at;
   const owner = [value, value?.settings].find((holder) => typeof holder?.[method] === 'function');
   if (owner) return owner[method].bind(owner);
-  if (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every((item) => typeof item === 'function') &&
-    boundary.list
-  )
-    return value.length === 1 ? value[0] : boundary.list(value);
+  const several = [value, value?.[method], value?.settings?.[method]].find(isListOfFunctions);
+  if (several && boundary.list) return boundary.list(several);
   throw new NotJudged(
     'no-hook',
     `${name} is ${describeType(value)}, neither a function nor an object with a method ${method}; use --factory if it makes the hook`,
   );
 }
+
+const isListOfFunctions = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'function');
 
 const describeType = (value) =>
   value === null

@@ -1,6 +1,6 @@
 // A check inside a test: the hook is a value of the test's process, so there is no process of its own to end it in.
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { missingIn, pathsOf } from './adapters.js';
 import { Collection, sampleOf } from './collect.js';
@@ -11,6 +11,7 @@ import { Judge } from './judge.js';
 import { keepStray } from './outcome.js';
 import { reportOf } from './report.js';
 import { install, uninstall } from './seeded.js';
+import { namesOf, suppressionsIn } from './suppress.js';
 
 /** Thrown by checkHook; `report` has the findings. */
 export class HookFaultError extends Error {
@@ -78,7 +79,8 @@ export async function checkInProcess(
       load,
       idempotent: kinds?.includes('not-idempotent'),
     });
-    const collection = new Collection(judge, { shrinking });
+    // Conversations that are given are those to show.
+    const collection = new Collection(judge, { shrinking: shrinking ?? (conversations ? 0 : undefined) });
     for (let index = 0; index < (conversations?.length ?? examples); index++)
       if (!(await collection.add(sampleOf(index, task)))) break;
     const groups = (await collection.findings()).map((group) => ({
@@ -90,11 +92,12 @@ export async function checkInProcess(
       seen: [...group.seen],
       paths: [...group.paths],
     }));
-    const { counts, foreign, foreignError, outside, unrecorded, prefix } = collection;
+    const { counts, makers, foreign, foreignError, outside, unrecorded, prefix } = collection;
     const report = reportOf({
       task,
       options: { kinds, failOn },
-      answer: { groups, counts, foreign, foreignError, outside, unrecorded, prefix, deaths: [] },
+      answer: { groups, counts, makers, foreign, foreignError, outside, unrecorded, prefix, deaths: [] },
+      suppressions: suppressionsAt(groups, task, boundary),
       boundary,
     });
     if (report.exit !== 0) throw new HookFaultError(report);
@@ -103,6 +106,14 @@ export async function checkInProcess(
     giveBack();
     uninstall();
   }
+}
+
+// Those in the files that findings are in: which other files the hook comes from is not known here.
+function suppressionsAt(groups, task, boundary) {
+  const files = new Set(groups.flatMap(({ frame }) => (frame ? [frame.file] : [])));
+  const readable = [...files].filter((file) => existsSync(file));
+  const shown = (file) => relative(process.cwd(), file);
+  return suppressionsIn(readable, shown, namesOf(task, boundary)).map((each) => ({ ...each, foreign: true }));
 }
 
 // What a hook leaves running may throw when nobody listens: that is for the check, and no failure of the test that it runs in.

@@ -12,8 +12,10 @@ export const strictly = (hook, boundary, at) =>
   around(hook, boundary, at, () => new Bridge({ lasting: true, freeze: true }), { handles: false });
 
 function around(hook, boundary, at, makeBridge, { handles }) {
+  if (boundary.methods && Array.isArray(hook))
+    return hook.map((each) => around(each, boundary, at, makeBridge, { handles }));
   const crossing = new Crossing(makeBridge());
-  if (!boundary.methods) return between(callable(hook, boundary.method ?? at), boundary, crossing, handles);
+  if (!boundary.methods) return between(callable(hook, boundary, at), boundary, crossing, handles);
   const names = Object.keys(boundary.methods).filter((name) => typeof hook[name] === 'function');
   const methods = names.map((name) => [
     name,
@@ -22,7 +24,12 @@ function around(hook, boundary, at, makeBridge, { handles }) {
   return Object.assign(Object.create(hook), hook, Object.fromEntries(methods));
 }
 
-function callable(hook, method) {
+function callable(hook, { method, list }, at) {
+  if (Array.isArray(hook) && list) return list(hook);
+  return methodOf(hook, method ?? at);
+}
+
+function methodOf(hook, method) {
   if (typeof hook === 'function') return hook;
   if (typeof hook?.[method] === 'function') return hook[method].bind(hook);
   throw new TypeError(

@@ -16,6 +16,7 @@ export function mergedAnswers(answers) {
     foreignError: first(({ foreignError }) => foreignError),
     outside: first(({ outside }) => outside),
     unrecorded: sum(({ unrecorded }) => unrecorded),
+    makers: sum(({ makers }) => makers),
     prefix: {
       ...sums(({ prefix }) => prefix, ['lost', 'of', 'plainLost', 'plainOf']),
       broken: first(({ prefix }) => prefix.broken),

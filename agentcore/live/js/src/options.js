@@ -17,12 +17,12 @@ export const KINDS = {
   'not-idempotent': 'note',
 };
 
-export const USAGE = `Usage: check-hook FILE#EXPORT --in FRAMEWORK[@VERSION] --at BOUNDARY [options]
+export const USAGE = `Usage: check-hook FILE#EXPORT [--in FRAMEWORK[@VERSION]] --at BOUNDARY [options]
 
 Runs your hook in the framework release that you installed, on random conversations with a scripted model, and reports what it
 changes where it should only return. Your hook runs many times, in a process of its own, without network.
 
-  --in FRAMEWORK[@VERSION]  ai, or the adapter of a loop of your own: ./loop.js:adapter. With a version, that release is installed into the cache.
+  --in FRAMEWORK[@VERSION]  ai (the default), or the adapter of a loop of your own: ./loop.js:adapter. With a version, that release is installed into the cache.
   --at BOUNDARY             Where the framework calls the hook: --list says which there are.
   --project FOLDER          Where the framework is installed; by default the nearest place above the hook.
   --factory                 EXPORT is a function that makes the hook.
@@ -39,7 +39,7 @@ changes where it should only return. Your hook runs many times, in a process of 
 Exit codes: 0 judged, nothing at or above --fail-on; 1 something; 2 wrong usage; 3 not judged; 4 a fault of the tool.`;
 
 const SPEC = {
-  in: { type: 'string' },
+  in: { type: 'string', default: 'ai' },
   at: { type: 'string' },
   project: { type: 'string' },
   factory: { type: 'boolean' },
@@ -63,7 +63,8 @@ export function optionsOf(argv) {
   if (values.help || values.list) return values;
   if (positionals.length !== 1)
     throw new UsageError(`one FILE#EXPORT is expected, there are ${positionals.length}`);
-  for (const name of ['in', 'at']) if (!values[name]) throw new UsageError(`--${name} is missing`);
+  if (!values.at)
+    throw new UsageError('--at is missing: it says where the framework calls the hook; --list has all');
   const formats = ['json', 'junit', 'sarif'].filter((name) => values[name]);
   if (formats.length > 1) throw new UsageError(`only one of --${formats.join(', --')} can be printed`);
   if (!['fault', 'note'].includes(values['fail-on']))

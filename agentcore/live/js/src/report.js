@@ -62,8 +62,13 @@ function countsOf(answer) {
   return { run: run + lost, judged, errors: errors + lost, calls };
 }
 
-function refused({ counts, foreign, foreignError, outside, unrecorded }, task) {
+function refused({ counts, makers, foreign, foreignError, outside, unrecorded }, task) {
   const most = counts.run / 2;
+  if (makers > 0 && makers === counts.calls)
+    return {
+      reason: 'no-hook',
+      message: `${task.name ?? task.at} returns a hook whenever it is called: it makes the hook and is none; use --factory, or call it in hooks: () => ({ ... })`,
+    };
   if (unrecorded > most)
     return {
       reason: 'no-prompt',

@@ -12,6 +12,8 @@ import { Seeded, within } from './seeded.js';
 import { sameTrees, show, tree } from './show.js';
 import { HANGS, isHang, describe } from './outcome.js';
 
+const isObject = (value) => typeof value === 'object' && value !== null;
+const isMethod = (object, name) => typeof Object.getOwnPropertyDescriptor(object, name)?.value === 'function';
 const DONE = { parts: [{ type: 'text', text: 'done' }] };
 
 export class Session {
@@ -91,6 +93,7 @@ export class Session {
     const boundary = this.adapter.boundaries[at];
     const { methods } = boundary;
     if (!methods) return this.#wrapped(hook, boundary, at);
+    if (Array.isArray(hook)) return hook.map((each) => this.#wrappedAt(at, each));
     const wrapped = Object.keys(methods)
       .filter((name) => typeof hook[name] === 'function')
       .map((name) => [name, this.#wrapped(hook[name].bind(hook), methods[name], name)]);
@@ -256,15 +259,21 @@ export class Session {
       return fail(error);
     }
     this.#mend();
-    if (typeof made?.then !== 'function') return done(made);
+    if (typeof made?.then !== 'function') return done(this.#returned(made, call));
     return this.seeded
       .awaited(within(this.limit, made, HANGS))
       .finally(() => this.#mend())
       .then((value) => {
         if (isHang(value)) throw new HANGS.Error(this.limit);
-        return value;
+        return this.#returned(value, call);
       })
       .then(done, fail);
+  }
+
+  // What returns a hook is no hook, but what makes it.
+  #returned(made, call) {
+    call.makes = typeof made === 'function' || (isObject(made) && isMethod(made, this.at));
+    return made;
   }
 
   #mend() {

@@ -29,7 +29,7 @@ export function testCase({ name, at, framework, shown, factory, kind, talk, path
       : []),
     `    conversations: [${indented(talk)}],`,
     '  });',
-    '});',
+    runner === 'vitest' ? '}, 60_000);' : '});',
     '',
   ].join('\n');
 }

@@ -88,6 +88,18 @@ export const polluting = {
         if (last) last.content += ' (be brief)'; // at
       },
   },
+  'blackens the bytes of images': {
+    is: { place: 'messages[*].content[*].image', seen: ['caller'] },
+    make:
+      () =>
+      ({ messages }) => ({
+        messages: messages.map((message) => {
+          for (const part of list(message.content))
+            if (part.image instanceof Uint8Array) part.image.fill(0, 60); // at
+          return { ...message };
+        }),
+      }),
+  },
   'writes after an await': {
     is: { place: 'messages[*].content', seen: ['this-prompt', 'caller'] },
     make:
@@ -444,6 +456,16 @@ export const clean = {
     () =>
     ({ messages }) =>
       process.env.COMPACT === '1' ? { messages: messages.slice(-1) } : {},
+  'blackens a copy of images': () => (options) => ({
+    messages: options.messages.map((message) => ({
+      ...message,
+      content: Array.isArray(message.content)
+        ? message.content.map((part) =>
+            part.image instanceof Uint8Array ? { ...part, image: part.image.slice().fill(0, 60) } : part,
+          )
+        : message.content,
+    })),
+  }),
   'keeps what it returned in a history': () => {
     const history = [];
     return ({ messages }) => {
