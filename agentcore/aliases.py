@@ -83,23 +83,23 @@ _MODULES: Final = (
     _Moved(
         "compat.ai_sdk",
         "frameworks.ai_sdk.emulation",
-        "approving calls convert history loop models offered outcome prompted prompts record results "
-        "settings tagged",
+        "approving:history calls convert:results history loop models:record offered outcome:record "
+        "prompted prompts record results settings tagged",
     ),
     _Moved("compat.mastra", "frameworks.mastra", "profiles rules"),
     _Moved(
         "compat.mastra",
         "frameworks.mastra.emulation",
-        "answers arguments clock content conversion errors forms intake keys list_views loop merging "
-        "message_list models outcome processors recording remembering request_context settings "
-        "step_content tools",
+        "answers:recording arguments clock content conversion errors forms intake keys:forms "
+        "list_views:arguments loop merging message_list models:tools outcome:errors processors recording "
+        "remembering:merging request_context:arguments settings step_content:arguments tools",
     ),
     _Moved("compat.strands", "frameworks.strands", "profiles rules"),
     _Moved(
         "compat.strands",
         "frameworks.strands.emulation",
-        "agent batches chain contexts contract copies cycles executors loop models parts pull_request "
-        "said settings specs tools turns",
+        "agent batches chain:tools contexts contract:contexts copies:agent cycles executors:batches loop "
+        "models parts:agent pull_request said:models settings specs:agent tools turns",
     ),
     _Moved("driver", "agent", "partial:output"),
     _Moved(
@@ -108,6 +108,33 @@ _MODULES: Final = (
         "begin:call blocking:call call cancelling checks errors fields:checks fits:call "
         "handover:cancelling loop models:needs parts:config processor_spans:spans processors:config "
         "rewritten:checks spans stages stream threads:needs tools:needs written:spans",
+    ),
+    _Moved("frameworks.ai_sdk", "frameworks.ai_sdk", "causes:family comparison:family shrinking:family"),
+    _Moved(
+        "frameworks.ai_sdk.emulation",
+        "frameworks.ai_sdk.emulation",
+        "approving:history call_settings:settings convert:results models:record outcome:record step:record",
+    ),
+    _Moved(
+        "frameworks.mastra",
+        "frameworks.mastra",
+        "causes:family comparison:family shrinking:family wellformed:program",
+    ),
+    _Moved(
+        "frameworks.mastra.emulation",
+        "frameworks.mastra.emulation",
+        "answers:recording keys:forms list_views:arguments models:tools outcome:errors printing:errors "
+        "remembering:merging request_context:arguments step_content:arguments",
+    ),
+    _Moved(
+        "frameworks.strands",
+        "frameworks.strands",
+        "causes:family comparison:family shrinking:family structured:program",
+    ),
+    _Moved(
+        "frameworks.strands.emulation",
+        "frameworks.strands.emulation",
+        "chain:tools contract:contexts copies:agent executors:batches parts:agent said:models specs:agent",
     ),
     _Moved("guard", "guard", "comparing:report showing:report values:report"),
     _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
@@ -145,8 +172,8 @@ _MODULES: Final = (
     _Moved(
         "oracle.ai_sdk",
         "frameworks.ai_sdk",
-        "causes comparison expected family features frozen immutable isolation program programs reference "
-        "ops shrinking size writes",
+        "causes:family comparison:family expected family features frozen immutable isolation program "
+        "programs reference ops shrinking:family size writes",
     ),
     _Moved(
         "oracle.campaign",
@@ -161,16 +188,16 @@ _MODULES: Final = (
     _Moved(
         "oracle.mastra",
         "frameworks.mastra",
-        "causes comparison family features isolation making ops program programs reference results:turns "
-        "shrinking turns wellformed",
+        "causes:family comparison:family family features isolation making ops program programs reference "
+        "results:turns shrinking:family turns wellformed:program",
     ),
     _Moved("oracle.reports", "oracle.reports", "beside:html evidence:document pictures:html plain:document"),
     _Moved("oracle.spec", "oracle.spec", "scripts:examples"),
     _Moved(
         "oracle.strands",
         "frameworks.strands",
-        "acting causes comparison family features handlers holders:shapes isolation ops program programs "
-        "reference shapes shrinking structured writes",
+        "acting causes:family comparison:family family features handlers holders:shapes isolation ops "
+        "program programs reference shapes shrinking:family structured:program writes",
     ),
     _Moved("testing", "testing", "conversations:hooks faults:prompts mirrors:runs words:prompts"),
     _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),

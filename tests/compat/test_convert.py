@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.frameworks.ai_sdk.emulation.convert import Conversion, or_null
 from agentcore.frameworks.ai_sdk.emulation.history import (
     Approval,
     check_messages,
@@ -16,6 +15,7 @@ from agentcore.frameworks.ai_sdk.emulation.history import (
     provider_responses,
 )
 from agentcore.frameworks.ai_sdk.emulation.prompts import prompt
+from agentcore.frameworks.ai_sdk.emulation.results import Conversion, or_null
 from agentcore.heap.heap import UNDEFINED, ErrorCell, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import PackageError, elements, get
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
-from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
+from agentcore.frameworks.ai_sdk.emulation.record import Outcome
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.heap.copying import Snapshot

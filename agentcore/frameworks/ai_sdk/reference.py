@@ -11,7 +11,7 @@ from typing import Any, Final
 from agentcore.frameworks.ai_sdk import immutable
 from agentcore.frameworks.ai_sdk.emulation.calls import HookError
 from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
-from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
+from agentcore.frameworks.ai_sdk.emulation.record import Outcome
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
 from agentcore.frameworks.ai_sdk.ops import Ops, StepRecording
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile

@@ -8,11 +8,9 @@ from typing import Any
 
 import attrs
 
-from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
-from agentcore.frameworks.mastra.emulation.errors import CallerError
+from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle, RequestContext
+from agentcore.frameworks.mastra.emulation.errors import CallerError, Outcome, Tripwire
 from agentcore.frameworks.mastra.emulation.loop import MastraLoop
-from agentcore.frameworks.mastra.emulation.outcome import Outcome, Tripwire
-from agentcore.frameworks.mastra.emulation.request_context import RequestContext
 from agentcore.frameworks.mastra.emulation.settings import Hook, Model, Processor, Settings, Tool
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
 from agentcore.heap.copying import Snapshot

@@ -2,20 +2,216 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
-from agentcore.frameworks.mastra.causes import writes
-from agentcore.frameworks.mastra.comparison import COMPARISON
 from agentcore.frameworks.mastra.features import FEATURES, features
 from agentcore.frameworks.mastra.isolation import ISOLATION
 from agentcore.frameworks.mastra.profiles import PROFILES
-from agentcore.frameworks.mastra.program import check, to_line, trace_problem
+from agentcore.frameworks.mastra.program import check, every_op, is_well_formed, to_line, trace_problem
 from agentcore.frameworks.mastra.programs import random_program
 from agentcore.frameworks.mastra.reference import PROFILE_NAMES, recording, trace, trace_under
-from agentcore.frameworks.mastra.shrinking import SHRINKING
-from agentcore.kit.families import Emulation, Family
+from agentcore.kit.compare import Trace, ids_may_differ
+from agentcore.kit.families import Comparison, Each, Emulation, Family, Shrinking, Write, slow_tools
+from agentcore.kit.places import Place, at, has, put, without
+from agentcore.kit.shrink import Smallest, script_cut
 
-__all__ = ["FAMILY"]
+__all__ = ["COMPARISON", "FAMILY", "SHRINKING", "writes"]
+
+Json: TypeAlias = dict[str, Any]
+
+# What two traces of the processors' format may differ in, and the order in which they are compared.
+
+_MARK: Final = re.compile(r"#\d+")
+
+
+def versions_may_differ(trace: Trace) -> Trace:
+    """`version` names what ran the program."""
+    return {key: value for key, value in trace.items() if key != "version"}
+
+
+def error_texts_may_differ(trace: Trace) -> Trace:
+    """An error is wrapped once or more on its way out, each time in other words, which are the package's own.
+
+    The texts of a program stay: what a processor threw is still to be found in what its caller gets.
+    """
+    return _with_error(
+        trace, lambda error: {**error, "message": sorted({*_MARK.findall(str(error.get("message")))})}
+    )
+
+
+def error_classes_may_differ(trace: Trace) -> Trace:
+    """The same failure is a MastraError or a copy that lost its class, by how many executors it came through.
+
+    With the class goes the name of the field that says its kind: `id` on the one, `code` on the other.
+    """
+    return _with_error(trace, _one_kind)
+
+
+def error_causes_may_differ(trace: Trace) -> Trace:
+    """A cause is kept by some of the wrappings and lost by others."""
+    return _with_error(trace, lambda error: {key: value for key, value in error.items() if key != "cause"})
+
+
+def logs_may_differ(trace: Trace) -> Trace:
+    """What is logged is written for people: the same failure once, twice, or as another one's text."""
+    return {key: value for key, value in trace.items() if key != "logged"}
+
+
+def op_error_texts_may_differ(trace: Trace) -> Trace:
+    """Of ops that could not be carried out only the number counts, none being the same as no list."""
+    failed = trace.get("opErrors", [])
+    return {**trace, "opErrors": [None] * len(failed)} if isinstance(failed, list) else trace
+
+
+def _with_error(trace: Trace, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Trace:
+    error = trace.get("error")
+    return {**trace, "error": change(error)} if isinstance(error, dict) else trace
+
+
+def _one_kind(error: dict[str, Any]) -> dict[str, Any]:
+    kind = error.get("id", error.get("code"))
+    rest = {key: value for key, value in error.items() if key not in ("name", "class", "id", "code")}
+    return rest if kind is None else {**rest, "kind": kind}
+
+
+_PERMITTED: Final[Mapping[str, Callable[[Trace], Trace]]] = MappingProxyType(
+    {
+        "id": ids_may_differ,
+        "version": versions_may_differ,
+        "error.message": error_texts_may_differ,
+        "error.class": error_classes_may_differ,
+        "error.cause": error_causes_may_differ,
+        "logged": logs_may_differ,
+        "opErrors": op_error_texts_may_differ,
+    }
+)
+
+COMPARISON: Final = Comparison(
+    permitted=_PERMITTED,
+    order=(
+        Each("received", ("processor", "step", "got", "returned", "threw")),
+        Each("model", ("model", "method", "prompt", "tools", "toolChoice", "providerOptions", "settings")),
+        Each("tools", ("name", "input")),
+        *("events", "opErrors", "final", "error", "chunks", "list", "listSystem", "callerChanged"),
+    ),
+)
+
+
+# Where the ops of a program of processors stand, in the order in which a run comes to them.
+
+
+def writes(program: Json) -> Iterator[Write]:
+    """The tools that take time or write, then processInput, then the ops of the steps.
+
+    Processors and prepareStep are one place of a step: the package makes a processor of prepareStep.
+    """
+    yield from slow_tools(program)
+    for name, tool in program.get("tools", {}).items():
+        if "mutateInput" in tool:
+            yield Write("a tool", "mutateInput", ("tools", name, "mutateInput"))
+    processors = program.get("processors", [])
+    for index, processor in enumerate(processors):
+        yield from _ops("processInput", processor.get("input", []), ("processors", index, "input"))
+    for index, processor in enumerate(processors):
+        yield from _steps(processor.get("steps", {}), ("processors", index, "steps"))
+    for name in ("defaultPrepareStep", "prepareStep"):
+        yield from _steps(program.get(name, {}), (name,))
+
+
+def _steps(steps: dict[str, list[Json]], place: Place) -> Iterator[Write]:
+    for step, ops in steps.items():
+        yield from _ops("a step", ops, (*place, step))
+
+
+def _ops(hook: str, ops: list[Json], place: Place) -> Iterator[Write]:
+    for number, op in enumerate(ops):
+        yield Write(hook, op["op"], (*place, number))
+
+
+# How programs of the processors' format are made smaller: fewer steps, then fewer ops.
+
+_DONE: Final = ({"type": "text", "text": "y"},)
+_PREPARING: Final = ("prepareStep", "defaultPrepareStep")
+_EVERY: Final = "*"
+
+
+def _steps_and_ops(program: Json) -> tuple[int, int]:
+    return len(program.get("script", [])), sum(1 for _ in every_op(program))
+
+
+def _turns(program: Json) -> list[Place]:
+    """The places of all ops by step."""
+    processors = range(len(program.get("processors", [])))
+    found: list[Place] = [("processors", index, "steps") for index in processors]
+    return [place for place in (*found, *((name,) for name in _PREPARING)) if has(program, place)]
+
+
+# --- edits --------------------------------------------------------------------------------------------------
+
+
+def _script(smallest: Smallest) -> Iterator[Json]:
+    """A shorter script, with the ops of later steps or without."""
+    yield from script_cut(smallest, [*_DONE], least=0, without_step=_without_step)
+
+
+def _without_step(program: Json, index: int) -> Json:
+    """The ops of later steps move up with their steps."""
+    shorter = {**program, "script": [*program["script"][:index], *program["script"][index + 1 :]]}
+    for place in _turns(shorter):
+        steps = at(shorter, place)
+        moved = {_earlier(step) if _is_after(step, index) else step: ops for step, ops in steps.items()}
+        shorter = put(shorter, place, moved)
+    return shorter
+
+
+def _is_after(step: str, index: int) -> bool:
+    return step != _EVERY and int(step) > index
+
+
+def _earlier(step: str) -> str:
+    return str(int(step) - 1)
+
+
+def _ops_by_step(smallest: Smallest) -> Iterator[Json]:
+    """Ops for one step rather than for all, and for an earlier one."""
+    for place in _turns(smallest()):
+        for step in [*at(smallest(), place)]:
+            steps = at(smallest(), place) if has(smallest(), place) else {}
+            if step in steps:
+                yield without(smallest(), (*place, step))
+                yield from _moved(smallest(), place, step)
+
+
+def _moved(program: Json, place: Place, step: str) -> Iterator[Json]:
+    steps = at(program, place)
+    if step not in steps or step == "0":
+        return
+    rest = {name: ops for name, ops in steps.items() if name != step}
+    targets = ("0", "1") if step == _EVERY else ("0", _earlier(step))
+    yield from (
+        put(program, place, {target: steps[step], **rest}) for target in targets if target not in rest
+    )
+
+
+def _one_place(smallest: Smallest) -> Iterator[Json]:
+    """A processor's ops as prepareStep's, which needs no name."""
+    for index in range(len(smallest().get("processors", []))):
+        program = smallest()
+        if "prepareStep" not in program and has(program, ("processors", index, "steps")):
+            steps = at(program, ("processors", index, "steps"))
+            yield {**without(program, ("processors", index)), "prepareStep": steps}
+
+
+SHRINKING: Final = Shrinking(
+    required=frozenset({"id"}),
+    names=frozenset({"id", "toolCallId", "toolName", "op"}),
+    measure=_steps_and_ops,
+    edits=(_script, _ops_by_step, _one_place),
+    within=is_well_formed,
+)
 
 
 def _refusal(program_id: Any, name: str, message: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
+from agentcore.frameworks.mastra.program import every_op, made_messages
 from agentcore.frameworks.mastra.programs import random_program
-from agentcore.frameworks.mastra.wellformed import every_op, made_messages
 from agentcore.kit.choices import RandomChoices
 from agentcore.kit.features import ChoicePoints, count_features
 from agentcore.messages.schema import schema

@@ -12,6 +12,7 @@ from agentcore.frameworks.strands.emulation.loop import Outcome, StrandsLoop
 from agentcore.frameworks.strands.emulation.settings import Model, Said, Settings, Tool
 from agentcore.frameworks.strands.ops import Ops, compact
 from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
+from agentcore.frameworks.strands.program import structured_output
 from agentcore.frameworks.strands.shapes import (
     MISSING,
     Field,
@@ -24,7 +25,6 @@ from agentcore.frameworks.strands.shapes import (
     objects_of,
     shared,
 )
-from agentcore.frameworks.strands.structured import structured_output
 from agentcore.heap.heap import UNDEFINED, Value
 from agentcore.heap.js import PackageError, in_object_order
 from agentcore.heap.views import ObjectView, View

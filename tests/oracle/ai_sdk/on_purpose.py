@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.frameworks.ai_sdk import immutable
-from agentcore.frameworks.ai_sdk.comparison import COMPARISON
+from agentcore.frameworks.ai_sdk.family import COMPARISON
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure, ModelInfo
 from agentcore.frameworks.ai_sdk.reference import Recording
 from agentcore.kit import compare

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.frameworks.ai_sdk.comparison import COMPARISON
+from agentcore.frameworks.ai_sdk.family import COMPARISON
 from agentcore.kit.compare import Difference, differences
 
 TRACE: dict[str, Any] = {

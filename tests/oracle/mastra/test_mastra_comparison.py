@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentcore.frameworks.mastra.comparison import COMPARISON
+from agentcore.frameworks.mastra.family import COMPARISON, SHRINKING
+from agentcore.frameworks.mastra.program import is_well_formed
 from agentcore.frameworks.mastra.programs import random_program
-from agentcore.frameworks.mastra.shrinking import SHRINKING
-from agentcore.frameworks.mastra.wellformed import is_well_formed
 from agentcore.kit.choices import RandomChoices
 from agentcore.kit.compare import differences
 

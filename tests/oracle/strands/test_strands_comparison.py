@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.frameworks.strands.comparison import COMPARISON
+from agentcore.frameworks.strands.family import COMPARISON
 from agentcore.kit.compare import differences
 
 Json = dict[str, Any]

@@ -3,10 +3,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentcore.frameworks.strands.comparison import COMPARISON
+from agentcore.frameworks.strands.family import COMPARISON, SHRINKING
 from agentcore.frameworks.strands.program import check, handlers_of, to_line
 from agentcore.frameworks.strands.programs import Traits, random_program
-from agentcore.frameworks.strands.shrinking import SHRINKING
 from agentcore.kit.choices import RandomChoices
 from agentcore.kit.families import Family
 from agentcore.kit.shrink import shrink, size

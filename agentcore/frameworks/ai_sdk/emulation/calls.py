@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.frameworks.ai_sdk.emulation.convert import Conversion
 from agentcore.frameworks.ai_sdk.emulation.offered import require_schema
+from agentcore.frameworks.ai_sdk.emulation.results import Conversion
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Tool
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
 from agentcore.heap.heap import (

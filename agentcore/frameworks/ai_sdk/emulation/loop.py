@@ -11,21 +11,11 @@ from typing import Final
 
 import attrs
 
-from agentcore.frameworks.ai_sdk.emulation.approving import Approving
-from agentcore.frameworks.ai_sdk.emulation.call_settings import (
-    check_counts,
-    check_settings,
-    named_headers,
-    read_settings,
-    require_emulated,
-)
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
-from agentcore.frameworks.ai_sdk.emulation.history import check_messages, check_roles, check_system
-from agentcore.frameworks.ai_sdk.emulation.models import Models
+from agentcore.frameworks.ai_sdk.emulation.history import Approving, check_messages, check_roles, check_system
 from agentcore.frameworks.ai_sdk.emulation.offered import Offer, make_offer, merged, require_callers
-from agentcore.frameworks.ai_sdk.emulation.outcome import Outcome
 from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, prompt, prompted
-from agentcore.frameworks.ai_sdk.emulation.record import Recorded, Sent, record
+from agentcore.frameworks.ai_sdk.emulation.record import Models, Outcome, Recorded, Sent, Step, record
 from agentcore.frameworks.ai_sdk.emulation.results import (
     finish_event,
     result_messages,
@@ -33,8 +23,15 @@ from agentcore.frameworks.ai_sdk.emulation.results import (
     total_usage,
     usage_of,
 )
-from agentcore.frameworks.ai_sdk.emulation.settings import Settings, load
-from agentcore.frameworks.ai_sdk.emulation.step import Step
+from agentcore.frameworks.ai_sdk.emulation.settings import (
+    Settings,
+    check_counts,
+    check_settings,
+    load,
+    named_headers,
+    read_settings,
+    require_emulated,
+)
 from agentcore.frameworks.ai_sdk.emulation.tagged import TAGGED
 from agentcore.frameworks.ai_sdk.profiles import (
     AiSdkProfile,

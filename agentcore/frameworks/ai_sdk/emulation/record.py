@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.calls import INHERITED, Asked, Calls, StepCalls, called, observe
+from agentcore.frameworks.ai_sdk.emulation.offered import Offer
+from agentcore.frameworks.ai_sdk.emulation.settings import Model
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, Schedule
-from agentcore.heap.heap import UNDEFINED, Ref, Store, Value
-from agentcore.heap.js import PackageError, elements, get, in_object_order, is_nullish, text
+from agentcore.heap.heap import UNDEFINED, Function, HeapTypeError, PatternCell, Ref, Store, Value
+from agentcore.heap.host_values import answer_parts
+from agentcore.heap.js import PackageError, elements, get, in_object_order, is_nullish, is_object, text
+from agentcore.heap.views import Desk
+from agentcore.messages.brief import brief
+
+__all__ = ["Models", "Outcome", "Recorded", "Sent", "Step", "record"]
 
 _MOMENT: Final = 1_000_000
 """Of a tool that waits, in units of a schedule: longer than all that a model sends takes to pass."""
@@ -382,3 +390,116 @@ class _AtTheEnd(_Recorder):
         self.recorded.content.append(ref)
         if self.kind(ref) in ("tool-result", "tool-error"):
             self.recorded.outputs.append(ref)
+
+
+# One step of the loop on its way.
+
+
+@attrs.define
+class Step:
+    """One step on its way: what the hooks returned and what was derived from it."""
+
+    number: int
+    input: Ref
+    model: Ref
+    model_info: Ref
+    system: Value
+    messages: Value
+    prompt: Ref
+    offer: Offer
+    provider_options: Value
+    model_settings: Mapping[str, Value]
+    response_model: Value = UNDEFINED
+
+    def seen_by_tools(self, profile: AiSdkProfile) -> Value:
+        """The messages that the step's tools are given."""
+        return self.messages if profile.tools_see_override else self.input
+
+
+# How a run of the loop ended.
+
+
+@attrs.define
+class Outcome:
+    """How a run ended: `steps` is the result's list of steps, None if the caller gets no result.
+
+    `hung` tells that the real result would never settle.
+    """
+
+    __repr__ = brief
+
+    error: BaseException | None = None
+    steps: Ref | None = None
+    finish_reason: Value = UNDEFINED
+    hung: bool = False
+
+
+# Models as objects that hooks can hold and return: what they answer is scripted by the caller.
+
+_CALLS: Final = ("doGenerate", "doStream")
+
+
+class Models:
+    """Makes and calls the models of a run."""
+
+    def __init__(self, desk: Desk, version: str, call: str) -> None:
+        self.desk = desk
+        self.version = version
+        self.call = call
+        self.store = desk.store
+
+    def new(self, model: Model) -> Ref:
+        """A model object."""
+        return self.store.object(
+            {
+                "specificationVersion": self.version,
+                "provider": "scripted",
+                "modelId": model.id,
+                "supportedUrls": self.store.object(
+                    {"*/*": self.store.array([self.store.object({}, PatternCell)])}
+                ),
+                **{name: Function(name=name, call=partial(self._answer, model)) for name in _CALLS},
+            }
+        )
+
+    def _answer(self, model: Model, options: Ref) -> Sent:
+        self.desk.hook = "model"
+        with self.desk.acting("model"):
+            parts = answer_parts(self.desk, called(model.answer, self.desk.hand(options, ("model",))))
+        refs, inputs = [], {}
+        for part in parts:
+            kept = {key: self.store.load(value) for key, value in part.items() if key != "input"}
+            refs.append(self.store.object(kept))
+            inputs[refs[-1].address] = part.get("input")
+        reason = "tool-calls" if any(part["type"] == "tool-call" for part in parts) else "stop"
+        sent = Sent(parts=self.store.array(refs), inputs=inputs, finish_reason=reason)
+        if model.on_parts is not None:
+            model.on_parts(self.desk.hand(sent.parts, ("model parts",)))
+        return sent
+
+    def resolved(self, model: Value) -> Ref:
+        """The model that the package takes a value for.
+
+        Raises:
+            PackageError: if it takes it for none.
+        """
+        if not is_object(model):
+            raise PackageError("AI_NoSuchModelError", "a model is an object here, not a name of a gateway's")
+        if get(self.store, model, "specificationVersion") not in ("v2", "v3", self.version):
+            raise PackageError("AI_UnsupportedModelVersionError", "Unsupported model version")
+        return model  # type: ignore[return-value]
+
+    def info(self, model: Ref) -> Ref:
+        """What events and results tell of a model."""
+        return self.store.object({key: get(self.store, model, key) for key in ("provider", "modelId")})
+
+    def answered(self, model: Ref, options: Ref) -> Sent:
+        """What the model answers to a call.
+
+        Raises:
+            HeapTypeError: if a hook took away what is called.
+        """
+        answer = get(self.store, model, self.call)
+        if not isinstance(answer, Function) or answer.call is None:
+            raise HeapTypeError(f"stepModel.{self.call} is not a function")
+        return answer.call(options)  # type: ignore[no-any-return]

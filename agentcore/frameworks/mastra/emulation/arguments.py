@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn
 
+from agentcore.frameworks.mastra.emulation.conversion import (
+    ModelMessage,
+    UiMessage,
+    model_messages,
+    model_prompt,
+    of_messages,
+    ui_message,
+)
 from agentcore.frameworks.mastra.emulation.errors import TripWire
-from agentcore.frameworks.mastra.emulation.list_views import ListViews
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
-from agentcore.frameworks.mastra.emulation.request_context import INSTEAD, RequestContext
-from agentcore.heap.heap import UNDEFINED, Ref, Value
-from agentcore.heap.views import ArrayView, Desk
+from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.heap.js import fields, get, spread
+from agentcore.heap.views import ArrayView, Desk, Key, ObjectView
 
 _ALIASES: Final[Mapping[str, str]] = {
     "systemMessages": "system_messages",
@@ -32,7 +39,7 @@ _LEFT_OUT_OF_LIST: Final = frozenset(
         *("updateMessageMetadataByToolCallId", "addOutputErrorsToProviderToolCalls"),
     }
 )
-_LEFT_OUT: Final = frozenset(
+_ARGUMENTS_LEFT_OUT: Final = frozenset(
     {
         *("agent", "tracing", "loggerVNext", "metrics", "state", "writer", "abortSignal", "runId"),
         *("rotateResponseMessageId", "sendSignal", "llmRequestStage"),
@@ -164,7 +171,7 @@ class Arguments(Mapping[str, Any]):
         if name in ("messageList", "requestContext", "abort"):
             own = {"messageList": "message_list", "requestContext": "request_context"}
             return getattr(self, own.get(name, name))
-        if name in _LEFT_OUT:
+        if name in _ARGUMENTS_LEFT_OUT:
             raise self.desk.leave_out(f"the argument {name}", INSTEAD)
         return self.desk.view(self._values[name], (self.processor_id, name))
 
@@ -179,3 +186,259 @@ class Arguments(Mapping[str, Any]):
         """Ends the run with a tripwire; `options` may have `retry` and `metadata`."""
         told = reason or f"Tripwire triggered by {self.processor_id}"
         raise TripWire(told, {} if options is None else options, self.processor_id)
+
+
+# `messageList.get`: the messages of the list, or of one source, in the forms that they can be read in.
+#
+# `db()` has the list's own messages. A message in a form of AI SDK 5 is a new object, but what a call was
+# given and what a tool answered are the stored objects (rule mastra.views-share-payloads).
+
+SOURCES: Final = ("all", "remembered", "input", "response")
+"""What can be read: all messages, or those of one source."""
+_BY_NAME: Final = {"remembered": "memory"}
+_LIST_LEFT_OUT: Final = ("v1", "prompt", "ui", "core", "aiV4", "aiV6", "aiV7")
+_LEFT_OUT_OF_5: Final = ("llmPrompt", "modelContent", "stepContent")
+
+
+class ListViews:
+    """The views of a message list, by the source of the messages."""
+
+    def __init__(self, desk: Desk, target: MessageList) -> None:
+        self.all = SourceViews(desk, target, "all")
+        self.remembered = SourceViews(desk, target, "remembered")
+        self.input = SourceViews(desk, target, "input")
+        self.response = SourceViews(desk, target, "response")
+
+
+class SourceViews:
+    """The messages of one source, in each form."""
+
+    def __init__(self, desk: Desk, target: MessageList, source: str) -> None:
+        self.desk = desk
+        self.target = target
+        self.source = source
+
+    @property
+    def messages(self) -> tuple[Slot, ...]:
+        """The stored messages of the source, in the list's order."""
+        if self.source == "all":
+            return self.target.all()
+        return self.target.of(_BY_NAME.get(self.source, self.source))
+
+    def db(self) -> ArrayView:
+        """Returns the stored messages: of all the list's own array, of one source a new array."""
+        listed = self.target.messages if self.source == "all" else self.target.store.array(self.messages)
+        return self.view(listed, "db")
+
+    @property
+    def aiV5(self) -> Views5:  # noqa: N802 - the package's name
+        """The same messages in the forms of AI SDK 5."""
+        return Views5(self)
+
+    def view(self, array: Ref, form: str) -> ArrayView:
+        """Returns an array as the hook sees it."""
+        return self.desk.view(array, ("list", "get", self.source, form))  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        raise _missing(self, name, _LIST_LEFT_OUT)
+
+
+class Views5:
+    """The messages of one source in the forms of AI SDK 5; new objects each time."""
+
+    def __init__(self, views: SourceViews) -> None:
+        self.desk = views.desk
+        self.views = views
+        self.source = f"{views.source}.aiV5"
+
+    def model(self) -> ArrayView:
+        """Returns the messages as model messages, without system messages."""
+        target, store = self.views.target, self.views.target.store
+        own = self.views.source == "response"
+        made = response_messages(target) if own else of_messages(target, self.views.messages)
+        return self._shown(store, [message.cell(store) for message in made], "model")
+
+    def ui(self) -> ArrayView:
+        """Returns the messages as UI messages."""
+        store = self.views.target.store
+        return self._shown(
+            store, [_ui_cell(self.views.target, message) for message in self.views.messages], "ui"
+        )
+
+    def prompt(self) -> ArrayView:
+        """Returns what a model would be shown now, system messages first.
+
+        Raises:
+            NotEmulatedError: for the messages of one source, which have no prompt.
+        """
+        if self.views.source != "all":
+            raise self.desk.leave_out(f"messageList.get.{self.source}.prompt", INSTEAD)
+        target, store = self.views.target, self.views.target.store
+        made = model_prompt(target)
+        return self._shown(store, [message.cell(store) for message in made], "prompt")
+
+    def _shown(self, store: Store, cells: Iterable[Ref], form: str) -> ArrayView:
+        array = store.derive(store.array(cells), self.views.target.messages)
+        return self.views.view(array, f"aiV5.{form}")
+
+    def __getattr__(self, name: str) -> Any:
+        raise _missing(self, name, _LEFT_OUT_OF_5)
+
+
+def _missing(views: SourceViews | Views5, name: str, left_out: Iterable[str]) -> Exception:
+    """Returns the error for a view that is not there: by its name, if the package has it."""
+    if name in left_out:
+        return views.desk.leave_out(f"messageList.get.{views.source}.{name}", INSTEAD)
+    return AttributeError(f"messageList.get.{views.source} has no {name!r}")
+
+
+def _ui_cell(target: MessageList, message: Slot) -> Ref:
+    store = target.store
+    shown = ui_message(target, message)
+    content = get(store, message, "content")
+    named = {name: get(store, message, name) for name in ("createdAt", "threadId", "resourceId")}
+    named["providerMetadata"] = get(store, content, "providerMetadata")
+    known = {name: value for name, value in named.items() if value}
+    made: dict[str, Value] = {
+        "id": get(store, message, "id"),
+        "role": get(store, message, "role"),
+        "metadata": spread(store, get(store, content, "metadata"), **known),
+        "parts": store.array(shown.parts),
+    }
+    return store.derive(store.object(made), message, content)
+
+
+# The request context: values by name that the caller and all processors of a call share.
+
+INSTEAD: Final = (
+    "check the hook in the real package with `agentcore check-hook` (spec/mastra.md says what else)"
+)
+"""What an error says of a part of the package that the emulation leaves out."""
+
+_SAME: Final = {
+    "forEach": "for_each",
+    "toJSON": "to_json",
+    "setRaw": "set",
+    "getRaw": "get",
+    "hasRaw": "has",
+    "deleteRaw": "delete",
+}
+_CONTEXT_LEFT_OUT: Final = ("all", "isSerializable", "serializeForSpan")
+
+
+class RequestContext:
+    """The request context in the hands of a processor (rule mastra.request-context-shared).
+
+    It is one object for the caller, every processor and every step. Its methods have the names of the
+    package's, or those names as Python writes them.
+    """
+
+    def __init__(self, desk: Desk, ref: Ref, handle: tuple[Key, ...]) -> None:
+        self.view = ObjectView(desk, ref, handle)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RequestContext) and other.view.is_same(self.view)
+
+    def __hash__(self) -> int:
+        return hash(self.view.ref)
+
+    def get(self, key: str) -> Any:
+        """Returns the live value of a key; UNDEFINED if there is none."""
+        return self.view.get(key, UNDEFINED)
+
+    def set(self, key: str, value: Any) -> None:
+        """Puts a value under a key: everyone who reads the key from now on gets it.
+
+        Raises:
+            HostValueError: for a value that JavaScript has no counterpart of.
+        """
+        self.view[key] = value
+
+    def has(self, key: str) -> bool:
+        """Returns whether there is a key."""
+        return key in self.view
+
+    def delete(self, key: str) -> bool:
+        """Takes a key out; returns whether it was there."""
+        found = self.has(key)
+        if found:
+            del self.view[key]
+        return found
+
+    def clear(self) -> None:
+        """Takes all keys out."""
+        self.view.clear()
+
+    def keys(self) -> list[str]:
+        """Returns the keys, in their order."""
+        return list(self.view)
+
+    def values(self) -> list[Any]:
+        """Returns the live values, in the order of their keys."""
+        return list(self.view.values())
+
+    def entries(self) -> list[tuple[str, Any]]:
+        """Returns keys with their live values."""
+        return list(self.view.items())
+
+    def size(self) -> int:
+        """Returns the number of keys."""
+        return len(self.view)
+
+    def for_each(self, act: Callable[[Any, str], Any]) -> None:
+        """Calls a function with each value and its key."""
+        for key, value in self.entries():
+            act(value, key)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns a new object with the same live values."""
+        return dict(self.view)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SAME:
+            return getattr(self, _SAME[name])
+        if name in _CONTEXT_LEFT_OUT:
+            raise self.view.desk.leave_out(f"requestContext.{name}", INSTEAD)
+        raise AttributeError(f"a request context has no {name!r}")
+
+
+# What a step produced, read out of the agent's messages: the marks of steps in them say where it is.
+#
+# What is written into an answer shows here and in later prompts (rule mastra.answers-live).
+
+
+def response_messages(target: MessageList) -> list[ModelMessage]:
+    """The agent's messages as model messages."""
+    made = of_messages(target, target.of("response"))
+    return [message for message in made if message.role in ("assistant", "tool")]
+
+
+def step_content(target: MessageList, number: int) -> Ref:
+    """The content of a step, counted from 1; that of a step 0 is empty."""
+    store = target.store
+    parts = [part for message in target.of("response") for part in ui_message(target, message).parts]
+    starts = [index for index, part in enumerate(parts) if get(store, part, "type") == "step-start"]
+    bounds = [-1, *starts, len(parts)]
+    inside: list[Slot] = []
+    if number == 1:
+        inside = parts[: bounds[1]]
+    elif 1 < number < len(bounds):
+        inside = parts[bounds[number - 1] + 1 : bounds[number]]
+    return store.array(_content(target, inside))
+
+
+def _content(target: MessageList, parts: list[Slot]) -> list[Slot]:
+    store = target.store
+    content: list[Slot] = []
+    for message in model_messages(target, [UiMessage("assistant", parts)], calls_end=False):
+        if isinstance(message.content, str):
+            continue
+        for part in message.content:
+            if get(store, part, "type") == "tool-result":
+                names = ("type", "toolCallId", "toolName", "output")
+                read = {name: get(store, part, name) for name in names}
+                made = {**read, "input": target.known_args(get(store, part, "toolCallId"))}
+            else:
+                made = dict(fields(store, part))
+            content.append(store.derive(store.object(made), part))
+    return content

@@ -13,9 +13,8 @@ import attrs
 
 from agentcore.frameworks.mastra.emulation.content import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.errors import MastraError
-from agentcore.frameworks.mastra.emulation.forms import each_of, filled, has
+from agentcore.frameworks.mastra.emulation.forms import each_of, filled, has, starts_with
 from agentcore.frameworks.mastra.emulation.intake import of_core
-from agentcore.frameworks.mastra.emulation.keys import starts_with
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import (

@@ -1,4 +1,4 @@
-"""Errors of the package, and what of them reaches the caller."""
+"""Errors of the package: their texts, what of them reaches the caller, and how a call ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ from typing import Any, Self
 
 import attrs
 
-from agentcore.heap.js import PackageError
+from agentcore.heap.heap import (
+    DEEPEST,
+    UNDEFINED,
+    DateCell,
+    DepthError,
+    Function,
+    HeapTypeError,
+    Ref,
+    Store,
+    Value,
+)
+from agentcore.heap.js import PackageError, fields, in_object_order, quoted, stringified, text
+from agentcore.messages.brief import brief
 
 
 class MastraError(PackageError):
@@ -86,3 +98,82 @@ class CallerError:
                 cause=error.cause,
             )
         return cls(name=name, message=str(error), class_name=name)
+
+
+# How a call of an agent ended.
+
+
+@attrs.frozen(kw_only=True)
+class Tripwire:
+    """What the caller is told of an aborted run."""
+
+    __repr__ = brief
+
+    reason: str
+    retry: Any
+    metadata: Any
+    processor_id: str
+
+
+@attrs.define(kw_only=True)
+class Outcome:
+    """What the caller of an agent gets: `error`, or the other fields.
+
+    `response_messages` is undefined for an aborted run. `last_text` is what a stream's `text` gives. `chunks`
+    are the kinds of the stream's chunks, repeats joined.
+    """
+
+    __repr__ = brief
+
+    error: CallerError | None = None
+    step_texts: list[Value] = attrs.Factory(list)
+    last_text: str = ""
+    finish_reason: str | None = None
+    tripwire: Tripwire | None = None
+    response_messages: Value = UNDEFINED
+    chunks: list[str] = attrs.Factory(list)
+
+    @property
+    def text(self) -> str:
+        """The text of all steps."""
+        return "".join(told for told in self.step_texts if isinstance(told, str))
+
+
+# Values inside the texts of errors: `JSON.stringify(value, null, 2)`.
+
+_INDENT = "  "
+
+
+def printed(store: Store, value: Value) -> str:
+    """Returns `${JSON.stringify(value, null, 2)}`.
+
+    Raises:
+        HeapTypeError: if an object is inside itself.
+        DepthError: if the value is too deep.
+    """
+    return text(store, stringified(store, value)) if not isinstance(value, Ref) else _lines(store, value, ())
+
+
+def _lines(store: Store, value: Value, above: tuple[int, ...]) -> str:
+    if not isinstance(value, Ref) or isinstance(store.cells[value.address], DateCell):
+        shown = stringified(store, value)
+        return "null" if shown is UNDEFINED else str(shown)
+    if value.address in above:
+        raise HeapTypeError("Converting circular structure to JSON")
+    if len(above) > DEEPEST:
+        raise DepthError
+    inside = (*above, value.address)
+    cell = store.cells[value.address]
+    if isinstance(cell, tuple):
+        return _within("[]", [_lines(store, item, inside) for item in cell], len(above))
+    own = fields(store, value)
+    kept = [name for name in in_object_order(own) if not isinstance(own[name], Function)]
+    return _within("{}", [f"{quoted(name)}: {_lines(store, own[name], inside)}" for name in kept], len(above))
+
+
+def _within(brackets: str, lines: list[str], level: int) -> str:
+    if not lines:
+        return brackets
+    outer = "\n" + _INDENT * level
+    inner = outer + _INDENT
+    return f"{brackets[0]}{inner}{f',{inner}'.join(lines)}{outer}{brackets[1]}"

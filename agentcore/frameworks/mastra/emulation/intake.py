@@ -16,8 +16,8 @@ from agentcore.frameworks.mastra.emulation.content import (
     texts_checked,
     ui_content,
 )
+from agentcore.frameworks.mastra.emulation.errors import printed
 from agentcore.frameworks.mastra.emulation.forms import Form, assign, form_of, has
-from agentcore.frameworks.mastra.emulation.printing import printed
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import (
     PackageError,

@@ -13,17 +13,15 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation import tools as tooling
-from agentcore.frameworks.mastra.emulation.answers import Answered, answered
 from agentcore.frameworks.mastra.emulation.clock import Clock, date
 from agentcore.frameworks.mastra.emulation.content import FORMAT
 from agentcore.frameworks.mastra.emulation.conversion import of_messages, prompt
-from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, TripWire
+from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, Outcome, TripWire, Tripwire
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
-from agentcore.frameworks.mastra.emulation.models import Fallback, Models
-from agentcore.frameworks.mastra.emulation.outcome import Outcome, Tripwire
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
-from agentcore.frameworks.mastra.emulation.recording import RECORDERS
+from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, answered
 from agentcore.frameworks.mastra.emulation.settings import Settings, load
+from agentcore.frameworks.mastra.emulation.tools import Fallback, Models
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value

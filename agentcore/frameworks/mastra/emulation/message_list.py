@@ -10,7 +10,7 @@ from typing import Final
 from agentcore.frameworks.mastra.emulation import merging
 from agentcore.frameworks.mastra.emulation.clock import Clock, date, is_date, parsed, time_of
 from agentcore.frameworks.mastra.emulation.content import core_content, stamp
-from agentcore.frameworks.mastra.emulation.errors import MastraError
+from agentcore.frameworks.mastra.emulation.errors import MastraError, printed
 from agentcore.frameworks.mastra.emulation.forms import (
     Form,
     assign,
@@ -18,12 +18,13 @@ from agentcore.frameworks.mastra.emulation.forms import (
     filled,
     has,
     is_empty,
+    is_same,
+    messages_equal,
     system_form_of,
+    system_key,
 )
 from agentcore.frameworks.mastra.emulation.intake import stored
-from agentcore.frameworks.mastra.emulation.keys import is_same, messages_equal, system_key
-from agentcore.frameworks.mastra.emulation.printing import printed
-from agentcore.frameworks.mastra.emulation.remembering import remember
+from agentcore.frameworks.mastra.emulation.merging import remember
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, NotEmulatedError, Ref, Slot, Store, Value
 from agentcore.heap.js import PackageError, elements, fields, get, is_array, is_nullish, iterated, text

@@ -12,12 +12,10 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.frameworks.mastra.emulation.errors import MastraError, TripWire
-from agentcore.frameworks.mastra.emulation.forms import each_of, filled, is_empty
-from agentcore.frameworks.mastra.emulation.keys import is_same
+from agentcore.frameworks.mastra.emulation.forms import each_of, filled, is_empty, is_same
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
-from agentcore.frameworks.mastra.emulation.models import Models
 from agentcore.frameworks.mastra.emulation.settings import Hook, Processor, Settings, Tool
-from agentcore.frameworks.mastra.emulation.tools import built
+from agentcore.frameworks.mastra.emulation.tools import Models, built
 from agentcore.frameworks.mastra.profiles import Executor
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, HostValueError, Ref, Slot, Value
 from agentcore.heap.js import elements, fields, get, is_array, is_nullish, or_else, text

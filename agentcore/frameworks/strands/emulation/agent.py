@@ -5,20 +5,17 @@ Rules strands.agent-live and strands.hooks-outside.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
 import attrs
 
-from agentcore.frameworks.strands.emulation.copies import Copies
-from agentcore.frameworks.strands.emulation.parts import inside, items
 from agentcore.frameworks.strands.emulation.settings import Hook, Settings, StructuredOutput, Tool
-from agentcore.frameworks.strands.emulation.specs import TooDeepError, completed
 from agentcore.frameworks.strands.emulation.turns import Event, Jobs, Steps
 from agentcore.frameworks.strands.profiles import HooksRun, StrandsProfile
-from agentcore.heap.copying import CopyDepth
-from agentcore.heap.heap import UNDEFINED, Function, Ref, Slot, Value
+from agentcore.heap.copying import CopyDepth, through_json
+from agentcore.heap.heap import UNDEFINED, Function, ObjectCell, Ref, Slot, Store, Value
 from agentcore.heap.js import PackageError, get
 from agentcore.heap.views import Desk
 from agentcore.messages.values import json_path
@@ -235,3 +232,206 @@ def _by_event(hooks: Iterable[Hook]) -> Mapping[str, list[Hook]]:
         at = 0 if hook.on.startswith("after") else len(found[hook.on])
         found[hook.on].insert(at, hook)
     return found
+
+
+# Copies of what the agent holds, as deep as a profile says.
+
+_LISTS = {"toolResult": "content"}
+"""The blocks inside blocks, which are copied with them."""
+
+
+class Copies:
+    """Copies cells of one store. What is one object is one object in a deep copy only if aliases are kept."""
+
+    def __init__(self, store: Store, *, keep_aliases: bool) -> None:
+        self.store = store
+        self.keep_aliases = keep_aliases
+
+    def deep(self, value: Value) -> Value:
+        """A copy that shares nothing."""
+        if type(value) is not Ref:
+            return value
+        return self.store.clone(value) if self.keep_aliases else through_json(self.store, value)
+
+    def messages(self, value: Value, depth: CopyDepth, *, metadata: CopyDepth = CopyDepth.SHARE) -> Value:
+        """Of list, message, content and block so many new, down to this depth.
+
+        `metadata` is how deep the metadata of messages that are new is copied.
+        """
+        if depth is CopyDepth.DEEP or not isinstance(value, Ref) or depth is CopyDepth.SHARE:
+            return self.deep(value) if depth is CopyDepth.DEEP else value
+        listed = items(self.store, value)
+        return self._list(value, [self._message(message, depth, metadata) for message in listed])
+
+    def _message(self, value: Slot, depth: CopyDepth, metadata: CopyDepth) -> Slot:
+        if depth < CopyDepth.MESSAGE or not isinstance(value, Ref):
+            return value
+        fields = dict(own(self.store, value))
+        if "metadata" in fields:
+            fields["metadata"] = cast("Slot", self.value(fields["metadata"], metadata))
+        if depth >= CopyDepth.CONTENT and isinstance(fields.get("content"), Ref):
+            fields["content"] = self._blocks(fields["content"], depth)
+        return self._object(value, fields)
+
+    def blocks(self, value: Value, depth: CopyDepth) -> Value:
+        """A list of blocks, such as a system prompt: of list and blocks so many new, down to this depth."""
+        if not isinstance(value, Ref) or depth is CopyDepth.SHARE:
+            return value
+        return self.deep(value) if depth is CopyDepth.DEEP else self._blocks(value, depth)
+
+    def specs(self, specs: Iterable[Slot], depth: CopyDepth) -> Value:
+        """Descriptions of tools in a new list: the tools' own ones, or copies."""
+        listed = self.store.array(specs)
+        return self.deep(listed) if depth is CopyDepth.DEEP else listed
+
+    def value(self, value: Value, depth: CopyDepth) -> Value:
+        """An object, such as a tool use or a state: itself, a new one of the same values, or a deep copy."""
+        if not isinstance(value, Ref) or depth < CopyDepth.PART:
+            return value
+        return self.deep(value) if depth is CopyDepth.DEEP else self._object(value, own(self.store, value))
+
+    # ---------------------------------------------------------------- levels
+
+    def _blocks(self, value: Slot, depth: CopyDepth) -> Ref:
+        blocks = items(self.store, value)
+        kept = [self._block(block) for block in blocks] if depth >= CopyDepth.PART else list(blocks)
+        return self._list(value, kept)
+
+    def _block(self, value: Slot) -> Slot:
+        """A new block of the same values: what stands under its kind is the block itself."""
+        copied: dict[str, Slot] = {}
+        for kind, held in own(self.store, value).items():
+            fields = dict(own(self.store, held)) if isinstance(held, Ref) and kind != "json" else None
+            if fields is None:
+                copied[kind] = held
+                continue
+            inner = _LISTS.get(kind)
+            if inner is not None and inner in fields:
+                fields[inner] = self._blocks(fields[inner], CopyDepth.PART)
+            copied[kind] = self._object(held, fields)
+        return self._object(value, copied)
+
+    def _list(self, source: Value, slots: list[Slot]) -> Ref:
+        return self.store.derive(self.store.array(slots), source)
+
+    def _object(self, source: Value, fields: ObjectCell | dict[str, Slot]) -> Ref:
+        return self.store.derive(self.store.object(dict(fields)), source)
+
+
+# Descriptions of tools as the Python SDK completes them on their way to a model.
+
+_DEEPEST: Final = 64
+_COMPOSED: Final = ("anyOf", "oneOf", "allOf", "not")
+
+
+class TooDeepError(ValueError):
+    """A schema is nested too deeply for the SDK, which then leaves the tool out."""
+
+
+def completed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The description with all that a schema has to have.
+
+    Raises:
+        TooDeepError: if the schema is nested too deeply.
+        AttributeError: as the SDK does, for a schema that is none.
+    """
+    schema = _schema(spec["inputSchema"], 0)
+    for name, value in schema["properties"].items():
+        if "$ref" not in value:
+            value.setdefault("description", _described(name))
+    return {**spec, "inputSchema": schema}
+
+
+# What is no dictionary has no such methods, and the SDK lets that be seen.
+def _schema(value: Any, depth: int) -> dict[str, Any]:
+    if depth > _DEEPEST:
+        raise TooDeepError
+    made: dict[str, Any] = value.copy()
+    for key, otherwise in (("type", "object"), ("properties", {}), ("required", [])):
+        made.setdefault(key, otherwise)
+    made["properties"] = {name: _property(name, inner, depth) for name, inner in made["properties"].items()}
+    return made
+
+
+def _property(name: str, value: Any, depth: int) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {"type": "string", "description": _described(name)}
+    if value.get("type") == "object" and "properties" in value:
+        return _schema(value, depth + 1)
+    made = dict(value)
+    if "$ref" in made:
+        return made
+    if not any(key in made for key in _COMPOSED):
+        made.setdefault("type", "string")
+    made.setdefault("description", _described(name))
+    return made
+
+
+def _described(name: str) -> str:
+    return f"Property {name}"
+
+
+# Messages and blocks as cells: making them, and finding what is in them.
+
+
+def items(store: Store, value: Value) -> tuple[Slot, ...]:
+    """The elements of a list; of anything else none."""
+    cell = store.cells[value.address] if isinstance(value, Ref) else ()
+    return cell if isinstance(cell, tuple) else ()
+
+
+def own(store: Store, value: Value) -> ObjectCell:
+    """The fields of an object; of anything else none."""
+    cell = store.cells[value.address] if isinstance(value, Ref) else None
+    return cell if isinstance(cell, ObjectCell) else ObjectCell()
+
+
+def field(store: Store, value: Value, *keys: str) -> Value:
+    """What stands below a value, undefined where nothing does."""
+    for key in keys:
+        value = own(store, value).get(key, UNDEFINED)
+    return value
+
+
+def as_text(store: Store, value: Value, *keys: str) -> str:
+    """The text that stands below a value, empty where none does."""
+    found = field(store, value, *keys)
+    return found if isinstance(found, str) else ""
+
+
+def inside(store: Store, block: Value, kind: str) -> Value:
+    """What a block of this kind holds; undefined for other blocks."""
+    return own(store, block).get(kind, UNDEFINED)
+
+
+def uses(store: Store, message: Value) -> list[Ref]:
+    """The tool uses of a message."""
+    return list(_of_kind(store, message, "toolUse"))
+
+
+def results(store: Store, message: Value) -> list[Ref]:
+    """The tool results of a message."""
+    return list(_of_kind(store, message, "toolResult"))
+
+
+def _of_kind(store: Store, message: Value, kind: str) -> Iterator[Ref]:
+    for block in items(store, get(store, message, "content")):
+        found = inside(store, block, kind)
+        if isinstance(found, Ref):
+            yield found
+
+
+def text_message(store: Store, role: str, text: str) -> Ref:
+    """A message of one text."""
+    return cast("Ref", store.load({"role": role, "content": [{"text": text}]}))
+
+
+def message_of(store: Store, role: str, content: Ref) -> Ref:
+    """A message with this content."""
+    return store.object({"role": role, "content": content})
+
+
+def failed(store: Store, tool_use_id: Value, text: str) -> Ref:
+    """A tool result that is an error."""
+    content: Any = store.load([{"text": text}])
+    return store.object({"toolUseId": tool_use_id, "status": "error", "content": content})

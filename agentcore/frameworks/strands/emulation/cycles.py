@@ -9,10 +9,8 @@ from typing import Any, Final, cast
 
 import attrs
 
-from agentcore.frameworks.strands.emulation.agent import Agent
-from agentcore.frameworks.strands.emulation.batches import Batches, Wanted
-from agentcore.frameworks.strands.emulation.models import Models, choice_of
-from agentcore.frameworks.strands.emulation.parts import (
+from agentcore.frameworks.strands.emulation.agent import (
+    Agent,
     as_text,
     field,
     inside,
@@ -22,6 +20,8 @@ from agentcore.frameworks.strands.emulation.parts import (
     text_message,
     uses,
 )
+from agentcore.frameworks.strands.emulation.batches import Batches, Wanted
+from agentcore.frameworks.strands.emulation.models import Models, choice_of
 from agentcore.frameworks.strands.emulation.settings import InvalidOutputError, Settings, StructuredOutput
 from agentcore.frameworks.strands.emulation.turns import Steps
 from agentcore.frameworks.strands.profiles import Kept

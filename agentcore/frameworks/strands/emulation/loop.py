@@ -12,13 +12,8 @@ from typing import Any, Final, cast
 
 import attrs
 
-from agentcore.frameworks.strands.emulation.agent import Agent
-from agentcore.frameworks.strands.emulation.batches import Batches
-from agentcore.frameworks.strands.emulation.chain import Chains
-from agentcore.frameworks.strands.emulation.contexts import context, given
-from agentcore.frameworks.strands.emulation.cycles import Cycles
-from agentcore.frameworks.strands.emulation.models import Models
-from agentcore.frameworks.strands.emulation.parts import (
+from agentcore.frameworks.strands.emulation.agent import (
+    Agent,
     failed,
     field,
     items,
@@ -27,8 +22,12 @@ from agentcore.frameworks.strands.emulation.parts import (
     text_message,
     uses,
 )
+from agentcore.frameworks.strands.emulation.batches import Batches
+from agentcore.frameworks.strands.emulation.contexts import context, given
+from agentcore.frameworks.strands.emulation.cycles import Cycles
+from agentcore.frameworks.strands.emulation.models import Models
 from agentcore.frameworks.strands.emulation.settings import Settings
-from agentcore.frameworks.strands.emulation.tools import Tools
+from agentcore.frameworks.strands.emulation.tools import Chains, Tools
 from agentcore.frameworks.strands.emulation.turns import Closed, Event, Item, Jobs, Steps
 from agentcore.frameworks.strands.profiles import HooksRun, StrandsProfile
 from agentcore.heap.copying import Snapshot
