@@ -40,6 +40,9 @@ _CAUSES: Final = {
     "forks": "start no process in the hook; a child that comes back runs the conversation a second time",
     "refused": "return what the boundary takes; the framework's error says what that is",
 }
+_CALLED_WRONG: Final = (
+    "take the arguments that the framework passes here; if the export makes the hook, say --factory"
+)
 _SAYS: Final = {
     "throws": "raises",
     "refused": "makes the framework fail:",
@@ -160,10 +163,17 @@ def finding(  # noqa: PLR0913 - what a finding consists of, by name
         "paths": sorted(found.paths),
         "conversation": conversation,
         "test": test,
-        "remedy": _CAUSES.get(found.cause or "", _REMEDIES[found.kind]),
+        "remedy": _remedy(found, shown),
         "fingerprint": f"{found.kind}:{attribute}:{at}:{general(place or '')}",
         "suppressed": None,
     }
+
+
+def _remedy(found: Found, shown: dict[str, Any]) -> str:
+    # An exception of the call itself has no line of the hook's.
+    if found.cause == "throws" and shown["line"] is None and "argument" in shown["said"]:
+        return _CALLED_WRONG
+    return _CAUSES.get(found.cause or "", _REMEDIES[found.kind])
 
 
 def verdict(findings: Sequence[dict[str, Any]], *, is_judged: bool) -> str | None:

@@ -111,7 +111,14 @@ class _Finder:
 
     def _step(self, frame: FrameType, event: str) -> None:
         self._compare()
-        self._last = (frame.f_code.co_filename, frame.f_lineno) if event != "return" else self._last
+        at: FrameType | None = frame
+        if event == "return":
+            # What comes next is the rest of the line that called: `message.content = shorten(text)`.
+            at = frame.f_back
+            while at is not None and not is_own_file(at.f_code.co_filename, self._project):
+                at = at.f_back
+        if at is not None:
+            self._last = at.f_code.co_filename, at.f_lineno
 
     def _compare(self) -> None:
         if self.found is not None or self._last is None:

@@ -9,17 +9,19 @@ import select
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
+from filelock import FileLock, Timeout
 
 __all__ = ["Ended", "Worker", "WorkerFailedError", "workspace"]
 
 _SCRIPT: Final = Path(__file__).parent / "worker.py"
+_LOCK: Final = ".lock"
 _START_LIMIT: Final = 120.0
 _QUIET: Final = {
     # No tracing of these frameworks may call home.
@@ -52,14 +54,29 @@ class Ended:
 
 @contextlib.contextmanager
 def workspace(cache: Path) -> Iterator[Path]:
-    """Makes a folder in the cache for a hook's temporary files, and removes it at the end."""
+    """Makes a folder in the cache for a hook's temporary files, and removes it at the end.
+
+    Folders of checks that were killed are removed, too: nobody holds their locks.
+    """
     parent = cache / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    for left in parent.glob(f"*{_LOCK}"):
+        with contextlib.suppress(Timeout), FileLock(left, timeout=0):
+            _remove(left)
+    # The lock comes first, so that there is no moment in which the folder looks left.
+    lock = parent / f"{uuid.uuid4().hex}{_LOCK}"
+    with FileLock(lock):
+        folder = lock.with_suffix("")
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            _remove(lock)
+
+
+def _remove(lock: Path) -> None:
+    shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+    lock.unlink(missing_ok=True)
 
 
 class Worker:

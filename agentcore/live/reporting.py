@@ -28,7 +28,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield from _finding(finding, report)
     for each in report["suppressions"]["unused"]:
-        yield f"\n{each['file']}:{each['line']}: this suppression of {each['kind']} is unused; take it out"
+        yield f"\n{each['file']}:{each['line']}: {_unused(each, report, release)}"
     prefix = report["measures"]["prefix"]
     yield ""
     if prefix is not None:
@@ -39,13 +39,23 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         )
     if report["not_judged"] is not None:
         yield f"NOT JUDGED ({report['not_judged']['reason']}): {report['not_judged']['message']}"
-    faults = sum(each["severity"] == "fault" for each in report["findings"])
-    notes = len(report["findings"]) - faults
+    counting = [each["severity"] for each in report["findings"] if each["counts_for_verdict"]]
+    others = len(report["findings"]) - len(counting)
+    more = f", {others} that {'does' if others == 1 else 'do'} not count" if others else ""
     yield (
-        f"{report['verdict'] or 'not judged'}: {_count(faults, 'fault')}, {_count(notes, 'note')};"
+        f"{report['verdict'] or 'not judged'}: {_count(counting.count('fault'), 'fault')},"
+        f" {_count(counting.count('note'), 'note')}{more};"
         f" {count['run']} conversations, {count['judged']} judged,"
         f" {_count(count['calls'], 'call')} of the hook"
     )
+
+
+def _unused(suppression: dict[str, Any], report: dict[str, Any], release: str) -> str:
+    kind = suppression["kind"]
+    if any(each["kind"] == kind and each["suppressed"] is None for each in report["findings"]):
+        wanted = f"this suppression of {kind}, for {suppression['for']}, does not hold here, in {release}"
+        return f"{wanted}; mend the hook, or grant it anew at the line that writes or right above the hook"
+    return f"this suppression of {kind} is unused; take it out"
 
 
 def _count(number: int, noun: str) -> str:

@@ -92,7 +92,7 @@ def suppressions_in(file: Path, name: str, hook: str) -> list[Suppression]:
                 f"{name}:{number}: a suppression needs the releases and a reason: `{_SYNTAX}`"
             )
         if form["kind"] in _NEVER:
-            raise SuppressionError(f"{name}:{number}: {form['kind']} cannot be suppressed")
+            raise SuppressionError(f"{name}:{number}: {form['kind']} cannot be suppressed; mend the hook")
         owner, first = places.get(number, (None, 0))
         if owner in (None, hook.partition(".")[0]):
             whole = owner is not None and number == first - 1

@@ -103,6 +103,17 @@ def test_the_text_names_line_place_holders_count_and_test() -> None:
     assert output.rstrip().splitlines()[-1].startswith("fault: 1 fault, 0 notes; 8 conversations")
 
 
+def test_a_write_has_the_line_of_the_assignment_and_not_of_the_function_that_it_calls() -> None:
+    report = json.loads(run(f"{HOOKS}#writes_what_a_function_returns", *TOY, "--json").output)
+    line = report["findings"][0]["line"]["line"]
+    assert "= _short(" in HOOKS.read_text("utf-8").splitlines()[line - 1]
+
+
+def test_a_factory_that_is_taken_for_the_hook_is_told_of_the_option() -> None:
+    output = run(f"{HOOKS}#factory", *TOY).output
+    assert "say --factory" in output
+
+
 def test_the_case_to_paste_fails_as_the_command_does(pytester: Any) -> None:
     report = json.loads(run(f"{HOOKS}#pollutes", *TOY, "--json").output)
     pytester.makepyfile(report["findings"][0]["test"])
@@ -210,6 +221,8 @@ def test_a_suppression_holds_for_its_releases_and_an_unused_one_is_reported(tmp_
     assert report["findings"][0]["suppressed"]["reason"] == "the loop copies soon"
     outside = written("agentcore: allow write for=live.toy_loop:ADAPTER<2 -- it has no release")
     assert (outside.exit_code, len(json.loads(outside.output)["suppressions"]["unused"])) == (1, 1)
+    told = run(f"{hook}#hook", *TOY[:6], "--project", str(tmp_path)).output
+    assert "for live.toy_loop:ADAPTER<2, does not hold here, in live.toy_loop:ADAPTER (no release)" in told
     assert written("agentcore: allow write for=live.toy_loop:ADAPTER").exit_code == 2
     assert written("agentcore: allow raises for=live.toy_loop:ADAPTER -- never").exit_code == 2
     assert written("agentcore: allow nothing -- x").exit_code == 2

@@ -15,7 +15,7 @@ from agentcore.live.loading import HookSource
 from live.toy_loop import ADAPTER
 
 HOOKS: Final = Path(__file__).parent / "hooks" / "toy_hooks.py"
-MANY: Final = 30
+MANY: Final = 14
 
 
 def judged(hook: str, at: str = "before_model", *, factory: bool = False) -> list[Shown]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.live.check import Request, check
+from agentcore.live.process import workspace
 
 HOOKS: Final = Path(__file__).parent / "hooks" / "liars.py"
 TOY: Final = "live.toy_loop:ADAPTER"
@@ -64,4 +65,17 @@ def test_an_object_that_lies_about_itself_is_compared_all_the_same() -> None:
 
 def test_nothing_is_left_in_the_cache(tmp_path: Path) -> None:
     report_of("prints_events")
+    assert [*(tmp_path / "tmp").iterdir()] == []
+
+
+def test_what_a_killed_check_left_is_removed_by_the_next_and_what_a_running_one_has_is_not(
+    tmp_path: Path,
+) -> None:
+    with workspace(tmp_path) as running:
+        killed = tmp_path / "tmp" / "killed"
+        killed.mkdir()
+        killed.with_suffix(".lock").touch()
+        with workspace(tmp_path):
+            assert running.is_dir()
+            assert not killed.exists()
     assert [*(tmp_path / "tmp").iterdir()] == []

@@ -1,6 +1,7 @@
 """Judges all hooks of one module of this folder in one process, under the interpreter that runs this file.
 
-Arguments: the framework, the module's file, how many conversations, and names of hooks, or none for all.
+Arguments: the framework, the module's file, how many conversations, what goes around each hook (`plain` for
+nothing, `isolate`, `strict`, or several with commas), and names of hooks, or none for all.
 """
 
 from __future__ import annotations
@@ -35,58 +36,78 @@ def is_right(verdict: str, place: str, found: dict[str, Any]) -> bool:
     return any(key.startswith(f"{verdict} ") and last in key for key in found)
 
 
-def main(framework: str, file: str, count: str, *names: str) -> None:
-    """Prints one line of JSON for each hook."""
+def is_mended(verdict: str, how: str, found: dict[str, Any], file: str) -> bool:
+    """Whether nothing of a hook that writes reaches the framework, and `strict` has the line in its file."""
+    kinds = {key.partition(" ")[0] for key in found}
+    stopped = [line for key, (_, _, said, line) in found.items() if "ImmutableArgumentError" in said]
+    if how == "strict" and stopped:
+        return verdict != "clean" and stopped == [file] * len(stopped)
+    return not kinds & {"write", "harmless-write", "not-isolated"} and (
+        verdict == "raises" or "raises" not in kinds
+    )
+
+
+def source_of(framework: str, at: str, file: str, name: str, how: str) -> Any:
+    """Returns where a hook is, with `isolate` or `strict` around it if that is asked for."""
+    from agentcore.live import isolate, strict
+    from agentcore.live.adapters import adapter_named
+    from agentcore.live.loading import HookSource
+
+    class Mended(HookSource):
+        def _exported(self, module: Any) -> Any:
+            found = super()._exported(module)
+            mend: Any = isolate if how == "isolate" else strict
+            return mend(found() if isinstance(found, type) else found, framework=framework, at=at)
+
+    adapter = adapter_named(framework)
+    cls = HookSource if how == "plain" else Mended
+    methods = adapter.boundaries[at].methods
+    return cls(file, name, Path(file).parent, methods=methods, bases=adapter.bases())
+
+
+def main(framework: str, file: str, count: str, ways: str, *names: str) -> None:
+    """Prints one line of JSON for each hook and each way."""
     spec = importlib.util.spec_from_file_location("live_worker", _ROOT / "agentcore" / "live" / "worker.py")
     worker: Any = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(worker)  # type: ignore[union-attr]
     worker._import_bare()
+    for at, verdict, place, name in expectations(Path(file)):
+        for how in ways.split(",") if not names or name in names else ():
+            began = time.process_time()
+            shown = judged(framework, at, file, name, how, int(count))
+            found = shown.pop("found")
+            right = (
+                is_right(verdict, place, found) if how == "plain" else is_mended(verdict, how, found, file)
+            )
+            said = {"at": at, "hook": name, "how": how, "wanted": verdict, "place": place, "right": right}
+            cpu = round(time.process_time() - began, 2)
+            print(json.dumps({**said, "found": found, **shown, "cpu": cpu}), flush=True)
+
+
+def judged(  # noqa: PLR0913, PLR0917 - what a hook is judged by
+    framework: str, at: str, file: str, name: str, how: str, count: int
+) -> dict[str, Any]:
+    """Judges a hook over some conversations; returns what was found, by kind and place, and counts."""
     from agentcore.live.adapters import adapter_named
     from agentcore.live.conversations import conversation
     from agentcore.live.judge import Judge
-    from agentcore.live.loading import HookSource
     from agentcore.live.writes import general
 
     adapter = adapter_named(framework)
-    for at, verdict, place, name in expectations(Path(file)):
-        if names and name not in names:
-            continue
-        began = time.process_time()
-        boundary = adapter.boundaries[at]
-        source = HookSource(file, name, Path(file).parent, methods=boundary.methods, bases=adapter.bases())
-        judge = Judge(adapter, source, at)
-        paths, found = adapter.paths, {}
-        calls, errors, error = 0, 0, None
-        for seed in range(int(count)):
-            out = judge.judge(conversation(seed), paths[seed % len(paths)], seed)
-            calls += out.calls
-            errors += out.error is not None
-            error = out.error or error
-            for each in out.shown:
-                key = f"{each.kind} {general(each.place or '')}"
-                at_place = found.setdefault(key, [0, set(), each.said])
-                at_place[0] += 1
-                at_place[1] |= {*each.seen}
-        shown = {key: [n, sorted(seen), said] for key, (n, seen, said) in found.items()}
-        right = is_right(verdict, place, shown)
-        seconds = round(time.process_time() - began, 2)
-        print(
-            json.dumps(
-                {
-                    "at": at,
-                    "hook": name,
-                    "wanted": verdict,
-                    "place": place,
-                    "right": right,
-                    "found": shown,
-                    "calls": calls,
-                    "errors": errors,
-                    "error": error,
-                    "cpu": seconds,
-                }
-            ),
-            flush=True,
-        )
+    judge = Judge(adapter, source_of(framework, at, file, name, how), at)
+    found: dict[str, Any] = {}
+    calls, errors, error = 0, 0, None
+    for seed in range(count):
+        out = judge.judge(conversation(seed), adapter.paths[seed % len(adapter.paths)], seed)
+        calls += out.calls
+        errors += out.error is not None
+        error = out.error or error
+        for each in out.shown:
+            line = None if each.line is None else each.line["file"]
+            at_place = found.setdefault(f"{each.kind} {general(each.place or '')}", [0, [], each.said, line])
+            at_place[0] += 1
+            at_place[1] = sorted({*at_place[1], *each.seen})
+    return {"found": found, "calls": calls, "errors": errors, "error": error}
 
 
 if __name__ == "__main__":
