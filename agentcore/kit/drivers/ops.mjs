@@ -1,7 +1,7 @@
 // The ops of the program format (spec/program-format.md), on live JavaScript objects.
 // A hook is a list of ops run in order on the hook's argument and the kept references.
 
-import { below, isObject, Nowhere, slot } from './writes.mjs';
+import { below, isObject, Nowhere, Slot, slot, write } from './writes.mjs';
 
 class Thrown extends Error {}
 
@@ -22,6 +22,13 @@ function array(value) {
   if (!Array.isArray(value)) throw new TypeError('the op changes an array, and this is none');
   return value;
 }
+
+const WORDS = new Set(['set', 'append', 'clear', 'delete', 'keep', 'freeze', 'throw']);
+const SPELLING = {
+  set: { means: 'set', path: 'set', value: 'to' },
+  delete: { means: 'delete', path: 'delete' },
+  clear: { means: 'clear', path: 'clear' },
+};
 
 export { deepFreeze };
 
@@ -48,24 +55,21 @@ export class Ops {
   }
 
   apply(op, argument) {
-    if ('set' in op) {
-      const [container, key] = this.target(op.set, argument, { fresh: true });
-      container[key] = this.value(op.to, argument);
-    } else if ('append' in op) {
-      this.append(op.append, op.with, argument);
-    } else if ('clear' in op) {
-      array(this.at(op.clear, argument)).length = 0;
-    } else if ('delete' in op) {
-      const [container, key] = this.target(op.delete, argument);
-      if (Array.isArray(container)) container.splice(key, 1);
-      else delete container[key];
-    } else if ('keep' in op) {
-      this.kept[op.as] = this.at(op.keep, argument);
-    } else if ('freeze' in op) {
-      deepFreeze(this.at(op.freeze, argument));
-    } else {
-      throw new Thrown(op.throw);
-    }
+    const word = Object.keys(op).find((key) => WORDS.has(key));
+    if (write(this.turn(argument), SPELLING, word, op)) return;
+    if (word === 'append') this.append(op.append, op.with, argument);
+    else if (word === 'keep') this.kept[op.as] = this.at(op.keep, argument);
+    else if (word === 'freeze') deepFreeze(this.at(op.freeze, argument));
+    else throw new Thrown(op.throw);
+  }
+
+  turn(argument) {
+    return {
+      at: (_, path) => this.at(path, argument),
+      field: (_, path, options) => this.field(path, argument, options),
+      items: array,
+      value: (op, { value }) => this.value(op[value], argument),
+    };
   }
 
   // Pushes to an array, which may be a kept one, or adds to the text of a field.
@@ -75,17 +79,17 @@ export class Ops {
       kept.push(this.value(json, argument));
       return;
     }
-    const [container, key] = this.target(path, argument);
+    const field = this.field(path, argument);
     const added = this.value(json, argument);
-    if (typeof container[key] === 'string') container[key] += added;
-    else array(container[key]).push(added);
+    if (typeof field.get() === 'string') field.put(field.get() + added);
+    else array(field.get()).push(added);
   }
 
-  // The container and the key that a path ends in. A kept reference has no container: it cannot be assigned itself.
-  target(path, argument, options) {
+  // Where a path ends. A kept reference stands in no container: it cannot be assigned itself.
+  field(path, argument, options) {
     if (isReference(path)) throw new Nowhere(`${path[0]} is a reference, not a field`);
     const container = path.length < 2 ? argument : this.at(path.slice(0, -1), argument);
-    return [container, slot(container, path.at(-1), options)];
+    return new Slot(container, slot(container, path.at(-1), options));
   }
 
   at([first, ...keys], argument) {

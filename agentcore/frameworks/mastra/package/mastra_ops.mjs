@@ -1,6 +1,6 @@
 // The ops of spec/program-format-processors.md, on the live objects that a processor is given.
 import { show } from './mastra_show.mjs';
-import { below, isObject, Nowhere, slot } from './writes.mjs';
+import { below, isObject, Nowhere, Slot, slot, write } from './writes.mjs';
 
 // A program's own error, or the package's from one of its methods: the processor throws it.
 class Thrown extends Error {
@@ -19,6 +19,22 @@ function list(value, what) {
 
 // When the stored messages were made. Ops may have put anything among them.
 export const storedDates = ({ messages }) => messages.map((message) => new Date(message?.createdAt ?? NaN).getTime()).filter(Number.isFinite);
+
+const SPELLING = {
+  set: { means: 'set', path: 'at' },
+  append: { means: 'addText', path: 'at' },
+  delete: { means: 'delete', path: 'at' },
+  push: { means: 'push', path: 'at' },
+  splice: { means: 'splice', path: 'at' },
+  reverse: { means: 'reverse', path: 'at' },
+};
+
+// An element that is deleted leaves its place empty.
+class Place extends Slot {
+  drop() {
+    delete this.container[this.key];
+  }
+}
 
 const LIST_CALLS = {
   add: (target, values) => target.add(...values),
@@ -76,48 +92,20 @@ class Turn {
   }
 
   apply(op) {
+    if (write(this, SPELLING, op.op, op)) return;
     const verb = `do_${op.op}`;
     if (typeof this[verb] !== 'function') throw new Nowhere(`there is no op ${op.op}`);
     this[verb](op);
   }
 
-  // --- in place ---
-
-  do_set(op) {
-    const [container, key] = this.slotOf(op, { fresh: true });
-    container[key] = this.valueOf(op);
-  }
-
-  do_append(op) {
-    const [container, key] = this.slotOf(op);
-    if (typeof container[key] !== 'string') throw new Nowhere('only a string can be appended to');
-    container[key] += this.valueOf(op);
-  }
-
-  do_delete(op) {
-    const [container, key] = this.slotOf(op);
-    delete container[key];
-  }
-
-  do_push(op) {
-    list(this.at(op), 'what is pushed to').push(this.valueOf(op));
-  }
-
-  do_splice(op) {
-    const target = list(this.at(op), 'what is spliced');
-    target.splice(op.start ?? 0, op.count ?? target.length, ...(op.items ?? []).map((item) => this.item(item)));
-  }
-
-  do_reverse(op) {
-    list(this.at(op), 'what is reversed').reverse();
-  }
+  // --- what is kept and seen ---
 
   do_stash(op) {
-    this.ops.stash[op.name] = this.at(op);
+    this.ops.stash[op.name] = this.at(op, op.at ?? []);
   }
 
   do_observe(op) {
-    const value = show(this.at(op)) ?? null;
+    const value = show(this.at(op, op.at ?? [])) ?? null;
     this.ops.observations.push({ by: this.where, what: op.as, value });
   }
 
@@ -144,12 +132,12 @@ class Turn {
   // --- returns ---
 
   do_return({ op: _, undefined: cleared = [], ...fields }) {
-    const made = Object.entries(fields).map(([field, value]) => [field, this.field(field, value)]);
+    const made = Object.entries(fields).map(([field, value]) => [field, this.fieldOfResult(field, value)]);
     const base = isObject(this.result) && !Array.isArray(this.result) ? this.result : {};
     this.result = { ...base, ...Object.fromEntries(made), ...Object.fromEntries(cleared.map((name) => [name, undefined])) };
   }
 
-  field(name, value) {
+  fieldOfResult(name, value) {
     if (name === 'model') return this.ops.make.model(value);
     if (name === 'messages') return this.messages(value);
     if (name === 'systemMessages') return this.systems(value);
@@ -216,18 +204,20 @@ class Turn {
     }
   }
 
-  at(op) {
-    return below(this.root(op), op.at ?? []);
+  at(op, path) {
+    return below(this.root(op), path);
   }
 
-  slotOf(op, options) {
-    const path = op.at ?? [];
-    if (path.length === 0) throw new Nowhere('the path is empty');
-    const container = this.at({ ...op, at: path.slice(0, -1) });
-    return [container, slot(container, path.at(-1), options)];
+  field(op, path, options) {
+    const container = this.at(op, path.slice(0, -1));
+    return new Place(container, slot(container, path.at(-1), options));
   }
 
-  valueOf(op) {
+  items(live, what) {
+    return list(live, what);
+  }
+
+  value(op) {
     return op.message === undefined ? fresh(op.value) : this.message(op.message);
   }
 
