@@ -61,4 +61,6 @@ def live_corpora_js(session: nox.Session) -> None:
     """Judges the JavaScript corpora in every release and on every path, over 300 conversations each."""
     session.install("-e", ".[test]")
     environment = {"AGENTCORE_LIVE_ALL": "1", "AGENTCORE_LIVE_EXAMPLES": "300"}
-    session.run("pytest", "tests/live/test_js.py", "-k", "table or boundaries", *session.posargs, env=environment)
+    session.run(
+        "pytest", "tests/live/test_js.py", "-k", "table or boundaries", *session.posargs, env=environment
+    )
