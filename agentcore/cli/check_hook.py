@@ -204,6 +204,8 @@ def _delegated(given: dict[str, Any]) -> int:
         str(given["seed"]),
         "--fail-on",
         given["fail_on"],
+        "--time-limit",
+        str(given["time_limit"]),
     ]
     options += [f"--{given['form']}"] if given["form"] else []
     # The same cache, unless the person has another.

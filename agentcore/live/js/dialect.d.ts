@@ -14,7 +14,7 @@ export interface Dialect {
 
 /** The translations that `session.converse`, the rule of pairs and `--from` use. */
 export function dialect(of: Dialect): {
-  translated(message: Message, number: number): any[];
+  translated(message: Message, number: number, variant?: number): any[];
   said(parts: Part[]): any[];
   answered(messages: any[], callOf: (id: string) => any): any[];
   pairs(messages: any[]): Array<{ at: number; id: string; is: 'call' | 'result' }>;

@@ -13,6 +13,11 @@ const { smallest } = await import(packageFile('src/shrink.js'));
 const { cut, losesRequest, piecesAdded, prefixOf } = await import(packageFile('src/rules.js'));
 const { frameOf } = await import(packageFile('src/frames.js'));
 const { isFor, namesOf, suppressionsIn } = await import(packageFile('src/suppress.js'));
+const { Collection, sampleOf } = await import(packageFile('src/collect.js'));
+const { Globals } = await import(packageFile('src/intrinsics.js'));
+const { Judge } = await import(packageFile('src/judge.js'));
+const { Settled } = await import(packageFile('src/settled.js'));
+const { adapter: toy } = await import(packageFile('adapters/skeleton.js'));
 const { hookOf } = await import(packageFile('src/hooks.js'));
 const { boundaries } = await import(packageFile('adapters/ai-boundaries.js'));
 const { isolate } = await import(packageFile('index.js'));
@@ -372,4 +377,88 @@ test('several conditions, and several middlewares, are one hook', async () => {
   assert.equal(several.hook, module.middlewares);
   assert.equal(typeof isolate(several.hook, { at: 'middleware' })[1].wrapGenerate, 'function');
   await assert.rejects(hookOf({ hook: [1] }, { name: 'hook', at, boundaries }), /neither a function/);
+});
+
+test('a cause is known after twelve conversations with one outcome, and not for other writes', () => {
+  const settled = new Settled();
+  const write = (index, more) => ({ place: `messages[${index}].note`, ...more });
+  const loud = { kind: 'write', key: 'write hook.js:3:5', writes: [write(0), write(4)] };
+  for (let times = 0; times < 12; times++) {
+    assert.equal(settled.signalsOf([write(1)], true), undefined);
+    settled.add([loud], true);
+  }
+  const [signal] = settled.signalsOf([write(1), write(2)], true);
+  assert.deepEqual([signal.kind, signal.key, signal.writes.length], ['write', loud.key, 2]);
+  assert.equal(settled.signalsOf([write(1)], false)[0].kind, 'harmless-write');
+  assert.equal(settled.signalsOf([write(1, { own: true })], true), undefined);
+  assert.equal(settled.signalsOf([write(1), { place: 'messages[0].role' }], true), undefined);
+  settled.add([{ ...loud, kind: 'harmless-write', key: 'harmless-write hook.js:3:5' }], true);
+  assert.equal(settled.signalsOf([write(1)], true), undefined);
+});
+test('what is known of causes changes no finding', async () => {
+  const hook = ({ messages }) => {
+    messages[0].note = 'seen';
+    if (messages.length % 2 === 0) messages.push({ role: 'user', content: [] });
+  };
+  const task = { seed: 0, texts: [], recorded: [], paths: ['run'] };
+  const found = [];
+  for (const apart of [false, true]) {
+    const judge = new Judge({ adapter: toy, sdk: {}, at: 'beforeModel', load: async () => ({ hook }) });
+    let runs = 0;
+    const run = judge.run.bind(judge);
+    judge.run = (...args) => (runs++, run(...args));
+    if (apart) judge.takeApart();
+    const collection = new Collection(judge, { shrinking: 0 });
+    for (let index = 0; index < 40; index++) await collection.add(sampleOf(index, task));
+    const groups = [...collection.found.values()];
+    found.push({
+      runs,
+      groups: groups.map(({ signal, count, seen }) => [signal.key, count, [...seen].sort()]),
+    });
+  }
+  assert.deepEqual(found[0].groups, found[1].groups);
+  assert.ok(found[0].groups.length > 0 && found[0].runs < found[1].runs * 0.8, JSON.stringify(found));
+});
+test('what a run adds to the global variables, or changes, is taken back', () => {
+  globalThis.ofBefore = { value: 1 };
+  const { ofBefore } = globalThis;
+  const globals = new Globals();
+  Object.assign(globalThis, { ofRun: 1, ofBefore: 2 });
+  globals.restore();
+  assert.deepEqual(['ofRun' in globalThis, globalThis.ofBefore], [false, ofBefore]);
+  delete globalThis.ofBefore;
+});
+test('files come as bytes, and not for a hook that cannot take them', async () => {
+  const judge = new Judge({
+    adapter: toy,
+    sdk: {},
+    at: 'beforeModel',
+    load: async () => ({ hook: () => {} }),
+  });
+  const part = { type: 'file', mediaType: 'image/png', data: 'AAAA' };
+  const talk = { turns: [{ messages: [{ role: 'user', parts: [part] }], answers: [{ parts: [] }] }] };
+  const plain = [];
+  const run = judge.run.bind(judge);
+  judge.run = async (sample, ...rest) => {
+    plain.push(sample.plain === true);
+    const done = await run(sample, ...rest);
+    if (!sample.plain) done.errors.push({ kind: 'throws', name: 'TypeError', message: 'bytes', stack: '' });
+    return done;
+  };
+  const { status, signals } = await judge.judge({ talk, path: 'run', variant: 0 });
+  assert.deepEqual([status, signals, plain], ['judged', [], [false, false, true, true]]);
+});
+test('conversations have messages of one role in a row, and texts as texts and as lists', async () => {
+  const { dialect } = await import(packageFile('src/dialect.js'));
+  const call = { type: 'call', id: 'id', tool: 'tool', input: 'input' };
+  const { translated } = dialect({ call, result: { type: 'result', id: 'id', output: 'output' } });
+  const forms = new Set();
+  for (let variant = 0; variant < 12; variant++) {
+    const { messages } = conversation(variant).turns[0];
+    const made = messages.flatMap((message, index) => translated(message, index + variant, variant));
+    for (const [index, { role, content }] of made.entries())
+      if (role === 'user' && made[index + 1]?.role === 'user')
+        forms.add(`${typeof content} ${typeof made[index + 1].content}`);
+  }
+  assert.ok(forms.has('string string') && forms.has('object object'), [...forms].join());
 });

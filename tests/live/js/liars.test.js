@@ -82,7 +82,7 @@ const liars = {
   'hides its own error': [`({ messages }) => { try { messages[0].x = 1; } catch {} }`, 1, 'write', null],
 };
 
-function check(code) {
+function check(code, limit = 10) {
   writeFileSync(join(folder, 'hook.mjs'), `export const hook = ${code};`);
   const started = performance.now();
   const { status, stdout, stderr } = spawnSync(
@@ -96,6 +96,8 @@ function check(code) {
       'prepareStep',
       '--examples',
       '6',
+      '--time-limit',
+      String(limit),
       '--json',
     ],
     { cwd: folder, encoding: 'utf8' },
@@ -106,7 +108,7 @@ function check(code) {
 
 for (const [what, [code, exit, kind, cause]] of Object.entries(liars)) {
   test(`a hook that ${what} is found`, () => {
-    const { status, report, seconds } = check(code);
+    const { status, report, seconds } = check(code, cause === 'hangs' ? 1.5 : 10);
     assert.equal(status, exit);
     assert.ok(
       report.findings.some((found) => found.kind === kind && found.cause === cause),

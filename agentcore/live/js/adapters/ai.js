@@ -8,13 +8,14 @@ const OUTPUTS = { string: 'text', undefined: 'error-text' };
 const OUTCOMES = { 'error-text': 'error', 'error-json': 'error', 'execution-denied': 'denied' };
 
 const bytesOf = (data) => Uint8Array.from(Buffer.from(data, 'base64'));
+const asText = ({ data, mediaType }) => ({ type: 'image', image: data, mediaType });
 const FILES = [
   ({ data, mediaType }) => ({ type: 'image', image: bytesOf(data), mediaType }),
-  ({ data, mediaType }) => ({ type: 'image', image: data, mediaType }),
+  asText,
   ({ data, mediaType }) => ({ type: 'file', data: bytesOf(data), filename: 'pixel.png', mediaType }),
 ];
 
-const messages = dialect({
+const terms = {
   call: { type: 'tool-call', id: 'toolCallId', tool: 'toolName', input: 'input' },
   result: { type: 'tool-result', id: 'toolCallId', tool: 'toolName', output: 'output', role: 'tool' },
   output: ({ output, error, denied }) => ({
@@ -25,7 +26,9 @@ const messages = dialect({
   approval: { request: 'tool-approval-request', response: 'tool-approval-response', id: 'approvalId' },
   file: (part, number) => FILES[number % FILES.length](part),
   options: 'providerOptions',
-});
+};
+const messages = dialect(terms);
+const withoutBytes = dialect({ ...terms, file: asText });
 
 export const name = 'ai';
 export const packages = ['ai'];
@@ -45,7 +48,9 @@ export async function run(session, hook, sdk, version) {
     const isValid = validate && (async (input) => (await validate(input)).success);
     await session.useInputs((call) => inputFor(call, schema, isValid));
   }
-  return session.converse(messages, (given) => turn(session, hook, sdk, version, given));
+  return session.converse(session.plain ? withoutBytes : messages, (given) =>
+    turn(session, hook, sdk, version, given),
+  );
 }
 
 async function turn(session, hook, sdk, version, given) {
@@ -64,7 +69,7 @@ async function turn(session, hook, sdk, version, given) {
   const bare = model(session, major(version));
   const wrapper = at === 'middleware' ? hook : session.beside.middleware;
   const Agent =
-    variant % 4 === 3 || at === 'prepareCall' ? (sdk.ToolLoopAgent ?? sdk.Experimental_Agent) : undefined;
+    variant % 8 > 5 || at === 'prepareCall' ? (sdk.ToolLoopAgent ?? sdk.Experimental_Agent) : undefined;
   const settings = {
     model: wrapper ? sdk.wrapLanguageModel({ model: bare, middleware: wrapper }) : bare,
     tools,

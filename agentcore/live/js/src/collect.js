@@ -7,7 +7,6 @@ import { clock } from './seeded.js';
 
 const SHRINK_EACH = 8000;
 const SHRINK_ALL = 20_000;
-const MOST_HANGS = 2;
 
 /** The samples of a check: number `index` of them. */
 export function sampleOf(index, { seed, texts, recorded, conversations, paths }) {
@@ -39,7 +38,6 @@ export class Collection {
     this.unrecorded = 0;
     this.outside = undefined;
     this.prefix = { lost: 0, of: 0, plainLost: 0, plainOf: 0 };
-    this.hangs = 0;
   }
 
   /** Judges one more sample; resolves to false when there is no use in going on. */
@@ -58,8 +56,7 @@ export class Collection {
     }
     for (const signal of result.signals) this.#count(signal, sample);
     await this.#measure(sample, result);
-    if (result.signals.some(({ cause }) => cause === 'hangs')) this.hangs++;
-    return this.hangs < MOST_HANGS;
+    return !result.signals.some(({ cause }) => cause === 'hangs');
   }
 
   #count(signal, sample) {
@@ -77,6 +74,7 @@ export class Collection {
     known.count++;
     known.paths.add(sample.path);
     for (const holder of signal.seen ?? []) known.seen.add(holder);
+    if (signal.settled) return;
     if (sizeOf(sample.talk) < sizeOf(known.sample.talk)) Object.assign(known, { signal, sample });
   }
 
@@ -101,6 +99,7 @@ export class Collection {
 
   /** The findings, each with its smallest conversation and the line of the hook. */
   async findings() {
+    this.judge.takeApart();
     const end = clock() + this.shrinking;
     const order = [...this.found.values()].sort((one, other) => other.count - one.count);
     for (const group of order) {

@@ -105,6 +105,7 @@ function taskOf(options, adapter) {
     cwd: process.cwd(),
     examples: options.examples,
     seed: options.seed,
+    limit: options.limit,
     texts: options.texts,
     recorded: options.from ? recordedIn(options.from, adapter) : [],
     paths: options.path ? [options.path] : pathsOf(adapter, options.at),

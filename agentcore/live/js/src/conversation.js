@@ -74,7 +74,9 @@ class Maker {
 
   turn(index) {
     const history = index > 0 ? [] : this.history();
-    return { messages: [...history, this.request()], answers: this.answers() };
+    // Some people write twice before they are answered.
+    const before = this.seed % 5 < 2 ? [{ role: 'user', parts: [this.text()] }] : [];
+    return { messages: [...history, ...before, this.request()], answers: this.answers() };
   }
 
   history() {

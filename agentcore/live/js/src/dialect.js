@@ -19,7 +19,7 @@ const isCall = ({ type }) => type === 'call';
  * @param {(part: object, number: number) => object} [of.file] The framework's form of a file `{data, mediaType}`; where it has several, by number.
  * @param {string} [of.options] The field for options of a provider, which some messages and parts then have.
  * @param {boolean} [of.text] Whether a message of one text may be the text itself (true).
- * @returns `{translated, said, answered, pairs, neutral}`: messages of the framework for a neutral one and its number; parts for neutral parts;
+ * @returns `{translated, said, answered, pairs, neutral}`: messages of the framework for a neutral one, its number and the conversation's variant; parts for neutral parts;
  *   the messages that answer requests for approval; the calls and results in messages, in order; a conversation for recorded messages.
  */
 export function dialect({
@@ -52,8 +52,11 @@ export function dialect({
     return { ...target, [options]: { app: { tags: [`mark ${number}`] }, ...cached } };
   };
 
-  function translated({ role, parts }, number) {
-    if (text && parts.length === 1 && parts[0].type === 'text' && number % 2 === 0)
+  // In some conversations texts are texts, in some lists of parts, and in some now this, now that.
+  const isText = (number, variant) => text && [true, false, number % 2 === 0][variant % 3];
+
+  function translated({ role, parts }, number, variant = number) {
+    if (parts.length === 1 && parts[0].type === 'text' && isText(number, variant))
       return [marked({ role, content: parts[0].text }, number)];
     const results = parts.filter(isCall).map(resultOf);
     const content = said(parts, number).map((part, index) => marked(part, number + index + 1));

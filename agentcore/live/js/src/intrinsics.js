@@ -29,3 +29,23 @@ export function mendBuiltIns() {
   }
   return replaced;
 }
+
+const valuesOf = (names) => names.map((name) => [name, getOwnPropertyDescriptor(globalThis, name)]);
+
+/** The global variables: what a run adds to them, or changes, is taken back after it, so that runs are alike. */
+export class Globals {
+  constructor() {
+    this.known = new Map(valuesOf(ownKeys(globalThis)));
+  }
+
+  /** Takes back what changed since. */
+  restore() {
+    for (const name of ownKeys(globalThis)) {
+      const before = this.known.get(name);
+      const now = getOwnPropertyDescriptor(globalThis, name);
+      if (!now.configurable || typeof name === 'symbol') continue;
+      if (before === undefined) delete globalThis[name];
+      else if (now.value !== before.value) defineProperty(globalThis, name, before);
+    }
+  }
+}

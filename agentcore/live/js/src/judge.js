@@ -1,10 +1,12 @@
 // Judges one conversation: the runs it needs, the evidence, the effects, and what they come to by kind.
 import { differences, tree } from './show.js';
 import { accumulation, additions, cut, isKept, losesRequest, prefixOf } from './rules.js';
+import { Bridge } from './bridge.js';
 import { frameOf } from './frames.js';
 import { takeAttempts, takeStrays } from './outcome.js';
-import { Bridge } from './bridge.js';
 import { Session } from './session.js';
+import { Settled } from './settled.js';
+import { Globals } from './intrinsics.js';
 import { within } from './seeded.js';
 
 const RUN_LIMIT = 20_000;
@@ -21,13 +23,20 @@ export class Judge {
    * @param {boolean} [of.idempotent] Whether to ask for `not-idempotent`.
    * @param {number} [of.limit] Milliseconds for one call of the hook.
    */
-  constructor({ adapter, sdk, version, at, load, sources, idempotent = false, limit = 3000 }) {
+  constructor({ adapter, sdk, version, at, load, sources, idempotent = false, limit = 10_000 }) {
     Object.assign(this, { adapter, sdk, version, at, load, sources, idempotent, limit });
     this.boundary = adapter.boundaries[at];
+    this.settled = new Settled();
+    this.globals = new Globals();
+  }
+
+  /** From now on each conversation is taken apart, whatever was found before. */
+  takeApart() {
+    this.settled = undefined;
   }
 
   /** One run of a case `{talk, path, variant}`. */
-  async run({ talk, path, variant }, mode, extra = {}) {
+  async run({ talk, path, variant, plain }, mode, extra = {}) {
     const session = new Session({
       adapter: this.adapter,
       at: this.at,
@@ -35,6 +44,7 @@ export class Judge {
       talk,
       path,
       variant,
+      plain,
       mode,
       ...extra,
     });
@@ -46,18 +56,32 @@ export class Judge {
       globalThis.structuredClone = (value, options) => clone(withoutProxies(value), options);
     try {
       const hook = session.wrap(await this.load());
-      observed = await within(RUN_LIMIT, this.adapter.run(session, hook, this.sdk, this.version), undefined);
+      observed = await within(
+        Math.max(RUN_LIMIT, 2 * this.limit),
+        this.adapter.run(session, hook, this.sdk, this.version),
+        undefined,
+      );
     } catch (thrown) {
       error = thrown;
     }
     await session.end(observed, error);
     globalThis.structuredClone = clone;
+    this.globals.restore();
     Object.assign(session, { strays: takeStrays(), attempts: takeAttempts() });
     return session;
   }
 
   /** What is found in a case: `{signals, status, live}`; the status is 'judged', 'error' or 'outside'. */
   async judge(sample) {
+    const result = await this.#judged(sample);
+    // Not every hook has to take files as bytes: what cannot is judged without them.
+    const fails = result.signals.some(({ kind }) => kind === 'raises');
+    return fails && !sample.plain && hasFile(sample.talk)
+      ? await this.#judged({ ...sample, plain: true })
+      : result;
+  }
+
+  async #judged(sample) {
     const value = await this.run(sample, 'value');
     if (value.errors.some(({ kind }) => kind === 'hangs'))
       return { signals: [raised(value.errors[0])], status: 'error', live: value };
@@ -85,12 +109,15 @@ export class Judge {
     // An object of the hook's own that it changes later: in the twin, what the framework kept of it comes back as a copy.
     if (effects.length === 0 && writes.some(({ own }) => own))
       effects = differ(live, await this.run(sample, 'value', { twin: true }));
+    const known = this.settled?.signalsOf(writes, effects.length > 0);
+    if (known) return known;
     if (effects.length > 0) {
       const second = await this.run(sample, 'live', { guard: writes.length === 0 });
       if (writes.length === 0) writes = second.writes;
       if (differ(live, second).length > 0) {
         effects = await this.#withoutNoise(sample, effects, [live, second], value);
         const noisy = effects.length === 0;
+        if (noisy) this.settled = undefined;
         if (noisy)
           return [
             ...groups(writes.filter(({ own }) => !own)).map(([key, found]) => quiet(key, found)),
@@ -98,7 +125,14 @@ export class Judge {
           ];
       }
     }
-    return await this.#attributed(sample, groups(await this.#withFrames(sample, writes)), value, effects);
+    const signals = await this.#attributed(
+      sample,
+      groups(await this.#withFrames(sample, writes)),
+      value,
+      effects,
+    );
+    this.settled?.add(signals, effects.length > 0);
+    return signals;
   }
 
   // The writes with the line and column that made them, from a run in which the hook has proxies. A hook that they hinder has none.
@@ -361,6 +395,9 @@ export class Judge {
 
 // Without the hook's files, only an error that is thrown outside of packages is the hook's.
 const topOf = (stack) => stack.split('\n').find((line) => /^\s+at /.test(line)) ?? '';
+
+const hasFile = ({ turns }) =>
+  turns.some(({ messages }) => messages.some(({ parts }) => parts.some(({ type }) => type === 'file')));
 
 const lacks = (turn, messages) =>
   losesRequest(turn.messages.at(-1), [...messages, { role: 'user' }], messages);

@@ -32,6 +32,7 @@ changes where it should only return. Your hook runs many times, in a process of 
   --texts TEXT              A text that the hook reacts to. Repeatable.
   --path generate|stream    Only this path of the framework; by default all, by turns.
   --kinds KIND,...          Only findings of these kinds count. not-idempotent is looked for only if it is named.
+  --time-limit SECONDS      What one call of the hook may take (10); one that takes longer hangs, and ends the check.
   --fail-on fault|note      What makes the exit code 1 (fault).
   --json, --junit, --sarif  Print this format instead of text.
   --list                    Print frameworks, boundaries and versions tried.
@@ -52,6 +53,7 @@ const SPEC = {
   json: { type: 'boolean' },
   junit: { type: 'boolean' },
   sarif: { type: 'boolean' },
+  'time-limit': { type: 'string', default: '10' },
   'fail-on': { type: 'string', default: 'fault' },
   list: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -76,6 +78,7 @@ export function optionsOf(argv) {
     kinds: kinds(values.kinds),
     examples: whole('examples', values.examples, 1),
     seed: whole('seed', values.seed, 0),
+    limit: milliseconds(values['time-limit']),
     format: formats[0] ?? 'text',
   };
 }
@@ -107,6 +110,12 @@ function whole(name, text, least) {
   if (!Number.isInteger(number) || number < least)
     throw new UsageError(`--${name} is a whole number from ${least}, not ${text}`);
   return number;
+}
+
+function milliseconds(text) {
+  const seconds = Number(text);
+  if (!(seconds > 0)) throw new UsageError(`--time-limit is a number of seconds above 0, not ${text}`);
+  return seconds * 1000;
 }
 
 function kinds(text) {

@@ -23,14 +23,15 @@ export class Session {
     talk,
     path,
     variant = 0,
+    plain = false,
     mode,
-    limit = 3000,
+    limit = 10_000,
     watch,
     through,
     twin = false,
     guard = false,
   }) {
-    Object.assign(this, { adapter, at, talk, path, variant, mode, limit, guard });
+    Object.assign(this, { adapter, at, talk, path, variant, plain, mode, limit, guard });
     this.boundary = adapter.boundaries[at];
     this.seeded = new Seeded(1);
     this.bridge = new Bridge({
@@ -128,7 +129,9 @@ export class Session {
   async converse({ translated, answered = () => [] }, turn) {
     const observed = { caller: [], result: [], steps: [] };
     for (let next = this.nextTurn(); next; next = this.nextTurn()) {
-      const added = next.messages.flatMap((message, index) => translated(message, index + this.variant));
+      const added = next.messages.flatMap((message, index) =>
+        translated(message, index + this.variant, this.variant),
+      );
       observed.caller.push(...added);
       for (let waiting = true; waiting;) {
         const { result, steps, said = [], ...others } = await turn(observed.caller);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { NotJudged } from './files.js';
 import { mergedAnswers } from './merge.js';
 
-const SILENCE = 8_000;
+const SILENCE_OF_LOADING = 20_000;
 const SILENCE_OF_FINDINGS = 60_000;
 const HEAP = 512;
 const MOST_MEMORY = 4 * 1024 * HEAP; // kilobytes, of all that the process holds
@@ -27,7 +27,7 @@ async function supervisedPart(task) {
     const end = await lived({
       ...task,
       skip: deaths.map(({ index }) => index),
-      examples: deaths.length < MOST_DEATHS ? task.examples : deaths[0].index,
+      examples: isEnough(deaths) ? Math.min(...deaths.map(({ index }) => index)) : task.examples,
     });
     if (end.answer) return { ...end.answer, deaths };
     if (end.notJudged) throw new NotJudged(end.notJudged.reason, end.notJudged.message);
@@ -48,6 +48,9 @@ async function supervisedPart(task) {
       };
   }
 }
+
+// A hook that hangs ends the check (live.time-limit): what was judged before is judged again, for the findings.
+const isEnough = (deaths) => deaths.length >= MOST_DEATHS || deaths.some(({ cause }) => cause === 'hangs');
 
 function lived(task) {
   const permission = process.allowedNodeEnvironmentFlags.has('--permission')
@@ -76,7 +79,7 @@ function lived(task) {
       child.kill('SIGKILL');
     };
     const watch = setInterval(() => {
-      if (isStuck(state, child.pid)) kill('hangs');
+      if (isStuck(state, child.pid, task.limit)) kill('hangs');
       else if (memoryOf(child.pid) > MOST_MEMORY) kill('out-of-memory');
     }, 100);
     child.stdout.resume();
@@ -92,16 +95,16 @@ function lived(task) {
     child.on('exit', (code, signal) => {
       clearInterval(watch);
       children.delete(child);
-      resolve(state.end ?? { at: state.at, stderr: state.stderr, ...death(state, code, signal) });
+      resolve(state.end ?? { at: state.at, stderr: state.stderr, ...death(state, code, signal, task.limit) });
     });
     child.send(task);
   });
 }
 
 // Silence counts only while the process works, or if it is very long: a busy machine is no fault of the hook.
-function isStuck({ heard, used, at }, pid) {
+function isStuck({ heard, used, at }, pid, most) {
   const silence = performance.now() - heard;
-  const limit = at === 'findings' ? SILENCE_OF_FINDINGS : SILENCE;
+  const limit = at === undefined ? SILENCE_OF_LOADING : at === 'findings' ? SILENCE_OF_FINDINGS : most;
   if (silence <= limit) return false;
   const now = secondsOf(pid);
   return now === undefined || used === undefined || (now - used) * 1000 > limit * 0.75 || silence > limit * 8;
@@ -117,8 +120,8 @@ function secondsOf(pid) {
   }
 }
 
-function death({ cause, stderr }, code, signal) {
-  if (cause === 'hangs') return { cause, message: `did nothing for ${SILENCE / 1000} s and was ended` };
+function death({ cause, stderr }, code, signal, limit) {
+  if (cause === 'hangs') return { cause, message: `did nothing for ${limit / 1000} s and was ended` };
   if (cause === 'out-of-memory' || /heap out of memory|Allocation failed/.test(stderr))
     return {
       cause: 'out-of-memory',
