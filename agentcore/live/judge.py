@@ -223,6 +223,11 @@ class Judge:
             return _harmless(given)
         noise = self._noise(of, path, seed, live, value)
         left = _without(different, noise)
+        if not left and given:
+            # What a write itself draws at random differs between live runs, and not where it does not land.
+            noise, among_live = self._noise_as_value(of, path, seed, value), noise
+            left = _without(different, noise)
+            noise = noise if left else among_live
         if not left:
             return [*_undetermined(noise, live), *_harmless(given)]
         if not written:
@@ -306,6 +311,10 @@ class Judge:
             found += differing(live, self.run(of, path, seed, Mode.LIVE))
             found += differing(value, self.run(of, path, seed, Mode.VALUE))
         return found
+
+    def _noise_as_value(self, of: Conversation, path: str, seed: int, value: Observation) -> list[Path]:
+        """Returns the places at which two further value runs differ from the first."""
+        return [each for _ in range(2) for each in differing(value, self.run(of, path, seed, Mode.VALUE))]
 
     # ------------------------------------------------------------ accumulation
 

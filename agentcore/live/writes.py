@@ -18,6 +18,8 @@ _MOST: Final = 20
 # Which fields were ever assigned: the field itself is the place. Extra fields are attributes of the object.
 _KEPT_BY_PYDANTIC: Final = "__pydantic_fields_set__"
 _EXTRA: Final = ".__pydantic_extra__"
+# Contexts lead to the conversation, too; people reach it by the argument that is it.
+_ASIDE: Final = ("ctx.", "context.", "runtime.", "config.")
 Source = Literal["argument", "handle", "returned"]
 
 
@@ -72,7 +74,8 @@ def group_of(snapshot: Snapshot, number: int, found: Found) -> str:
 
 
 def _places(snapshot: Snapshot, number: int, found: Found) -> tuple[str, ...]:
-    return tuple(_named(path) for path in snapshot.paths(number, found.step)[0][:_MOST])
+    found_at = [_named(path) for path in snapshot.paths(number, found.step)[0][:_MOST]]
+    return tuple(sorted(found_at, key=lambda place: place.startswith(_ASIDE)))
 
 
 def _named(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.live.adapters.known import KNOWN
-from live.packages import HOOKS, checked, kinds
+from live.packages import HOOKS, WHOLE, checked, kinds
 
 pytestmark = pytest.mark.live
 
@@ -58,6 +58,8 @@ def test_release_1_of_pydantic_ai_is_judged_as_well() -> None:
     assert polluting["framework"]["version"] == "1.107.10"
 
 
+# `isolate` and `strict` know boundaries by their fields only: some of them stand for all, but in nox.
+MENDED: Final = BOUNDARIES if WHOLE else BOUNDARIES[::4]
 # It writes what is its own, after returning it: isolate keeps that apart, strict does not freeze it.
 OWN: Final = ("openai-agents", "session_input_callback")
 
@@ -77,7 +79,7 @@ def mended(
     return checked(framework, "hook", at, file=file)
 
 
-@pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
+@pytest.mark.parametrize(("framework", "at"), MENDED)
 def test_isolate_makes_the_polluting_hook_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
 ) -> None:
@@ -86,7 +88,7 @@ def test_isolate_makes_the_polluting_hook_pass(
     assert report["conversations"]["judged"] == report["conversations"]["run"]
 
 
-@pytest.mark.parametrize(("framework", "at"), [each for each in BOUNDARIES if each != OWN])
+@pytest.mark.parametrize(("framework", "at"), [each for each in MENDED if each != OWN])
 def test_strict_raises_where_the_polluting_hook_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
 ) -> None:

@@ -93,6 +93,10 @@ def test_a_write_is_found_beside_randomness() -> None:
     assert "write" in {each.kind for each in judged("secret_and_pollutes")}
 
 
+def test_a_write_of_something_random_is_a_write() -> None:
+    assert {(each.kind, each.place) for each in judged("secret_in_place")} == {("write", "messages[0].trace")}
+
+
 def test_a_write_by_a_handle_is_a_fault_if_somebody_sees_it_and_a_note_if_not() -> None:
     assert Counter(each.kind for each in judged("with_handle_pollutes", "with_handle")).keys() == {"write"}
     assert Counter(each.kind for each in judged("with_handle_unseen", "with_handle")).keys() == {

@@ -55,3 +55,13 @@ def test_an_assigned_field_is_one_place_and_an_extra_one_is_named_as_it_is_read(
         "message.more",
     ]
     assert "more" in str(show(message, Data()))
+
+
+def test_a_place_is_named_by_the_conversation_before_a_context_that_leads_to_it() -> None:
+    message = {"parts": [{"text": "a"}]}
+    given = {"ctx": {"prompt": message["parts"]}, "request_context": {"messages": [message]}}
+    before = Snapshot(given, Data())
+    message["parts"][0]["text"] = "b"
+    (write,) = writes(before, Data(), 0, 0, "argument")
+    assert write.place == "request_context.messages[0].parts[0].text"
+    assert write.places[1:] == ("ctx.prompt[0].text",)
