@@ -382,18 +382,19 @@ test('several conditions, and several middlewares, are one hook', async () => {
 test('a cause is known after twelve conversations with one outcome, and not for other writes', () => {
   const settled = new Settled();
   const write = (index, more) => ({ place: `messages[${index}].note`, ...more });
-  const loud = { kind: 'write', key: 'write hook.js:3:5', writes: [write(0), write(4)] };
+  const loud = { kind: 'write', key: 'write hook.js:3:5', writes: [write(0), write(4)], seen: ['caller'] };
   for (let times = 0; times < 12; times++) {
-    assert.equal(settled.signalsOf([write(1)], true), undefined);
+    assert.equal(settled.signalsOf([write(1)], ['caller']), undefined);
     settled.add([loud], true);
   }
-  const [signal] = settled.signalsOf([write(1), write(2)], true);
+  const [signal] = settled.signalsOf([write(1), write(2)], ['caller']);
   assert.deepEqual([signal.kind, signal.key, signal.writes.length], ['write', loud.key, 2]);
-  assert.equal(settled.signalsOf([write(1)], false)[0].kind, 'harmless-write');
-  assert.equal(settled.signalsOf([write(1, { own: true })], true), undefined);
-  assert.equal(settled.signalsOf([write(1), { place: 'messages[0].role' }], true), undefined);
+  assert.equal(settled.signalsOf([write(1)], [])[0].kind, 'harmless-write');
+  assert.equal(settled.signalsOf([write(1, { own: true })], ['caller']), undefined);
+  assert.equal(settled.signalsOf([write(1), { place: 'messages[0].role' }], ['caller']), undefined);
+  assert.equal(settled.signalsOf([write(1)], ['caller', 'result']), undefined);
   settled.add([{ ...loud, kind: 'harmless-write', key: 'harmless-write hook.js:3:5' }], true);
-  assert.equal(settled.signalsOf([write(1)], true), undefined);
+  assert.equal(settled.signalsOf([write(1)], ['caller']), undefined);
 });
 test('what is known of causes changes no finding', async () => {
   const hook = ({ messages }) => {

@@ -109,7 +109,10 @@ export class Judge {
     // An object of the hook's own that it changes later: in the twin, what the framework kept of it comes back as a copy.
     if (effects.length === 0 && writes.some(({ own }) => own))
       effects = differ(live, await this.run(sample, 'value', { twin: true }));
-    const known = this.settled?.signalsOf(writes, effects.length > 0);
+    const known = this.settled?.signalsOf(
+      writes,
+      effects.map((effect) => this.#holder(effect, writes[0] ?? {})),
+    );
     if (known) return known;
     if (effects.length > 0) {
       const second = await this.run(sample, 'live', { guard: writes.length === 0 });

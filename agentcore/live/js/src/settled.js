@@ -7,12 +7,14 @@ const ENOUGH = 12;
 export class Settled {
   constructor() {
     this.outcomes = new Map();
+    this.holders = new Map();
   }
 
   /** Adds what a conversation's writes came to; `isSeen` tells whether anything differed. */
   add(signals, isSeen) {
     const alone = signals.length === 1;
-    for (const { kind, key, writes } of signals)
+    for (const { kind, key, writes, seen = [] } of signals) {
+      for (const holder of seen) this.holders.set(`${key.slice(kind.length)} ${holder}`, Infinity);
       for (const place of new Set(writes.map(groupOf))) {
         const outcome = this.outcomes.get(place) ?? {
           causes: new Set(),
@@ -26,10 +28,20 @@ export class Settled {
         outcome.times++;
         this.outcomes.set(place, outcome);
       }
+    }
   }
 
-  /** What `writes` come to, if that is known for each of them, or undefined; `isSeen` tells whether anything differs. */
-  signalsOf(writes, isSeen) {
+  // Who may see the writes and is not known to: such a conversation is taken apart, unless it was in vain often enough.
+  #isNew(holders, causes) {
+    const timesOf = (holder) =>
+      Math.max(...causes.map((cause) => this.holders.get(`${cause} ${holder}`) ?? 0));
+    const fresh = [...new Set(holders)].filter((holder) => timesOf(holder) < ENOUGH);
+    for (const holder of fresh) this.holders.set(`${causes[0]} ${holder}`, timesOf(holder) + 1);
+    return fresh.length > 0;
+  }
+
+  /** What `writes` come to, if that is known for each of them, or undefined; `holders` are those at which anything differs. */
+  signalsOf(writes, holders) {
     const found = new Map();
     for (const write of writes) {
       const { causes, times } = this.outcomes.get(groupOf(write)) ?? { times: 0 };
@@ -37,7 +49,8 @@ export class Settled {
       const [cause] = causes;
       found.has(cause) ? found.get(cause).push(write) : found.set(cause, [write]);
     }
-    return found.size === 0 ? undefined : this.#known([...found], isSeen);
+    if (found.size === 0 || this.#isNew(holders, [...found.keys()])) return undefined;
+    return this.#known([...found], holders.length > 0);
   }
 
   // A cause that is alone has the effect that is seen; of several, each has to have had the same outcome always.
