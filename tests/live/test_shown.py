@@ -20,7 +20,9 @@ _NOW = dt.datetime.now(dt.UTC)
 
 
 @pytest.mark.parametrize(
-    "value", [str(uuid.uuid4()), f"run--{uuid.uuid4().hex}", _NOW, _NOW.isoformat(), EPOCH, [1]]
+    "value",
+    [str(uuid.uuid4()), f"run--{uuid.uuid4().hex}", _NOW, _NOW.isoformat(), EPOCH, [1]],
+    ids=["uuid", "run", "now", "text of now", "epoch", "list"],
 )
 def test_what_is_drawn_or_measured_in_a_run_is_not_compared(value: Any) -> None:
     assert show(SimpleNamespace(id=value), Data(), ("id",)) == {"<class>": "SimpleNamespace"}
