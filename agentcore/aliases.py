@@ -75,10 +75,10 @@ _MODULES: Final = (
     _Moved(
         "compat",
         "heap",
-        "cells copying depth:copying documented:profile_fields given:host_values handouts:boundary_log "
-        "heap js layered loading names:boundary_log pictures pollution reach:pollution rules "
-        "snapshots:copying views",
+        "cells copying depth:copying given:host_values handouts:boundary_log heap js layered loading "
+        "names:boundary_log pictures pollution reach:pollution rules snapshots:copying views",
     ),
+    _Moved("compat", "kit", "documented:profile_fields"),
     _Moved("compat.ai_sdk", "frameworks.ai_sdk", "profiles rules"),
     _Moved(
         "compat.ai_sdk",
@@ -136,9 +136,10 @@ _MODULES: Final = (
         "frameworks.strands.emulation",
         "chain:tools contract:contexts copies:agent executors:batches parts:agent said:models specs:agent",
     ),
-    _Moved("guard", "guard", "comparing:report showing:report values:report"),
+    _Moved("guard", "guard", "classes:report comparing:report showing:report values:report"),
     _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
-    _Moved("kit", "kit", "framework:registry shrink_edits:shrink"),
+    _Moved("heap", "kit", "profile_fields"),
+    _Moved("kit", "kit", "flips:profile_fields shrink_edits:shrink"),
     _Moved("kit.isolation", "kit.isolation", "timing:judge"),
     _Moved("machine", "machine", "calls:state"),
     _Moved("messages", "messages", "codec:wire paths:brief tokens:message_trim usage:content"),
@@ -172,8 +173,8 @@ _MODULES: Final = (
     _Moved(
         "oracle.ai_sdk",
         "frameworks.ai_sdk",
-        "causes:family comparison:family expected family features frozen immutable isolation program "
-        "programs reference ops shrinking:family size writes",
+        "causes:family comparison:family expected family features frozen immutable isolation ops program "
+        "programs reference shrinking:family size writes",
     ),
     _Moved(
         "oracle.campaign",

@@ -9,7 +9,8 @@ from typing import Final
 
 import pytest
 
-from agentcore.kit.registry import FRAMEWORKS, Framework
+from agentcore.kit.framework import Framework
+from agentcore.kit.registry import FRAMEWORKS
 
 PACKAGE: Final = Path(__file__).parent.parent / "agentcore"
 SUFFIXES: Final = {".py", ".pyi", ".mjs", ".js", ".json", ".jinja", ".toml"}

@@ -10,19 +10,20 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.kit.families import Comparison, Each, Trace
 from agentcore.kit.safe_text import bounded
 from agentcore.messages.brief import Trail, brief, keys_of
 
 __all__ = [
     "MISSING",
+    "Comparison",
     "Difference",
+    "Each",
     "Missing",
     "Observation",
     "Trace",
@@ -33,6 +34,29 @@ __all__ = [
     "places",
     "render",
 ]
+
+Trace: TypeAlias = dict[str, Any]
+
+
+@attrs.frozen
+class Each:
+    """In the order of a trace: a list of objects, one after the other, the fields of each in this order."""
+
+    field: str
+    fields: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """How two traces of a family are compared.
+
+    `permitted` are named functions, each of which takes out of a trace one thing that may differ, for the
+    reason in its docstring. `order` is that in which fields are compared, so that the first difference is the
+    first of the run; fields that it does not name come last.
+    """
+
+    permitted: Mapping[str, Callable[[Trace], Trace]]
+    order: tuple[str | Each, ...]
 
 
 class Missing:

@@ -15,9 +15,11 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.choices import Choices, RandomChoices
+from agentcore.kit.compare import Comparison, Each, Trace
+from agentcore.kit.framework import Framework
 from agentcore.kit.places import Place, without
 from agentcore.kit.program import check_program, parse_program
-from agentcore.kit.registry import FRAMEWORKS, GROUP, Framework, entries, load_family
+from agentcore.kit.registry import FRAMEWORKS, GROUP, entries, load_family
 
 if TYPE_CHECKING:
     from agentcore.heap.pollution import Watched
@@ -34,6 +36,7 @@ __all__ = [
     "Recorded",
     "Refusal",
     "Shrinking",
+    "Trace",
     "UnknownProfileError",
     "Write",
     "family_of",
@@ -45,31 +48,9 @@ __all__ = [
 ]
 
 Json: TypeAlias = dict[str, Any]
-Trace: TypeAlias = dict[str, Any]
 
 
 # --- what a family is ---------------------------------------------------------------------------------------
-
-
-@attrs.frozen
-class Each:
-    """In the order of a trace: a list of objects, one after the other, the fields of each in this order."""
-
-    field: str
-    fields: tuple[str, ...]
-
-
-@attrs.frozen(kw_only=True)
-class Comparison:
-    """How two traces of a family are compared.
-
-    `permitted` are named functions, each of which takes out of a trace one thing that may differ, for the
-    reason in its docstring. `order` is that in which fields are compared, so that the first difference is the
-    first of the run; fields that it does not name come last.
-    """
-
-    permitted: Mapping[str, Callable[[Trace], Trace]]
-    order: tuple[str | Each, ...]
 
 
 Edits: TypeAlias = Callable[[Callable[[], Json]], Iterator[Json]]

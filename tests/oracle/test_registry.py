@@ -16,13 +16,12 @@ import pytest
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import FAMILIES, UnknownProfileError, family_of, profile_names
+from agentcore.kit.framework import Framework, Package
 from agentcore.kit.registry import (
     FRAMEWORKS,
     GROUP,
     PACKAGES,
     BrokenFrameworkError,
-    Framework,
-    Package,
     UnknownFrameworkError,
     entries,
 )
@@ -81,7 +80,7 @@ def test_an_unknown_one_is_an_error_that_lists_the_known_ones() -> None:
             "no.such.module:F cannot be imported: ModuleNotFoundError: No module named 'no'",
         ),
         (f"{MODULE}:MISSING", "cannot be imported: AttributeError: "),
-        (f"{MODULE}:A_TEXT", "is of type str; make it an agentcore.kit.registry.Framework"),
+        (f"{MODULE}:A_TEXT", "is of type str; make it an agentcore.kit.framework.Framework"),
         (f"{MODULE}:OTHER", "the value is named 'other'; give the entry point the same name"),
         (f"{MODULE}:NO_DEFAULT", "the default 'toy-9' is none of its profiles"),
         (f"{MODULE}:NO_PROFILE", "the package 'toy@1' has the unknown profile 'toy-9'"),

@@ -14,8 +14,8 @@ from typing import Any, Final
 from agentcore.kit.choices import Choices
 from agentcore.kit.compare import ids_may_differ
 from agentcore.kit.families import Comparison, Each, Family, Shrinking
+from agentcore.kit.framework import Framework
 from agentcore.kit.program import BadProgram, program_to_line
-from agentcore.kit.registry import Framework
 
 Json = dict[str, Any]
 FIELDS: Final = ("id", "path", "numbers", "note")

@@ -14,7 +14,7 @@ import attrs
 
 from agentcore.kit.compare import ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family
-from agentcore.kit.registry import Framework
+from agentcore.kit.framework import Framework
 from oracle import toy_family
 from oracle.toy_family import bys_may_differ
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from agentcore.kit.registry import Framework, Package
+from agentcore.kit.framework import Framework, Package
 
 __all__ = ["FRAMEWORK"]
 

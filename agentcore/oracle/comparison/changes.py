@@ -17,11 +17,11 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 
-from agentcore.heap.profile_fields import IDENTITY
 from agentcore.kit.compare import places
 from agentcore.kit.families import Emulation, Family, Trace
 from agentcore.kit.places import at, put
 from agentcore.kit.places import places as places_in
+from agentcore.kit.profile_fields import IDENTITY
 from agentcore.kit.program import BadProgram
 from agentcore.kit.shrink import shrink, size
 from agentcore.messages.brief import brief

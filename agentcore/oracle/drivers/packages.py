@@ -17,7 +17,8 @@ import platformdirs
 from filelock import FileLock
 
 from agentcore.errors import AgentCoreError
-from agentcore.kit.registry import PACKAGES, Package
+from agentcore.kit.framework import Package
+from agentcore.kit.registry import PACKAGES
 
 
 class TargetError(AgentCoreError):

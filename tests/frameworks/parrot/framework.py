@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentcore.kit.registry import Framework, Package
+from agentcore.kit.framework import Framework, Package
 
 FRAMEWORK: Final = Framework(
     name="parrot",

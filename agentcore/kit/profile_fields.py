@@ -1,17 +1,17 @@
-"""What the fields of a profile decide, in words: the text under each field of a profile's class, as data."""
+"""What the fields of a profile decide, in words, and profiles in which one of them is decided otherwise."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
 import attrs
 
-__all__ = ["IDENTITY", "Field", "fields_of", "told"]
+__all__ = ["IDENTITY", "Field", "fields_of", "flipped", "told"]
 
 IDENTITY: Final = ("name", "package")
 """The fields that name a profile and decide nothing."""
@@ -64,3 +64,33 @@ def told(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(f"`{item}`" for item in value)
     return str(value)
+
+
+# Profiles in which one thing is decided otherwise: what shows a decision tells such a profile apart.
+
+
+def flipped(profile: Any, field: str, profiles: Iterable[Any]) -> Iterator[Any]:
+    """The profile with each other value of a field: of a bool and an enum all, else those of `profiles`."""
+    for other in _others(getattr(profile, field), [getattr(each, field) for each in profiles]):
+        try:
+            yield attrs.evolve(profile, **{field: other})
+        except ValueError:  # no value for this field
+            continue
+
+
+def _others(value: Any, known: list[Any]) -> Iterator[Any]:
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, Enum):
+        yield from (each for each in type(value) if each is not value)
+    else:
+        yield from _mixed(value, known) if attrs.has(type(value)) else ()
+        yield from (each for index, each in enumerate(known) if each != value and each not in known[:index])
+
+
+def _mixed(value: Any, known: list[Any]) -> Iterator[Any]:
+    """The value with one of its own fields as another profile has it."""
+    for other in known:
+        for part in attrs.fields(type(value)) if type(other) is type(value) else ():
+            if getattr(other, part.name) != getattr(value, part.name):
+                yield attrs.evolve(value, **{part.name: getattr(other, part.name)})
