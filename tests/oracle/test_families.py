@@ -13,7 +13,8 @@ import click
 import pytest
 from hypothesis import HealthCheck, find, settings
 
-from agentcore import cli
+from agentcore.cli import check as check_command
+from agentcore.cli import trace as trace_command
 from agentcore.errors import AgentCoreError
 from agentcore.frameworks.ai_sdk.family import FAMILY as AI_SDK
 from agentcore.kit.families import (
@@ -242,7 +243,7 @@ def test_a_vector_that_its_family_cannot_run_is_none(fields: Json, reason: str, 
 
 @pytest.fixture
 def toy_command(toy: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - is listed first
-    for command in (cli.trace.trace, cli.check.check):
+    for command in (trace_command.trace, check_command.check):
         [option] = (option for option in command.params if option.name == "profile")
         monkeypatch.setattr(option, "type", click.Choice(profile_names()))
 
