@@ -64,7 +64,12 @@ _MODULES: Final = (
     _Moved("", "requirements", "differences requirement:differences rules"),
     _Moved("agent", "agent.call", "stop:config"),
     _Moved("agent.call", "agent.call", "call_setup:call models:needs processor_spans:spans tools:needs"),
-    _Moved("agent.models", "agent.models", "_pydantic_ai_prompt:_pydantic_ai_request"),
+    _Moved(
+        "agent.models",
+        "agent.models",
+        "_pydantic_ai_errors:pydantic_ai _pydantic_ai_prompt:_pydantic_ai_request "
+        "_pydantic_ai_response:_pydantic_ai_request",
+    ),
     _Moved(
         "cli",
         "cli",
@@ -136,23 +141,23 @@ _MODULES: Final = (
         "frameworks.strands.emulation",
         "chain:tools contract:contexts copies:agent executors:batches parts:agent said:models specs:agent",
     ),
-    _Moved("guard", "guard", "classes:report comparing:report showing:report values:report"),
+    _Moved("guard", "guard", "classes:report comparing:report places:snapshot showing:report values:report"),
     _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
     _Moved("heap", "kit", "profile_fields"),
-    _Moved("kit", "kit", "flips:profile_fields shrink_edits:shrink"),
+    _Moved("kit", "kit", "flips:profile_fields schemas:program shrink_edits:shrink"),
     _Moved("kit.isolation", "kit.isolation", "timing:judge"),
     _Moved("machine", "machine", "calls:state"),
     _Moved("messages", "messages", "codec:wire paths:brief tokens:message_trim usage:content"),
     _Moved(
         "models",
         "agent.models",
-        "_pydantic_ai_errors _pydantic_ai_prompt:_pydantic_ai_request _pydantic_ai_request "
-        "_pydantic_ai_response base pydantic_ai scripted",
+        "_pydantic_ai_errors:pydantic_ai _pydantic_ai_prompt:_pydantic_ai_request _pydantic_ai_request "
+        "_pydantic_ai_response:_pydantic_ai_request base pydantic_ai scripted",
     ),
     _Moved(
         "oracle",
         "kit",
-        "choices compare families outcomes places program schemas shrink visible:safe_text",
+        "choices compare families outcomes places program schemas:program shrink visible:safe_text",
     ),
     _Moved(
         "oracle",

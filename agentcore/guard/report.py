@@ -16,7 +16,6 @@ import attrs
 from immutabledict import immutabledict
 
 from agentcore.errors import AgentCoreError
-from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import (
     ATOMS,
     PROXIED,
@@ -28,7 +27,7 @@ from agentcore.guard.reading import (
     is_core_value,
     plan_of,
 )
-from agentcore.guard.snapshot import Snapshot
+from agentcore.guard.snapshot import Found, Snapshot, compared
 from agentcore.messages.values import frozen, sealed
 
 __all__ = [

@@ -13,9 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple, Protocol
 
-from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import Contents, Reader, Unread, plan_of
-from agentcore.guard.snapshot import Record, Snapshot, values_of
+from agentcore.guard.snapshot import Found, Record, Snapshot, compared, values_of
 
 __all__ = ["Data", "Exchange", "Freezer", "Hidden", "Outlet", "hide", "take_back"]
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
-from agentcore.guard.places import Found
 from agentcore.guard.reading import ATOMS
-from agentcore.guard.snapshot import Snapshot, slots
+from agentcore.guard.snapshot import Found, Snapshot, slots
 from agentcore.live.adapter import Attached, Boundary
 from agentcore.live.copies import Data, Exchange, Hidden, Outlet, hide, take_back
 from agentcore.live.late import Left

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from agentcore.guard.places import Found, compared
 from agentcore.guard.reading import Reader
-from agentcore.guard.snapshot import Snapshot
+from agentcore.guard.snapshot import Found, Snapshot, compared
 from agentcore.live.shown import brief
 
 __all__ = ["Write", "general", "group_of", "writes"]

@@ -13,7 +13,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls
 from pydantic_ai.usage import RequestUsage
 
 from agentcore.agent.models import ModelError, ModelRequest, ModelResponse, ResponseDone, ToolInputDelta
-from agentcore.agent.models._pydantic_ai_response import Deltas, to_response
+from agentcore.agent.models._pydantic_ai_request import Deltas, to_response
 from agentcore.agent.models.pydantic_ai import PydanticAIModel
 from agentcore.messages.content import (
     GeneratedFile,

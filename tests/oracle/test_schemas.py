@@ -4,8 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.kit.program import BadProgram
-from agentcore.kit.schemas import ProgramSchema
+from agentcore.kit.program import BadProgram, ProgramSchema
 from oracle.drivers import small
 
 FOLDER: Final = "agentcore.frameworks.ai_sdk"

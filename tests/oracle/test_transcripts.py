@@ -14,7 +14,7 @@ import pytest
 from agentcore.cli.trace import answer_lines
 from agentcore.kit.compare import differences
 from agentcore.kit.families import family_of
-from agentcore.kit.schemas import Schema
+from agentcore.kit.program import Schema
 from agentcore.messages.values import canonical_json
 from oracle.drivers import SKELETONS, TESTS, skeleton
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from agentcore.kit.program import program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
+from agentcore.kit.program import Explanation, ProgramSchema, Schema, program_to_line
 from agentcore.messages.schema import schema
 
 __all__ = ["PATHS", "check", "path_of", "to_line", "trace_problem"]

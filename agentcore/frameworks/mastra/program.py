@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from agentcore.kit.program import program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
+from agentcore.kit.program import Explanation, ProgramSchema, Schema, program_to_line
 
 __all__ = ["check", "every_op", "is_well_formed", "made_messages", "to_line", "trace_problem"]
 

@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.frameworks.strands.emulation.settings import InvalidOutputError, StructuredOutput
 from agentcore.frameworks.strands.profiles import StrandsProfile
-from agentcore.kit.program import BadProgram, id_of, program_to_line
-from agentcore.kit.schemas import Explanation, ProgramSchema, Schema
+from agentcore.kit.program import BadProgram, Explanation, ProgramSchema, Schema, id_of, program_to_line
 
 __all__ = [
     "ACTIONS",

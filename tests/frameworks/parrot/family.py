@@ -8,8 +8,7 @@ from typing import Any, Final
 from agentcore.kit.choices import Choices
 from agentcore.kit.compare import ids_may_differ
 from agentcore.kit.families import Comparison, Emulation, Family, Refusal, Shrinking, Write
-from agentcore.kit.program import program_to_line
-from agentcore.kit.schemas import ProgramSchema, Schema
+from agentcore.kit.program import ProgramSchema, Schema, program_to_line
 from frameworks.parrot.emulator import Hook, ParrotLoop, Settings
 from frameworks.parrot.profiles import PROFILES, ParrotProfile
 
