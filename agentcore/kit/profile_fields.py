@@ -2,53 +2,77 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
 import attrs
 
-__all__ = ["IDENTITY", "Field", "fields_of", "flipped", "told"]
+__all__ = ["IDENTITY", "Field", "decision", "fields_of", "flipped", "told"]
 
 IDENTITY: Final = ("name", "package")
 """The fields that name a profile and decide nothing."""
-_HEADING: Final = re.compile(r"    # (.+)\.$")
+_KEY: Final = "agentcore.decision"
+"""Where `decision` keeps what it was given, in the metadata of a field."""
 
 
 @attrs.frozen(kw_only=True)
 class Field:
-    """A field of a profile class: its name, what it decides, and the heading under which it stands there."""
+    """A field of a profile class: its name, what it decides, and its heading on pages."""
 
     name: str
     statement: str
     group: str
 
 
+@attrs.frozen
+class _Decision:
+    """What `decision` was given."""
+
+    sentence: str
+    heading: str | None
+
+
+_UNDECIDED: Final = _Decision("", None)
+
+
+def decision(sentence: str, *, heading: str | None = None) -> Mapping[str, Any]:
+    """Says what a field of a profile decides: `attrs.field(metadata=decision("Whether ... ."))`.
+
+    Args:
+        sentence: What the field decides; it ends in a full stop, and is the statement of the requirement.
+        heading: On pages, the heading of this field and of those after it, up to the next one with a heading.
+
+    Returns:
+        The metadata of an attrs field, which `fields_of` reads.
+
+    Raises:
+        ValueError: The sentence does not end in a full stop.
+    """
+    if not sentence.endswith("."):
+        raise ValueError(f"what a field decides is a sentence and ends in a full stop: {sentence!r}")
+    return {_KEY: _Decision(sentence, heading)}
+
+
 def fields_of(kind: type) -> tuple[Field, ...]:
-    """The fields of a profile class but those that name it, in order; needs the class's source."""
-    return tuple(_fields(inspect.getsource(kind)))
+    """Returns the fields of a profile class but those that name it, in order.
+
+    Args:
+        kind: A class made by attrs. A field without a `decision` has an empty statement.
+
+    Returns:
+        The fields, inherited ones first.
+    """
+    return tuple(_fields(kind))
 
 
-def _fields(source: str) -> Iterator[Field]:
-    lines = source.splitlines()
-    body = ast.parse(source).body[0].body  # type: ignore[attr-defined]  # a class
-    for node, follows in zip(body, [*body[1:], None], strict=True):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-            continue
-        if node.target.id not in IDENTITY:
-            above = lines[node.lineno - 1 :: -1]
-            group = next((found[1] for line in above if (found := _HEADING.match(line))), "")
-            yield Field(name=node.target.id, statement=_text(follows), group=group)
-
-
-def _text(node: ast.stmt | None) -> str:
-    """The text under a field, on one line."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return " ".join(str(node.value.value).split())
-    return ""
+def _fields(kind: type) -> Iterator[Field]:
+    heading = ""
+    for attribute in attrs.fields(kind):
+        decided = attribute.metadata.get(_KEY, _UNDECIDED)
+        heading = heading if decided.heading is None else decided.heading
+        if attribute.name not in IDENTITY:
+            yield Field(name=attribute.name, statement=decided.sentence, group=heading)
 
 
 def told(value: Any) -> str:

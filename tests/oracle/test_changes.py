@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from agentcore.heap.copying import CopyDepth
-from agentcore.kit.profile_fields import fields_of, told
+from agentcore.kit.profile_fields import decision, fields_of, told
 from agentcore.oracle.comparison import comparands
 from agentcore.oracle.comparison.changes import (
     Both,
@@ -83,8 +83,20 @@ def test_values_of_fields_are_told_in_words() -> None:
     assert [told(value) for value in values] == ["none", "yes", "no", "deep", "`a`, `b`", "a: no", "v3"]
 
 
-def test_a_field_without_a_text_has_no_statement() -> None:
+def test_a_field_without_a_decision_has_no_statement() -> None:
     assert {field.statement for field in fields_of(Pair)} == {""}
+
+
+def test_what_a_field_decides_needs_no_source_and_its_heading_lasts_until_the_next() -> None:
+    says = [decision("First.", heading="A"), decision("Second."), decision("Third.", heading="B")]
+    made = attrs.make_class("Made", {f"f{at}": attrs.field(metadata=one) for at, one in enumerate(says)})
+    fields = [(field.statement, field.group) for field in fields_of(made)]
+    assert fields == [("First.", "A"), ("Second.", "A"), ("Third.", "B")]
+
+
+def test_what_a_field_decides_ends_in_a_full_stop() -> None:
+    with pytest.raises(ValueError, match="ends in a full stop: 'Whether it is'"):
+        decision("Whether it is")
 
 
 def test_each_field_that_undone_alone_shows_is_a_cause_at_the_places_where_it_does() -> None:

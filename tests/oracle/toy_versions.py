@@ -15,6 +15,7 @@ import attrs
 from agentcore.kit.compare import ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family
 from agentcore.kit.framework import Framework
+from agentcore.kit.profile_fields import decision
 from oracle import toy_family
 from oracle.toy_family import bys_may_differ
 
@@ -28,19 +29,14 @@ class ToyProfile:
     name: str
     package: str
 
-    # Sums.
-    forgets: bool
-    """Whether a 3 that comes after another number is left out."""
-    doubles: bool
-    """Whether a 7 counts twice."""
-    shouts: bool
-    """Whether what counts twice is marked."""
-    hidden: bool
-    """Whether nobody sees a thing."""
-    skips: bool
-    """Whether an 8 is left out."""
-    misses: bool
-    """Whether an 8 is left out, too."""
+    forgets: bool = attrs.field(
+        metadata=decision("Whether a 3 that comes after another number is left out.", heading="Sums")
+    )
+    doubles: bool = attrs.field(metadata=decision("Whether a 7 counts twice."))
+    shouts: bool = attrs.field(metadata=decision("Whether what counts twice is marked."))
+    hidden: bool = attrs.field(metadata=decision("Whether nobody sees a thing."))
+    skips: bool = attrs.field(metadata=decision("Whether an 8 is left out."))
+    misses: bool = attrs.field(metadata=decision("Whether an 8 is left out, too."))
 
 
 FIRST: Final = ToyProfile(

@@ -5,7 +5,7 @@ claims, and show by them what its profiles decide.
 
 Rules are members of the `Requirement` enums in modules named `rules`. A profile family is a package of
 `agentcore.frameworks.ai_sdk` with a module `profiles`, whose PROFILES are values of one class: each of its
-fields but `name` and `package` is a requirement, and the text under the field is its statement.
+fields but `name` and `package` is a requirement, and its `decision` is the statement.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SPEC: Final = Path(__file__).parent.parent.parent / "spec"
 
 @attrs.frozen(kw_only=True)
 class Field:
-    """A field of a profile class: the requirement, and the heading that it stands under in the class."""
+    """A field of a profile class: the requirement, and the heading that it stands under on the page."""
 
     requirement: str
     name: str

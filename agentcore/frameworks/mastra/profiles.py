@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.kit.profile_fields import decision
+
 
 class Executor(Enum):
     """How several processors are run."""
@@ -34,137 +36,238 @@ class MastraProfile:
     name: str
     package: str
 
-    # Dates.
-    dates_parts: bool
-    """Parts are dated, in the caller's own objects where the list holds those."""
-    dates_stored: bool
-    """A stored message that comes without a date is given one; otherwise it has one that is no time."""
-    follows_dates: bool
-    """The latest date is kept of every message seen; otherwise only of those in the list at the moment."""
-    keeps_late_dates: bool
-    """A message later than all others keeps its date; otherwise it is dated now."""
+    dates_parts: bool = attrs.field(
+        metadata=decision(
+            "Parts are dated, in the caller's own objects where the list holds those.", heading="Dates"
+        )
+    )
+    dates_stored: bool = attrs.field(
+        metadata=decision(
+            "A stored message that comes without a date is given one; otherwise it has one that is no time."
+        )
+    )
+    follows_dates: bool = attrs.field(
+        metadata=decision(
+            "The latest date is kept of every message seen; otherwise only of those in the "
+            "list at the moment."
+        )
+    )
+    keeps_late_dates: bool = attrs.field(
+        metadata=decision("A message later than all others keeps its date; otherwise it is dated now.")
+    )
 
-    # What is made of a message that comes.
-    owns_parts: bool
-    """The array of parts is the list's own; otherwise it may be the caller's."""
-    drops_empty_texts: bool
-    """Empty texts beside others are left out; otherwise one is put after an answer that ends a message."""
-    tells_reasoning: bool
-    """A part of reasoning has its text beside the details too."""
-    cleans_tool_names: bool
-    """The name of a tool that no provider takes is replaced."""
-    recovers_args: bool
-    """The arguments of a call are the last in the conversation that are not empty."""
+    owns_parts: bool = attrs.field(
+        metadata=decision(
+            "The array of parts is the list's own; otherwise it may be the caller's.",
+            heading="What is made of a message that comes",
+        )
+    )
+    drops_empty_texts: bool = attrs.field(
+        metadata=decision(
+            "Empty texts beside others are left out; otherwise one is put after an answer "
+            "that ends a message."
+        )
+    )
+    tells_reasoning: bool = attrs.field(
+        metadata=decision("A part of reasoning has its text beside the details too.")
+    )
+    cleans_tool_names: bool = attrs.field(
+        metadata=decision("The name of a tool that no provider takes is replaced.")
+    )
+    recovers_args: bool = attrs.field(
+        metadata=decision("The arguments of a call are the last in the conversation that are not empty.")
+    )
 
-    # Adding.
-    reads_lists_only: bool
-    """What tells forms apart is read in content that is a list of objects; otherwise in any content."""
-    knows_signals: bool
-    """A message of the role `signal` is one of its own kind; otherwise it is stored as any other."""
-    add_takes_options: bool
-    """Adding takes options, such as `merge`; otherwise a third argument is not read."""
-    adds_nested: bool
-    """An array among messages that are added is gone through too; otherwise it is taken for a message."""
+    reads_lists_only: bool = attrs.field(
+        metadata=decision(
+            "What tells forms apart is read in content that is a list of objects; otherwise in any content.",
+            heading="Adding",
+        )
+    )
+    knows_signals: bool = attrs.field(
+        metadata=decision(
+            "A message of the role `signal` is one of its own kind; otherwise it is stored as any other."
+        )
+    )
+    add_takes_options: bool = attrs.field(
+        metadata=decision("Adding takes options, such as `merge`; otherwise a third argument is not read.")
+    )
+    adds_nested: bool = attrs.field(
+        metadata=decision(
+            "An array among messages that are added is gone through too; otherwise it is taken for a message."
+        )
+    )
 
-    # Merging.
-    merging_moves_date: bool
-    """A message that another is merged into takes that one's date."""
-    merging_takes_all: bool
-    """Merging takes metadata, options and failures over, and counts the marks that it puts in."""
-    marks_keep_apart: bool
-    """Marks in the metadata of a message, and parts of data alone, keep another from being merged into it."""
-    merges_by_id: bool
-    """An assistant's message may be merged into the one of its id, which need not be the last."""
-    forgets_replaced: bool
-    """A message that was replaced has no source any more."""
-    remembering_merges: bool
-    """A remembered message takes over what the list has of its id; otherwise it replaces that."""
-    answers_leave_memory: bool
-    """A remembered message that an answer is merged into counts as the agent's alone."""
+    merging_moves_date: bool = attrs.field(
+        metadata=decision("A message that another is merged into takes that one's date.", heading="Merging")
+    )
+    merging_takes_all: bool = attrs.field(
+        metadata=decision(
+            "Merging takes metadata, options and failures over, and counts the marks that it puts in."
+        )
+    )
+    marks_keep_apart: bool = attrs.field(
+        metadata=decision(
+            "Marks in the metadata of a message, and parts of data alone, keep another from "
+            "being merged into it."
+        )
+    )
+    merges_by_id: bool = attrs.field(
+        metadata=decision(
+            "An assistant's message may be merged into the one of its id, which need not be the last."
+        )
+    )
+    forgets_replaced: bool = attrs.field(
+        metadata=decision("A message that was replaced has no source any more.")
+    )
+    remembering_merges: bool = attrs.field(
+        metadata=decision(
+            "A remembered message takes over what the list has of its id; otherwise it replaces that."
+        )
+    )
+    answers_leave_memory: bool = attrs.field(
+        metadata=decision("A remembered message that an answer is merged into counts as the agent's alone.")
+    )
 
-    # System messages.
-    replacing_clears_tags: bool
-    """Replacing the system messages takes those with a tag away too."""
-    clears_systems: bool
-    """There is a method that takes system messages out."""
+    replacing_clears_tags: bool = attrs.field(
+        metadata=decision(
+            "Replacing the system messages takes those with a tag away too.", heading="System messages"
+        )
+    )
+    clears_systems: bool = attrs.field(metadata=decision("There is a method that takes system messages out."))
 
-    # Prompts.
-    sanitizes_prompts: bool
-    """Blank texts, unpaired calls and answers, and messages without content are left out of prompts."""
-    options_by_place: bool
-    """The options of the n-th message stand at the n-th of a prompt; otherwise at the last one made of it."""
-    keeps_outputs: bool
-    """An output that the provider metadata of a part keeps for the model is what a prompt shows."""
-    results_have_options: bool
-    """A tool's answer has the provider options of its part; otherwise only its call has them."""
-    refuses_empty_prompts: bool
-    """A prompt of system messages alone fails."""
+    sanitizes_prompts: bool = attrs.field(
+        metadata=decision(
+            "Blank texts, unpaired calls and answers, and messages without content are left out of prompts.",
+            heading="Prompts",
+        )
+    )
+    options_by_place: bool = attrs.field(
+        metadata=decision(
+            "The options of the n-th message stand at the n-th of a prompt; otherwise at the "
+            "last one made of it."
+        )
+    )
+    keeps_outputs: bool = attrs.field(
+        metadata=decision(
+            "An output that the provider metadata of a part keeps for the model is what a prompt shows."
+        )
+    )
+    results_have_options: bool = attrs.field(
+        metadata=decision(
+            "A tool's answer has the provider options of its part; otherwise only its call has them."
+        )
+    )
+    refuses_empty_prompts: bool = attrs.field(metadata=decision("A prompt of system messages alone fails."))
 
-    # Processors.
-    call_processors: Executor
-    """How those of a call are run; those of the agent always go through the workflow."""
-    live_system_messages: bool
-    """Processors are given the list's own array of those without a tag; otherwise a new one of all."""
-    workflow_has_steps: bool
-    """The workflow's processors are given the steps."""
-    list_fields: tuple[str, ...]
-    """A message list has these fields of its own, which spreading it gives."""
-    keeps_same_objects: bool
-    """A returned message that is the list's own object stays where it is; otherwise it is added anew."""
-    returned_may_merge: bool
-    """A returned assistant's message may be merged into the one before it."""
-    models: tuple[str, ...]
-    """Versions of the model interface that the loop can call."""
-    adapts_models: bool
-    """A model of a version that is not known, but for the first, is taken for one of the second."""
-    sets_message_id: bool
-    """Processors are given the id that the answer will have, and may change it."""
+    call_processors: Executor = attrs.field(
+        metadata=decision(
+            "How those of a call are run; those of the agent always go through the workflow.",
+            heading="Processors",
+        )
+    )
+    live_system_messages: bool = attrs.field(
+        metadata=decision(
+            "Processors are given the list's own array of those without a tag; otherwise a new one of all."
+        )
+    )
+    workflow_has_steps: bool = attrs.field(
+        metadata=decision("The workflow's processors are given the steps.")
+    )
+    list_fields: tuple[str, ...] = attrs.field(
+        metadata=decision("A message list has these fields of its own, which spreading it gives.")
+    )
+    keeps_same_objects: bool = attrs.field(
+        metadata=decision(
+            "A returned message that is the list's own object stays where it is; otherwise it is added anew."
+        )
+    )
+    returned_may_merge: bool = attrs.field(
+        metadata=decision("A returned assistant's message may be merged into the one before it.")
+    )
+    models: tuple[str, ...] = attrs.field(
+        metadata=decision("Versions of the model interface that the loop can call.")
+    )
+    adapts_models: bool = attrs.field(
+        metadata=decision(
+            "A model of a version that is not known, but for the first, is taken for one of the second."
+        )
+    )
+    sets_message_id: bool = attrs.field(
+        metadata=decision("Processors are given the id that the answer will have, and may change it.")
+    )
 
-    # Options.
-    settings: Mapping[str, Any]
-    """The model settings beneath the call's."""
-    settings_anew: bool
-    """Each step has a new object of model settings, with the number of retries in it."""
-    call_active_tools: bool
-    """A call's active tools arrive."""
-    no_choice_hides_tools: bool
-    """The tool choice `none` sends no tools."""
-    lowers_headers: bool
-    """Names of headers are sent in small letters."""
+    settings: Mapping[str, Any] = attrs.field(
+        metadata=decision("The model settings beneath the call's.", heading="Options")
+    )
+    settings_anew: bool = attrs.field(
+        metadata=decision("Each step has a new object of model settings, with the number of retries in it.")
+    )
+    call_active_tools: bool = attrs.field(metadata=decision("A call's active tools arrive."))
+    no_choice_hides_tools: bool = attrs.field(metadata=decision("The tool choice `none` sends no tools."))
+    lowers_headers: bool = attrs.field(metadata=decision("Names of headers are sent in small letters."))
 
-    # Model calls.
-    model_retries: int
-    """How often a failed model call is made again where the model settings do not say."""
-    retries_run_processors: bool
-    """The agent's retries run the processors again, and what fails in the end has no kind any more."""
-    goes_on_with_fallback: bool
-    """The steps after begin with the model that answered."""
+    model_retries: int = attrs.field(
+        metadata=decision(
+            "How often a failed model call is made again where the model settings do not say.",
+            heading="Model calls",
+        )
+    )
+    retries_run_processors: bool = attrs.field(
+        metadata=decision(
+            "The agent's retries run the processors again, and what fails in the end has no kind any more."
+        )
+    )
+    goes_on_with_fallback: bool = attrs.field(
+        metadata=decision("The steps after begin with the model that answered.")
+    )
 
-    # Answers.
-    recording: Recording
-    """How an answer of a model and those of its tools get into the list."""
-    names_models: bool
-    """The model that answered is written into the message's mark of the step."""
-    records_errors: bool
-    """A failed model call is recorded in the conversation."""
+    recording: Recording = attrs.field(
+        metadata=decision(
+            "How an answer of a model and those of its tools get into the list.", heading="Answers"
+        )
+    )
+    names_models: bool = attrs.field(
+        metadata=decision("The model that answered is written into the message's mark of the step.")
+    )
+    records_errors: bool = attrs.field(
+        metadata=decision("A failed model call is recorded in the conversation.")
+    )
 
-    # Tools.
-    hides_inactive_tools: bool
-    """A call of a tool that is not active fails; otherwise it runs."""
-    missing_tool_answers: bool
-    """A call of a tool that there is not is answered with an error; otherwise it fails the run."""
-    throwing_tool_ends: bool
-    """A tool that a processor returned ends the run if it throws; otherwise its error is the answer."""
-    fills_empty_calls: bool
-    """A call without arguments takes those of the next call of its id in the same answer."""
-    repeated_calls_run_last: bool
-    """Of calls of one id all but the first run after all other calls; otherwise each in its turn."""
-    streams_run_tools_early: bool
-    """A stream runs a tool as soon as its call is there, before the list has the message."""
-    streams_call_once: bool
-    """A stream passes a call of an id once in an answer, and shows it once in a run."""
-    stream_text_is_last: bool
-    """The text of a stream with tools is that of its last step; otherwise of all."""
+    hides_inactive_tools: bool = attrs.field(
+        metadata=decision("A call of a tool that is not active fails; otherwise it runs.", heading="Tools")
+    )
+    missing_tool_answers: bool = attrs.field(
+        metadata=decision(
+            "A call of a tool that there is not is answered with an error; otherwise it fails the run."
+        )
+    )
+    throwing_tool_ends: bool = attrs.field(
+        metadata=decision(
+            "A tool that a processor returned ends the run if it throws; otherwise its error is the answer."
+        )
+    )
+    fills_empty_calls: bool = attrs.field(
+        metadata=decision(
+            "A call without arguments takes those of the next call of its id in the same answer."
+        )
+    )
+    repeated_calls_run_last: bool = attrs.field(
+        metadata=decision(
+            "Of calls of one id all but the first run after all other calls; otherwise each in its turn."
+        )
+    )
+    streams_run_tools_early: bool = attrs.field(
+        metadata=decision(
+            "A stream runs a tool as soon as its call is there, before the list has the message."
+        )
+    )
+    streams_call_once: bool = attrs.field(
+        metadata=decision("A stream passes a call of an id once in an answer, and shows it once in a run.")
+    )
+    stream_text_is_last: bool = attrs.field(
+        metadata=decision("The text of a stream with tools is that of its last step; otherwise of all.")
+    )
 
 
 _LIST_BEGINS: Final = (

@@ -13,6 +13,7 @@ from typing import Final
 import attrs
 
 from agentcore.heap.copying import CopyDepth
+from agentcore.kit.profile_fields import decision
 
 
 class ModelState(Enum):
@@ -143,124 +144,206 @@ class StrandsProfile:
     name: str
     package: str
 
-    # What the caller gives.
-    has_classes: bool
-    """Whether messages and blocks are objects of classes, which plain data is made into."""
-    history_taken: CopyDepth
-    """How much of the caller's list of messages is new in the agent's history."""
-    system_taken: CopyDepth
-    """How much of the caller's system prompt is new in the agent's."""
-    system_listed: bool
-    """Whether a system prompt that is a text is kept as a list of one text block."""
-    input_converted: bool
-    """Whether the input is made messages before the stream stage, which then has a list in any case."""
-    registers_strictly: bool
-    """Whether empty descriptions are refused, and the tool for structured output checked as others."""
-    deepest_cycle: int | None
-    """How many cycles of an invocation can be inside each other, one less for each handler around them."""
-    unanswered_answered: bool
-    """Whether an input after an unanswered tool use is preceded by error results for it."""
-    options_given: bool
-    """Whether an invocation has options, in which the state is, and its result has the state."""
+    has_classes: bool = attrs.field(
+        metadata=decision(
+            "Whether messages and blocks are objects of classes, which plain data is made into.",
+            heading="What the caller gives",
+        )
+    )
+    history_taken: CopyDepth = attrs.field(
+        metadata=decision("How much of the caller's list of messages is new in the agent's history.")
+    )
+    system_taken: CopyDepth = attrs.field(
+        metadata=decision("How much of the caller's system prompt is new in the agent's.")
+    )
+    system_listed: bool = attrs.field(
+        metadata=decision("Whether a system prompt that is a text is kept as a list of one text block.")
+    )
+    input_converted: bool = attrs.field(
+        metadata=decision(
+            "Whether the input is made messages before the stream stage, which then has a list in any case."
+        )
+    )
+    registers_strictly: bool = attrs.field(
+        metadata=decision(
+            "Whether empty descriptions are refused, and the tool for structured output checked as others."
+        )
+    )
+    deepest_cycle: int | None = attrs.field(
+        metadata=decision(
+            "How many cycles of an invocation can be inside each other, one less for each "
+            "handler around them."
+        )
+    )
+    unanswered_answered: bool = attrs.field(
+        metadata=decision(
+            "Whether an input after an unanswered tool use is preceded by error results for it."
+        )
+    )
+    options_given: bool = attrs.field(
+        metadata=decision(
+            "Whether an invocation has options, in which the state is, and its result has the state."
+        )
+    )
 
-    # The copies.
-    contexts: Contexts
-    """The fields of the three stages' contexts; those with a question mark only if there is something."""
-    model_copies: ModelCopies
-    """How much is new in the model stage's context."""
-    state_copied: CopyDepth
-    """How much of the invocation state is new in the model stage's context."""
-    tool_use_to_hooks: CopyDepth
-    """How much of a tool use in the history is new in the one that hooks are given."""
-    tool_use_copied: CopyDepth
-    """How much of the tool use that hooks were given is new in the tool stage's context."""
-    args_copied: CopyDepth
-    """How much of the input is new in the stream stage's context."""
-    copies_keep_aliases: bool
-    """Whether what is one object in the original is one in a deep copy."""
+    contexts: Contexts = attrs.field(
+        metadata=decision(
+            "The fields of the three stages' contexts; those with a question mark only if "
+            "there is something.",
+            heading="The copies",
+        )
+    )
+    model_copies: ModelCopies = attrs.field(
+        metadata=decision("How much is new in the model stage's context.")
+    )
+    state_copied: CopyDepth = attrs.field(
+        metadata=decision("How much of the invocation state is new in the model stage's context.")
+    )
+    tool_use_to_hooks: CopyDepth = attrs.field(
+        metadata=decision("How much of a tool use in the history is new in the one that hooks are given.")
+    )
+    tool_use_copied: CopyDepth = attrs.field(
+        metadata=decision(
+            "How much of the tool use that hooks were given is new in the tool stage's context."
+        )
+    )
+    args_copied: CopyDepth = attrs.field(
+        metadata=decision("How much of the input is new in the stream stage's context.")
+    )
+    copies_keep_aliases: bool = attrs.field(
+        metadata=decision("Whether what is one object in the original is one in a deep copy.")
+    )
 
-    # The provider.
-    provider_messages: CopyDepth
-    """How much of the messages in the model stage's context is new in those that the provider is given."""
-    provider_metadata: bool
-    """Whether the provider is given the metadata of messages."""
-    provider_blanks_filled: bool
-    """Whether blank texts of the assistant are replaced, or left out beside a tool use."""
-    specs_normalised: bool
-    """Whether descriptions of tools are completed on their way to the model stage."""
-    model_state: ModelState
-    """What a provider that keeps a state writes to."""
+    provider_messages: CopyDepth = attrs.field(
+        metadata=decision(
+            "How much of the messages in the model stage's context is new in those that the "
+            "provider is given.",
+            heading="The provider",
+        )
+    )
+    provider_metadata: bool = attrs.field(
+        metadata=decision("Whether the provider is given the metadata of messages.")
+    )
+    provider_blanks_filled: bool = attrs.field(
+        metadata=decision("Whether blank texts of the assistant are replaced, or left out beside a tool use.")
+    )
+    specs_normalised: bool = attrs.field(
+        metadata=decision("Whether descriptions of tools are completed on their way to the model stage.")
+    )
+    model_state: ModelState = attrs.field(metadata=decision("What a provider that keeps a state writes to."))
 
-    # The answer.
-    empty_block: EmptyBlock
-    """What a block becomes in which the model said nothing."""
-    blank_texts_kept: bool
-    """Whether a text of nothing but spaces is in the message."""
-    tool_use_wins: bool
-    """Whether an answer that ends the turn and uses tools is one that uses tools."""
-    measured: bool
-    """Whether an answer's metadata is replaced by the SDK's measures."""
-    truncated_kept: bool
-    """Whether an answer that is too long enters the history, without its tool uses, before the error."""
-    answer_kept: Kept
-    """When an answer that uses tools enters the history."""
+    empty_block: EmptyBlock = attrs.field(
+        metadata=decision("What a block becomes in which the model said nothing.", heading="The answer")
+    )
+    blank_texts_kept: bool = attrs.field(
+        metadata=decision("Whether a text of nothing but spaces is in the message.")
+    )
+    tool_use_wins: bool = attrs.field(
+        metadata=decision("Whether an answer that ends the turn and uses tools is one that uses tools.")
+    )
+    measured: bool = attrs.field(
+        metadata=decision("Whether an answer's metadata is replaced by the SDK's measures.")
+    )
+    truncated_kept: bool = attrs.field(
+        metadata=decision(
+            "Whether an answer that is too long enters the history, without its tool uses, before the error."
+        )
+    )
+    answer_kept: Kept = attrs.field(metadata=decision("When an answer that uses tools enters the history."))
 
-    # Tool uses.
-    pending_uses_run: bool
-    """Whether tool uses at the end of the history are run instead of asking the model."""
-    uses_fixed_early: bool
-    """Whether tool uses that a hook adds before the tools run are left out."""
-    names_checked: bool
-    """Whether a tool use with a name that no tool can have gets its error at once."""
-    requires_uses: bool
-    """Whether an answer that is said to use tools and does not ends the invocation."""
-    handler_failure: HandlerFailure
-    """What an error in a handler of the tool stage does, where tools run one after the other."""
-    result_ids_kept: bool
-    """Whether a result has the id of the tool use whatever hooks and handlers made of it."""
-    pace: Pace | None
-    """By which turns tools that run at once change places; without: where they tell of something."""
-    state_filled: bool
-    """Whether the SDK keeps things of its own in the invocation state."""
+    pending_uses_run: bool = attrs.field(
+        metadata=decision(
+            "Whether tool uses at the end of the history are run instead of asking the model.",
+            heading="Tool uses",
+        )
+    )
+    uses_fixed_early: bool = attrs.field(
+        metadata=decision("Whether tool uses that a hook adds before the tools run are left out.")
+    )
+    names_checked: bool = attrs.field(
+        metadata=decision("Whether a tool use with a name that no tool can have gets its error at once.")
+    )
+    requires_uses: bool = attrs.field(
+        metadata=decision("Whether an answer that is said to use tools and does not ends the invocation.")
+    )
+    handler_failure: HandlerFailure = attrs.field(
+        metadata=decision(
+            "What an error in a handler of the tool stage does, where tools run one after the other."
+        )
+    )
+    result_ids_kept: bool = attrs.field(
+        metadata=decision(
+            "Whether a result has the id of the tool use whatever hooks and handlers made of it."
+        )
+    )
+    pace: Pace | None = attrs.field(
+        metadata=decision(
+            "By which turns tools that run at once change places; without: where they tell of something."
+        )
+    )
+    state_filled: bool = attrs.field(
+        metadata=decision("Whether the SDK keeps things of its own in the invocation state.")
+    )
 
-    # Structured output.
-    structured_tool_first: bool
-    """Whether the tool for structured output is there before the input enters the history."""
-    structured_at_end_only: bool
-    """Whether structured output is asked for only after an answer that ends the turn."""
-    structured_lasts: bool
-    """Whether what is known of the structured output lasts for all runs of the loop in a stream stage."""
-    structured_choice_live: bool
-    """Whether the tool for it is asked for by the name in its description, whatever that has become."""
-    structured_from_text: bool
-    """Whether an answer in text can be the structured output that was asked for."""
-    structured_specs_only: bool
-    """Whether a model that has to give structured output is told of no other tool."""
+    structured_tool_first: bool = attrs.field(
+        metadata=decision(
+            "Whether the tool for structured output is there before the input enters the history.",
+            heading="Structured output",
+        )
+    )
+    structured_at_end_only: bool = attrs.field(
+        metadata=decision("Whether structured output is asked for only after an answer that ends the turn.")
+    )
+    structured_lasts: bool = attrs.field(
+        metadata=decision(
+            "Whether what is known of the structured output lasts for all runs of the loop in a stream stage."
+        )
+    )
+    structured_choice_live: bool = attrs.field(
+        metadata=decision(
+            "Whether the tool for it is asked for by the name in its description, whatever that has become."
+        )
+    )
+    structured_from_text: bool = attrs.field(
+        metadata=decision("Whether an answer in text can be the structured output that was asked for.")
+    )
+    structured_specs_only: bool = attrs.field(
+        metadata=decision("Whether a model that has to give structured output is told of no other tool.")
+    )
 
-    structured_read_late: bool
-    """Whether structured output is read out of the history, once hooks have seen both messages."""
-    structured_written: bool
-    """Whether structured output is written as JSON at the end, which fails for texts without an encoding."""
+    structured_read_late: bool = attrs.field(
+        metadata=decision(
+            "Whether structured output is read out of the history, once hooks have seen both messages."
+        )
+    )
+    structured_written: bool = attrs.field(
+        metadata=decision(
+            "Whether structured output is written as JSON at the end, which fails for texts "
+            "without an encoding."
+        )
+    )
 
-    # Hooks.
-    hooks_run: HooksRun
-    """When hooks are told of what happens inside an invocation."""
-    streams_told: bool
-    """Whether hooks hear of what a model streams."""
-    state_with_messages: bool
-    """Whether hooks that are told of a message get the invocation state with it."""
-    denial_announced: bool
-    """Whether hooks are told of the message of an invocation that a hook denied."""
-    hook_tool_use: HookToolUse
-    """What becomes of a tool use that a hook puts in the place of the one it was given."""
-    cancelled_tool_retried: bool
-    """Whether a hook can have a cancelled tool run after all."""
+    hooks_run: HooksRun = attrs.field(
+        metadata=decision("When hooks are told of what happens inside an invocation.", heading="Hooks")
+    )
+    streams_told: bool = attrs.field(metadata=decision("Whether hooks hear of what a model streams."))
+    state_with_messages: bool = attrs.field(
+        metadata=decision("Whether hooks that are told of a message get the invocation state with it.")
+    )
+    denial_announced: bool = attrs.field(
+        metadata=decision("Whether hooks are told of the message of an invocation that a hook denied.")
+    )
+    hook_tool_use: HookToolUse = attrs.field(
+        metadata=decision("What becomes of a tool use that a hook puts in the place of the one it was given.")
+    )
+    cancelled_tool_retried: bool = attrs.field(
+        metadata=decision("Whether a hook can have a cancelled tool run after all.")
+    )
 
-    # Words.
-    wording: Wording
-    """The texts that get into messages."""
-    errors: Errors
-    """The names of errors, and the texts of those that the SDK raises itself."""
+    wording: Wording = attrs.field(metadata=decision("The texts that get into messages.", heading="Words"))
+    errors: Errors = attrs.field(
+        metadata=decision("The names of errors, and the texts of those that the SDK raises itself.")
+    )
 
 
 _TS_1_5_PACE: Final = Pace(

@@ -9,6 +9,8 @@ from typing import Final
 
 import attrs
 
+from agentcore.kit.profile_fields import decision
+
 
 class Handed(Enum):
     """What a hook is handed."""
@@ -24,13 +26,18 @@ class ParrotProfile:
     name: str
     package: str
 
-    # Lists.
-    caller_copied: bool
-    """Whether the conversation is a copy of the caller's list, rather than the list itself."""
-    handed: Handed
-    """What a hook is handed before a step."""
-    returned_kept: bool
-    """Whether the list that a hook returns is the conversation from then on, rather than for the step."""
+    caller_copied: bool = attrs.field(
+        metadata=decision(
+            "Whether the conversation is a copy of the caller's list, rather than the list itself.",
+            heading="Lists",
+        )
+    )
+    handed: Handed = attrs.field(metadata=decision("What a hook is handed before a step."))
+    returned_kept: bool = attrs.field(
+        metadata=decision(
+            "Whether the list that a hook returns is the conversation from then on, rather than for the step."
+        )
+    )
 
 
 FIRST: Final = ParrotProfile(

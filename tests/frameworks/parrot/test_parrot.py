@@ -13,6 +13,7 @@ import pytest
 from agentcore.heap.pollution import Verdict
 from agentcore.kit import emulate
 from agentcore.kit.families import Emulation
+from agentcore.kit.profile_fields import decision
 from agentcore.testing.framework_suite import FrameworkSuite
 from cli.commands import run
 from frameworks.parrot import family
@@ -70,8 +71,7 @@ def test_its_emulation_says_which_writes_last() -> None:
 class Idle(ParrotProfile):
     """A profile with a field that decides nothing."""
 
-    louder: bool
-    """Whether it says it louder."""
+    louder: bool = attrs.field(metadata=decision("Whether it says it louder."))
 
 
 class Suite(FrameworkSuite):
