@@ -29,9 +29,9 @@ _TRACERS: list[Any] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Measures no coverage in what is long: that would double its time, and others cover the same lines."""
+    """Measures no coverage in what runs real packages: that would double its time, and shows little here."""
     for item in items:
-        if item.get_closest_marker("slow") or item.get_closest_marker("live"):
+        if item.get_closest_marker("live"):
             item.add_marker("no_cover")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import attrs
+import click
 import pytest
 
 from agentcore.cli import demonstration, main
@@ -96,7 +97,9 @@ def test_it_ends_with_commands_that_check_a_hook_of_ones_own() -> None:
     assert len(commands) == 3
     for command in commands:
         _, name, *words = shlex.split(command.partition("    ")[0])
-        options = {option for parameter in main.commands[name].params for option in parameter.opts}
+        found = main.get_command(click.Context(main), name)
+        assert found is not None
+        options = {option for parameter in found.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options
 
 

@@ -1,7 +1,16 @@
 // The command: exit codes, formats, options, suppressions, releases, and what it leaves behind.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
@@ -252,14 +261,18 @@ test('the test that is printed fails as long as the hook does', async () => {
     .replace("'vitest'", "'node:test'")
     .replace("'@agentcore/check-hook'", JSON.stringify(packageFile('index.js')))
     .replace("'./polluting'", "'./bundled.mjs'");
+  // Only the check itself knows what stands for `server-only` outside of a server.
+  const source = readFileSync(join(folder, POLLUTING), 'utf8');
+  const plain = file('src/plain.ts', source.replace("import 'server-only';", ''));
   const { esbuild } = await import(packageFile('src/tools.js'));
   await (
     await esbuild()
   ).build({
-    entryPoints: [join(folder, POLLUTING)],
+    entryPoints: [join(folder, plain)],
     bundle: true,
     format: 'esm',
     platform: 'node',
+    loader: { '.txt': 'text' },
     packages: 'external',
     outfile: join(folder, 'bundled.mjs'),
     logLevel: 'silent',

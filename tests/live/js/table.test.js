@@ -140,7 +140,10 @@ for (const [at, name] of TABLES) {
           .filter(({ kind }) => kind !== 'accumulates')
           .map(({ kind, place }) => `${kind} ${place}`);
         assert.deepEqual(kinds, []);
-        assert.ok(conversations.calls > 0 && verdict !== null);
+        assert.ok(
+          conversations.calls > 0 && verdict !== null,
+          JSON.stringify({ verdict, ...conversations }),
+        );
       });
   }
 }
