@@ -273,9 +273,11 @@ export class Session {
       .then(done, fail);
   }
 
-  // What returns a hook is no hook, but what makes it.
+  // What returns a hook is no hook, but what makes it. Options with a hook among them (`prepareCall`) are not.
   #returned(made, call) {
-    call.makes = typeof made === 'function' || (isObject(made) && isMethod(made, this.at));
+    const isHooks = (object) => Object.values(object).every((own) => typeof own === 'function');
+    call.makes =
+      typeof made === 'function' || (isObject(made) && isMethod(made, this.at) && isHooks(made));
     return made;
   }
 
