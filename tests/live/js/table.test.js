@@ -140,10 +140,7 @@ for (const [at, name] of TABLES) {
           .filter(({ kind }) => kind !== 'accumulates')
           .map(({ kind, place }) => `${kind} ${place}`);
         assert.deepEqual(kinds, []);
-        assert.ok(
-          conversations.calls > 0 && verdict !== null,
-          JSON.stringify({ verdict, ...conversations }),
-        );
+        assert.ok(conversations.calls > 0 && verdict !== null, JSON.stringify({ verdict, ...conversations }));
       });
   }
 }

@@ -276,8 +276,7 @@ export class Session {
   // What returns a hook is no hook, but what makes it. Options with a hook among them (`prepareCall`) are not.
   #returned(made, call) {
     const isHooks = (object) => Object.values(object).every((own) => typeof own === 'function');
-    call.makes =
-      typeof made === 'function' || (isObject(made) && isMethod(made, this.at) && isHooks(made));
+    call.makes = typeof made === 'function' || (isObject(made) && isMethod(made, this.at) && isHooks(made));
     return made;
   }
 
