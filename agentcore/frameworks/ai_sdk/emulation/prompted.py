@@ -141,7 +141,9 @@ def _converted(store: Store, message: Ref, made: PromptMessage, first: int) -> _
         parts=[part.address - first for part in parts] if is_list else None,
         cells=cells,
         origins=[(offset, origin) for offset, origin in origins if origin is not None],
-        has_approvals=any(get(store, part, "type") in _APPROVALS for part in _inside(store, message)),
+        # The package never looks for approvals in a system message.
+        has_approvals=get(store, message, "role") != "system"
+        and any(get(store, part, "type") in _APPROVALS for part in _inside(store, message)),
     )
 
 

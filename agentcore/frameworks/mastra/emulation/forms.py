@@ -268,7 +268,7 @@ def system_key(store: Store, content: Value) -> str:
     if isinstance(content, str):
         return content
     pieces = []
-    for part in elements(store, content, "Symbol(Symbol.iterator)"):
+    for part in each_of(store, content, "content"):
         kind = get(store, part, "type")
         pieces.append(text(store, kind))
         if kind == "text":
