@@ -37,7 +37,7 @@ _FORM: Final = "each line has to hold one program"
 def ask(context: click.Context, *, time_limit: float, file: BinaryIO, driver: tuple[str, ...]) -> None:
     """Run the programs of FILE on DRIVER (`-- python driver.py`), and write the traces, one a line.
 
-    Exits with 2 if one of them has no trace; why not is told on standard error.
+    Exits with 2 if a program has no trace, and writes the reason to standard error.
     """
     require_program(driver)
     failed = False

@@ -311,7 +311,7 @@ _NO_LIMIT: Final = 2**53 - 1
 Prompt: TypeAlias = str | Message | Iterable[Message]
 
 
-# ---------------------------------------------------------------- what hooks of a call are told
+# ---------------------------------------------------------------- arguments of a call's hooks
 
 
 @sealed
@@ -330,7 +330,7 @@ class CallArguments(Generic[State]):
 @sealed
 @attrs.frozen
 class StartEvent(Generic[State]):
-    """What `on_start` is told: the settings of the run and the messages that it begins with.
+    """The argument of `on_start`: the settings of the run and the messages that it begins with.
 
     `invocation_state` is what all of the call share on purpose.
     """

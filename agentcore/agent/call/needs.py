@@ -83,7 +83,7 @@ class ModelCall:
         self._cancellation = cancellation
         self._tell = tell
         self._tell_retry = tell_retry
-        # Whether somebody was told of the answer: then it cannot begin anew.
+        # Whether a reader has seen part of the answer: then the model is not asked again.
         self._has_begun = False
 
     async def answer(self) -> ModelResponse:

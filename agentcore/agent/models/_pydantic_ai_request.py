@@ -218,7 +218,7 @@ class PromptWriter:
             written.append(theirs.ModelRequest(parts=request))
         return written
 
-    # ------------------------------------------------------------ what the model is told
+    # ------------------------------------------------------------ the request to the model
 
     def _request_parts(
         self, message: SystemMessage | UserMessage | ToolMessage
