@@ -20,6 +20,7 @@ from agentcore.live.adapter import Attached, Boundary
 from agentcore.live.copies import Data, Exchange, Hidden, Outlet, hide, take_back
 from agentcore.live.late import Left
 from agentcore.live.loading import Loaded
+from agentcore.live.originals import Originals
 from agentcore.live.shown import leaves, show
 from agentcore.live.writes import Source, Write, group_of, writes
 
@@ -49,6 +50,7 @@ class Calls:
         cut: turn, step and ids of the first call after which a tool's call or result stands alone that did
             not before.
         opaque: class names of what the hook put into the conversation and cannot be looked into.
+        replaced: the name of a function that the check relies on and the hook replaced.
     """
 
     count: int = 0
@@ -58,6 +60,7 @@ class Calls:
     adds_again: bool = False
     cut: tuple[int, int, set[str]] | None = None
     opaque: set[str] = field(default_factory=set)
+    replaced: str | None = None
 
 
 @dataclass
@@ -139,6 +142,7 @@ class Tap:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self.left = Left()
+        self._originals = Originals()
 
     @property
     def is_landed(self) -> bool:
@@ -263,7 +267,12 @@ class Tap:
     def _passed_on(self, value: Any, entered: _Entered) -> Any:
         return value if self._mode is Mode.LIVE else self._out(value, entered.kept)
 
+    def _restore(self) -> None:
+        replaced = self._originals.restore()
+        self.calls.replaced = self.calls.replaced or replaced
+
     def _failed(self, error: BaseException) -> None:
+        self._restore()
         self._require_same_process()
         if isinstance(error, MemoryError):
             traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
@@ -389,6 +398,7 @@ class Tap:
         return self._exchange.leave(value, kept)
 
     def _end(self, entered: _Entered, returned: Any) -> Any:
+        self._restore()
         self._require_same_process()
         with self._lock:
             if self._mode is Mode.LIVE:
