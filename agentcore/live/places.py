@@ -1,7 +1,7 @@
 """The places at which a hook can write into what it is given, found without knowledge of the framework.
 
-Each text of the probe's conversation is unlike all others, so a container is known by the texts below it. Runs
-under the interpreter of the framework: standard library only. The rules are those of `js/src/places.js`.
+Each text of the probe's conversation is unlike all others, so a container is known by the texts below it.
+Runs under the interpreter of the framework: standard library only. The rules are those of `js/src/places.js`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,24 @@ from agentcore.guard.reading import Contents, Unread
 from agentcore.guard.snapshot import Step, slots
 from agentcore.live.copies import Data, Exchange
 
-__all__ = ["Place", "Text", "Texts", "Undone", "Walk", "copy_of", "shape_of", "write"]
+__all__ = [
+    "Place",
+    "Scene",
+    "Shape",
+    "Text",
+    "Texts",
+    "Undone",
+    "Walk",
+    "copy_of",
+    "made",
+    "of_side",
+    "shape_of",
+    "write",
+]
 
 _INSIDE: Final = frozenset({"message", "part", "content"})
 _SLOTS: Final = frozenset({"list", "message", "content", "part", "input", "output", "text"})
+_MOST_NODES: Final = 20_000
 _MANY: Final = frozenset({"list", "records"})
 
 Shape: TypeAlias = frozenset[str] | type
@@ -81,6 +95,21 @@ def shape_of(message: Any) -> Shape:
     return frozenset(message) if isinstance(message, dict) else type(message)
 
 
+@dataclass(frozen=True)
+class Scene:
+    """What places are known by, and what is written there.
+
+    Attributes:
+        mark: the text that is written.
+        texts: the texts of the conversation.
+        shapes: those of the caller's messages.
+    """
+
+    mark: str
+    texts: Texts
+    shapes: Sequence[Shape]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """A place, and what is written there.
@@ -93,7 +122,8 @@ class Place:
         act: a key of `acts` there.
         keys: the way there: the name of the argument, then steps.
         name: the same as text.
-        side: where the way begins: `given`, `handle`, `result`, `returned` or `passed`.
+        target: the slot that is written: the same for all ways that lead to the same one of the same object.
+        side: where the way begins: `given`, `handle`, `result`, `returned`, `passed` or `delta`.
     """
 
     root: str
@@ -103,6 +133,7 @@ class Place:
     act: str
     keys: tuple[Any, ...]
     name: str
+    target: tuple[int, Any, str]
     side: str = "given"
 
 
@@ -124,26 +155,21 @@ class _Node:
 class Walk:
     """Looks through values, and lists the places."""
 
-    def __init__(
-        self, roots: Iterable[tuple[str, Any]], texts: Texts, shapes: Sequence[Shape], kept: frozenset[int]
-    ) -> None:
+    def __init__(self, roots: Iterable[tuple[str, Any]], scene: Scene, kept: frozenset[int]) -> None:
         """Looks through values.
 
         Args:
             roots: names and values; a value without a name is known by what it holds.
-            texts: the texts of the conversation.
-            shapes: those of the caller's messages.
+            scene: what places are known by.
             kept: the numbers of objects that are not looked into.
         """
         self.places: list[Place] = []
-        self._texts, self._shapes, self._reader = texts, shapes, Data(kept)
+        self._texts, self._shapes, self._reader = scene.texts, scene.shapes, Data(kept)
         self._below: dict[int, list[str]] = {}
-        self._seen: set[int] = set()
-        self._known: set[tuple[int, Any, str]] = set()
+        self._nodes = 0
         self._held: list[Any] = []
         for name, value in roots:
             root = self._visit(_Node(value, name, (name,), None, general=name))
-            # One field after the other: what several lead to is named by the first.
             for each in self._children(root) if root else ():
                 self._breadth_first(each)
 
@@ -166,10 +192,9 @@ class Walk:
             return None
         node.kind, node.root = kind, _root_of(node, kind)
         self._slot(node, "replace")
-        if id(node.value) in self._seen:
+        self._nodes += 1
+        if _is_above(node.value, node.parent) or self._nodes > _MOST_NODES:
             return None
-        self._seen.add(id(node.value))
-        self._held.append(node.value)  # so that no other object gets its number
         node.inside = kind in _INSIDE or (node.parent is not None and node.parent.inside)
         self._own_places(node)
         return node
@@ -187,7 +212,7 @@ class Walk:
                 general=_general_below(node, step),
             )
             for step, value in slots(node.contents)
-            if step.kind != "member"
+            if step.kind != "member" and not (step.kind == "field" and step.key.startswith("_"))  # private
         ]
 
     # ------------------------------------------------------------ what a value is
@@ -214,17 +239,21 @@ class Walk:
         if parent is None and not node.name:
             return "holder"
         if not node.texts:
-            is_metadata = inside and isinstance(value, dict) and parent is not None
-            return "metadata" if is_metadata and parent.kind not in ("input", "output") else None
+            payload_below = parent is not None and parent.kind in ("input", "output")
+            return "metadata" if inside and isinstance(value, dict) and not payload_below else None
         if self._is_message(value):
             return "message"
         if is_list and any(map(self._is_message, node.contents.items or ())):
             return "list"
         payload = self._payload_of(value, node.texts)
-        if payload and (inside or not is_list or parent is not None):
+        if payload:
             return payload
         if is_list:
-            return "records" if not inside and any(map(self._is_holder, node.contents.items or ())) else "content"
+            return (
+                "records"
+                if not inside and any(map(self._is_holder, node.contents.items or ()))
+                else "content"
+            )
         return "part" if inside or not self._is_holder(value) else "holder"
 
     def _is_message(self, value: Any) -> bool:
@@ -251,17 +280,9 @@ class Walk:
         """Returns `input` or `output` if all below is of one call's, and no id of a call stands beside it."""
         of = {(self._texts.known[text].kind, self._texts.known[text].call) for text in texts}
         kind, _ = next(iter(of))
-        if kind == "text" or len(of) > 1 or self._has_id(value, frozenset()):
+        if kind == "text" or len(of) > 1 or has_id(value, self._texts, self._reader):
             return None
         return kind
-
-    def _has_id(self, value: Any, above: frozenset[int]) -> bool:
-        if isinstance(value, str):
-            return value in self._texts.payloads
-        contents = self._reader(value)
-        if isinstance(contents, Unread) or id(value) in above:
-            return False
-        return any(self._has_id(each, above | {id(value)}) for _, each in slots(contents))
 
     # ------------------------------------------------------------ places
 
@@ -280,7 +301,7 @@ class Walk:
             self._add(node, "key", node.value, None)
 
     def _is_strict_payload(self, node: _Node) -> bool:
-        """A wrapper of a payload is converted, and what else it has is dropped: only the payload takes keys."""
+        """A wrapper of a payload is converted, and drops what else it has: only the payload takes keys."""
         if node.kind not in ("input", "output") or not isinstance(node.value, dict):
             return False
         call = self._texts.known[node.texts[0]].call
@@ -296,10 +317,6 @@ class Walk:
         self._add(node, act, parent.value, node.step)
 
     def _add(self, node: _Node, act: str, container: Any, key: Any) -> None:
-        known = (id(container), key, act)
-        if known in self._known:
-            return
-        self._known.add(known)
         above: _Node | None = node
         while above is not None and not above.texts:
             above = above.parent
@@ -313,8 +330,27 @@ class Walk:
                 act=act,
                 keys=node.keys,
                 name=node.name,
+                target=(id(container), key, act),
             )
         )
+
+
+def has_id(value: Any, texts: Texts, reader: Data, above: frozenset[int] = frozenset()) -> bool:
+    """Returns whether the id of a call is in a value: ids that are there twice break a conversation."""
+    if isinstance(value, str):
+        return value in texts.payloads
+    contents = reader(value)
+    if isinstance(contents, Unread) or id(value) in above:
+        return False
+    return any(has_id(each, texts, reader, above | {id(value)}) for _, each in slots(contents))
+
+
+def _is_above(value: Any, node: _Node | None) -> bool:
+    while node is not None:
+        if node.value is value:
+            return True
+        node = node.parent
+    return False
 
 
 def _root_of(node: _Node, kind: str) -> str:
@@ -348,17 +384,13 @@ def copy_of(value: Any, kept: frozenset[int]) -> Any:
     return Exchange().enter(value, kept)
 
 
-def write(  # noqa: PLR0911 - one way to fail after another
-    given: Mapping[str, Any], place: Place, mark: str, texts: Texts, shapes: Sequence[Shape], kept: frozenset[int]
-) -> Undone | None:
+def write(given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[int]) -> Undone | None:
     """Writes once, as a hook would: by `append`, an item, or an attribute.
 
     Args:
         given: where the way of the place begins, by name.
         place: where, and what.
-        mark: what is written.
-        texts: the texts of the conversation.
-        shapes: those of the caller's messages.
+        scene: what is written.
         kept: the numbers of objects that are not copied.
 
     Returns:
@@ -372,29 +404,41 @@ def write(  # noqa: PLR0911 - one way to fail after another
             values.append(_held(values[-1], step, reader))
     except LookupError:
         return Undone("unknown", "the place is not there again")
-    value, of = values[-1], (mark, texts, shapes, kept)
+    value = values[-1]
     if place.act == "push":
-        copies = (_marked(each, *of) for each in [*_items(value, reader)][::-1])
-        added = next((each for each in copies if each is not None), None)
+        added = _copy_to_push(_items(value, reader), scene, kept)
     elif place.act == "key":
         # Metadata may have to be objects in objects.
-        added = {mark: mark} if place.place == "metadata" else mark
+        added = {scene.mark: scene.mark} if place.place == "metadata" else scene.mark
     else:
-        added = _marked(value, *of)
+        added = _marked(value, scene, kept)
     if added is None:
         return Undone("unknown", "no copy of it could be marked")
-    step = Step("key", mark) if place.act == "key" else steps[-1] if steps else None
+    step = Step("key", scene.mark) if place.act == "key" else steps[-1] if steps else None
     try:
         if place.act == "push":
             value.append(added)
         else:
             _set(value if place.act == "key" else values[-2], step, added)
-        there = _items(value, reader)[-1] if place.act == "push" else _held(
-            value if place.act == "key" else values[-2], step, reader
+        there = (
+            _items(value, reader)[-1]
+            if place.act == "push"
+            else _held(value if place.act == "key" else values[-2], step, reader)
         )
     except Exception as error:  # noqa: BLE001 - whatever refuses a write
         return Undone("refused", f"{type(error).__name__}: {error}"[:200])
     return None if there is added else Undone("refused", "what was written is not there")
+
+
+def _copy_to_push(items: Sequence[Any], scene: Scene, kept: frozenset[int]) -> Any:
+    """Returns a marked copy of the last element; of the last that is no call or result, if there is one."""
+    reader = Data(kept)
+    newest = [*reversed(items)]
+    for each in sorted(newest, key=lambda item: has_id(item, scene.texts, reader)):
+        copy = _marked(each, scene, kept)
+        if copy is not None:
+            return copy
+    return None
 
 
 def _items(value: Any, reader: Data) -> Sequence[Any]:
@@ -418,22 +462,20 @@ def _set(holder: Any, step: Any, value: Any) -> None:
         holder[step.key] = value
 
 
-def _marked(
-    value: Any, mark: str, texts: Texts, shapes: Sequence[Shape], kept: frozenset[int]
-) -> Any:
+def _marked(value: Any, scene: Scene, kept: frozenset[int]) -> Any:
     """Returns a deep copy in which the first text that can be written has the mark; None if there is none."""
     if isinstance(value, str):
-        return _marked_text(value, mark, texts)
+        return _marked_text(value, scene)
     copy = copy_of([value], kept)
     reader = Data(kept)
-    for place in Walk([("copy", copy)], texts, shapes, kept).places:
+    for place in Walk([("copy", copy)], scene, kept).places:
         if place.act != "change":
             continue
         *way, step = place.keys[1:]
         holder = copy
         for each in way:
             holder = _held(holder, each, reader)
-        text = _marked_text(_held(holder, step, reader), mark, texts)
+        text = _marked_text(_held(holder, step, reader), scene)
         try:
             _set_in_copy(holder, step, text)
         except Exception:  # noqa: BLE001, S112 - another text may be writable
@@ -450,11 +492,23 @@ def _set_in_copy(holder: Any, step: Any, value: Any) -> None:
         holder[step.key] = value
 
 
-def _marked_text(value: str, mark: str, texts: Texts) -> str | None:
-    found = texts.found_in(value)
-    return value.replace(found[0], f"{found[0]}{mark}") if found else None
+def _marked_text(value: str, scene: Scene) -> str | None:
+    found = scene.texts.found_in(value)
+    return value.replace(found[0], f"{found[0]}{scene.mark}") if found else None
 
 
-def renamed(places: Iterable[Place], side: str, **more: str) -> list[Place]:
+def of_side(places: Iterable[Place], side: str) -> list[Place]:
     """Returns places as those of another side."""
-    return [replace(each, side=side, **more) for each in places]
+    return [replace(each, side=side) for each in places]
+
+
+def made(places: Iterable[Place], side: str, place: str, act: str | None = None) -> list[Place]:
+    """Returns places in what a hook makes, by whose text is there alone.
+
+    Args:
+        places: the places.
+        side: where their ways begin.
+        place: what they are called: `returned` or `passed`.
+        act: what is done there; as it is if None.
+    """
+    return [replace(each, side=side, root="", role="", place=place, act=act or each.act) for each in places]

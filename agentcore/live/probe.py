@@ -8,14 +8,26 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from agentcore.guard.reading import ATOMS
-from agentcore.guard.snapshot import Step
 from agentcore.live.adapter import Adapter, Attached, Boundary
 from agentcore.live.copies import Data
-from agentcore.live.places import Place, Shape, Texts, Undone, Walk, copy_of, renamed, shape_of, write
+from agentcore.live.places import (
+    Place,
+    Scene,
+    Shape,
+    Texts,
+    Undone,
+    Walk,
+    copy_of,
+    made,
+    of_side,
+    shape_of,
+    write,
+)
 from agentcore.live.seeded import seeded
 from agentcore.live.session import Session, translated
 from agentcore.live.shown import show
@@ -26,6 +38,7 @@ _T = TypeVar("_T")
 _SEED: Final = 1
 _MADE: Final = "returned"
 _BRIEF: Final = 200
+_Does = Callable[[Mapping[str, Any], Place, frozenset[int]], None]
 
 
 @dataclass
@@ -92,11 +105,11 @@ class _Recorder:
 class _Probe:
     def __init__(self, adapter: Adapter, rules: Mapping[str, Any], report: Callable[[], None]) -> None:
         self._adapter, self._rules, self._report = adapter, rules, report
-        self._mark: str = rules["mark"]
-        self._texts = Texts(rules["conversation"])
-        self._shapes = _shapes(adapter, rules["conversation"])
+        conversation = rules["conversation"]
+        self._scene = Scene(rules["mark"], Texts(conversation), _shapes(adapter, conversation))
         self.rows: dict[tuple[str, ...], dict[str, Any]] = {}
         self.unmeasured: list[dict[str, str]] = []
+        self._answers: dict[tuple[int, str, Any], dict[str, Any]] = {}
         self.runs = 0
 
     # ------------------------------------------------------------ one boundary
@@ -109,11 +122,11 @@ class _Probe:
             calls.append(call)
             call.places = self._places(boundary, call)
 
-            def made(value: Any) -> Any:
+            def look_at(value: Any) -> Any:
                 call.places += self._made_places(boundary, call, value)
                 return value
 
-            return _passive(boundary, call.given, made)
+            return _passive(boundary, call.given, look_at)
 
         _, error = self._run(at, path, look)
         own = [call for call in calls if call.turn == 0]
@@ -130,6 +143,7 @@ class _Probe:
         for places in found.values():
             for call, place in _some_of([*places.values()], self._rules["most_places"]):
                 self._try(at, path, call, place)
+        self._answers.clear()
         if not found:
             why = "nothing of the conversation is in what the hook is given"
             self.unmeasured.append({"path": path, "boundary": at, "why": why})
@@ -137,20 +151,20 @@ class _Probe:
     def _places(self, boundary: Boundary, call: _Call) -> list[Place]:
         kept = _kept(boundary, call.given)
         roots = [(name, each) for name, each in call.given.items() if name != boundary.handler]
-        places = Walk(roots, self._texts, self._shapes, kept).places
+        places = Walk(roots, self._scene, kept).places
         handles = [("handle", each) for each in boundary.handles(call.given)]
-        behind = Walk(handles, self._texts, self._shapes, frozenset()).places
+        behind = Walk(handles, self._scene, frozenset()).places
         if boundary.handler is not None:
             request = boundary_request(boundary, call.given)
             places += self._first_of("passed", request, kept)
-        return [*places, *renamed(behind, "handle")]
+        return [*places, *of_side(behind, "handle")]
 
     def _made_places(self, boundary: Boundary, call: _Call, value: Any) -> list[Place]:
         """Returns places in what a handler returned, and in what the hook returns."""
         kept = _kept(boundary, call.given)
         places: list[Place] = []
         if boundary.handler is not None:
-            places += renamed(Walk([("result", value)], self._texts, self._shapes, kept).places, "result")
+            places += of_side(Walk([("result", value)], self._scene, kept).places, "result")
         if boundary.delta:
             return [*places, *self._delta_places(call, kept)]
         return [*places, *self._first_of(_MADE, value, kept)]
@@ -158,63 +172,74 @@ class _Probe:
     def _first_of(self, side: str, value: Any, kept: frozenset[int]) -> list[Place]:
         """Returns the first text of each owner, and the first list of messages."""
         found: dict[tuple[str, str], Place] = {}
-        for place in Walk([("", [value])], self._texts, self._shapes, kept).places:
+        for place in Walk([("", [value])], self._scene, kept).places:
             if place.act == "change" or (place.act, place.place) == ("push", "list"):
                 found.setdefault((place.owner, place.act), place)
-        return renamed(found.values(), side, root="", role="", place=side)
+        return made(found.values(), side, side)
 
     def _delta_places(self, call: _Call, kept: frozenset[int]) -> list[Place]:
         """Of an update: a message of each owner, under the key at which the argument has the messages."""
-        places = Walk(call.given.items(), self._texts, self._shapes, kept).places
+        places = Walk(call.given.items(), self._scene, kept).places
         messages = [each for each in places if each.place == "message" and len(each.keys) == _IN_DELTA]
         by_owner = {each.owner: each for each in reversed(messages) if each.keys[1].kind == "key"}
-        return renamed(by_owner.values(), "delta", root="", role="", place=_MADE, act="change")
+        return made(by_owner.values(), "delta", _MADE, "change")
 
     # ------------------------------------------------------------ one write
 
     def _try(self, at: str, path: str, call: _Call, place: Place) -> None:
+        """Adds the answer for a place; one object may be reached in several ways, and is written once."""
+        key = (call.number, place.side, place.target)
+        if key not in self._answers:
+            self._answers[key] = self._answer(at, path, call, place)
+        self._add(at, path, place, self._answers[key])
+
+    def _answer(self, at: str, path: str, call: _Call, place: Place) -> dict[str, Any]:
+        """Runs once more, and writes at the place."""
         boundary = self._adapter.boundaries[at]
         undone: list[Undone | None] = []
-        count = call.count
-        recorder: _Recorder
+        counts = [call.count]
 
-        def does(values: Mapping[str, Any], kept: frozenset[int], where: Place = place) -> None:
-            nonlocal count
-            count = self._recorder.count
-            undone.append(write(values, where, self._mark, self._texts, self._shapes, kept))
+        def does(values: Mapping[str, Any], where: Place, kept: frozenset[int]) -> None:
+            counts.append(self._recorder.count)
+            undone.append(write(values, where, self._scene, kept))
 
         def look(again: _Call) -> Any:
-            given = again.given
             if again.number != call.number:
-                return _passive(boundary, given, lambda value: value)
-            kept = _kept(boundary, given)
-            if place.side == "given":
-                does(given, kept)
-            elif place.side == "handle":
-                does({"handle": boundary.handles(given)[0]}, frozenset())
-            elif place.side == "passed":
-                given = self._passing(boundary, given, lambda value: does({"": [value]}, kept))
-            elif place.side == "delta":
-                return self._delta(given, kept, place, does)
-
-            def made(value: Any) -> Any:
-                if place.side == "result":
-                    does({"result": value}, kept)
-                if place.side != _MADE:
-                    return value
-                copy = copy_of([value], kept)
-                does({"": copy}, kept)
-                return copy[0]
-
-            return _passive(boundary, given, made)
+                return _passive(boundary, again.given, lambda value: value)
+            return self._with_write(boundary, again.given, place, does)
 
         recorder, error = self._run(at, path, look)
         # What an around hook has called on for, and returns, comes after the model.
         late = place.side == "result" or (place.side == _MADE and boundary.handler is not None)
-        seen = recorder.seen(count, after=boundary.after or late)
-        self._add(at, path, place, self._answer(undone, error, seen))
+        seen = recorder.seen(counts[-1], after=boundary.after or late)
+        return self._said(undone, error, seen)
 
-    def _answer(self, undone: list[Undone | None], error: BaseException | None, seen: set[str]) -> dict[str, Any]:
+    def _with_write(self, boundary: Boundary, given: Mapping[str, Any], place: Place, does: _Does) -> Any:
+        """Does what a hook does that does nothing, but for the write."""
+        kept = _kept(boundary, given)
+        if place.side == "given":
+            does(given, place, kept)
+        elif place.side == "handle":
+            does({"handle": boundary.handles(given)[0]}, place, frozenset())
+        elif place.side == "passed":
+            given = self._passing(boundary, given, lambda value: does({"": [value]}, place, kept))
+        elif place.side == "delta":
+            return self._delta(given, place, does)
+
+        def finish(value: Any) -> Any:
+            if place.side == "result":
+                does({"result": value}, place, kept)
+            if place.side != _MADE:
+                return value
+            copy = copy_of([value], kept)
+            does({"": copy}, place, kept)
+            return copy[0]
+
+        return _passive(boundary, given, finish)
+
+    def _said(
+        self, undone: list[Undone | None], error: BaseException | None, seen: set[str]
+    ) -> dict[str, Any]:
         if not undone:
             return {"result": "unknown", "why": "the call did not come again"}
         if undone[0] is not None:
@@ -225,7 +250,9 @@ class _Probe:
             return {"result": "unknown", "why": "a prompt that was made before the write has the mark"}
         return {"result": "seen", "seen": [name for name in self._rules["holders"] if name in seen]}
 
-    def _passing(self, boundary: Boundary, given: Mapping[str, Any], does: Callable[[Any], None]) -> dict[str, Any]:
+    def _passing(
+        self, boundary: Boundary, given: Mapping[str, Any], does: Callable[[Any], None]
+    ) -> dict[str, Any]:
         """Returns the arguments with a handler that passes a marked copy on."""
         name, kept = str(boundary.handler), _kept(boundary, given)
 
@@ -236,16 +263,13 @@ class _Probe:
 
         return {**given, name: handler}
 
-    def _delta(
-        self, given: Mapping[str, Any], kept: frozenset[int], place: Place, does: Callable[..., None]
-    ) -> dict[str, Any]:
+    def _delta(self, given: Mapping[str, Any], place: Place, does: _Does) -> dict[str, Any]:
         """Returns an update with a marked copy of the message at a place."""
         name, key, index = place.keys
-        message = given[name][key.key][index.key]
-        copy = copy_of([message], kept)
-        walk = Walk([("", copy)], self._texts, self._shapes, kept)
+        copy = copy_of([given[name][key.key][index.key]], frozenset())
+        walk = Walk([("", copy)], self._scene, frozenset())
         text = next(each for each in walk.places if each.act == "change")
-        does({"": copy}, kept, text)
+        does({"": copy}, text, frozenset())
         return {key.key: copy}
 
     def _add(self, at: str, path: str, place: Place, answer: dict[str, Any]) -> None:
@@ -260,10 +284,12 @@ class _Probe:
 
     # ------------------------------------------------------------ one run
 
-    def _run(self, at: str, path: str, look: Callable[[_Call], Any]) -> tuple[_Recorder, BaseException | None]:
+    def _run(
+        self, at: str, path: str, look: Callable[[_Call], Any]
+    ) -> tuple[_Recorder, BaseException | None]:
         self.runs += 1
         self._report()
-        boundary, recorder = self._adapter.boundaries[at], _Recorder(self._adapter, self._mark)
+        boundary, recorder = self._adapter.boundaries[at], _Recorder(self._adapter, self._scene.mark)
         self._recorder, numbers = recorder, iter(range(1_000_000))
 
         def called(args: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -273,7 +299,9 @@ class _Probe:
         attached = _attached(boundary, called, awaits=bool(getattr(self._adapter, "awaits", False)))
         try:
             with seeded(_SEED, lambda _: False):
-                self._adapter.run(Session(self._rules["conversation"], recorder), attached, at, path)
+                self._adapter.run(
+                    Session(deepcopy(self._rules["conversation"]), recorder), attached, at, path
+                )
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever ends a run is an answer

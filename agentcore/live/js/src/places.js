@@ -58,12 +58,12 @@ export class Walk {
   constructor(roots, { texts, shapes, stay, first = [] }) {
     Object.assign(this, { texts, shapes, stay, first });
     this.below = new Map();
-    this.seen = new Map();
+    this.ids = new Map();
+    this.nodes = 0;
     this.opaque = [];
     this.places = [];
     for (const [index, [name, value]] of roots.entries()) {
       const root = this.#visit({ value, keys: [index], name, general: name, parent: undefined });
-      // One field after the other: what several lead to is named by the first.
       for (const field of root ? this.#children(root) : []) this.#breadthFirst(field);
     }
   }
@@ -74,7 +74,7 @@ export class Walk {
       for (const child of this.#children(node)) queue.push(...[this.#visit(child)].filter(Boolean));
   }
 
-  // A node that is met for the first time, if there may be places below it.
+  // A node, if there may be places below it.
   #visit(at) {
     const { value, parent } = at;
     if (typeof value === 'string') {
@@ -89,8 +89,7 @@ export class Walk {
     if (node.is === undefined) return undefined;
     node.root = rootOf(node, parent);
     this.#place(node, { act: 'replace' }, parent);
-    if (this.seen.has(value)) return undefined;
-    this.seen.set(value, node);
+    if (isAbove(value, parent) || ++this.nodes > MOST_NODES) return undefined;
     this.#ownPlaces(node);
     return node;
   }
@@ -140,7 +139,7 @@ export class Walk {
     if (this.#isMessage(value, kind)) return 'message';
     if (kind === 'array' && value.some((each) => this.#isMessage(each, this.#kind(each)))) return 'list';
     const payload = this.#payloadOf(value, texts);
-    if (payload && (inside || kind !== 'array' || parent)) return payload;
+    if (payload) return payload;
     if (kind === 'array')
       return value.some((each) => this.#isHolder(each)) && !inside ? 'records' : 'content';
     return inside || !this.#isHolder(value) ? 'part' : 'holder';
@@ -168,13 +167,7 @@ export class Walk {
     const of = [...texts].map((text) => this.texts.known.get(text));
     const [{ kind, call }] = of;
     if (kind === 'text' || of.some((each) => each.kind !== kind || each.call !== call)) return undefined;
-    return this.#hasId(value) ? undefined : kind;
-  }
-
-  #hasId(value) {
-    if (typeof value === 'string') return this.texts.ids.has(value);
-    const kind = this.#kind(value);
-    return isWalked(kind) && slotsOf(value, kind).values.some((each) => this.#hasId(each));
+    return hasId(value, this) ? undefined : kind;
   }
 
   #text({ value, keys, name, general, parent, key }) {
@@ -209,13 +202,7 @@ export class Walk {
   }
 
   #add(node, { act, text }, container, key) {
-    const known = this.places.find(
-      (place) => place.container === container && place.key === key && place.act === act,
-    );
-    if (known) {
-      known.names.push(node.name);
-      return;
-    }
+    if (!this.ids.has(container)) this.ids.set(container, this.ids.size);
     const { owner, role } = this.texts.known.get([...node.texts][0] ?? '') ?? this.#ofMessage(node);
     const isMany = ['list', 'records'].includes(node.is);
     this.places.push({
@@ -226,9 +213,9 @@ export class Walk {
       act,
       text,
       keys: node.keys,
-      names: [node.name],
-      container,
-      key,
+      name: node.name,
+      // The same for all ways that lead to the same slot of the same object.
+      target: `${this.ids.get(container)} ${String(key)} ${act}`,
     });
   }
 
@@ -239,7 +226,22 @@ export class Walk {
   }
 }
 
+const MOST_NODES = 20_000;
+
+function isAbove(value, parent) {
+  for (let at = parent; at; at = at.parent) if (at.value === value) return true;
+  return false;
+}
+
 const isWalked = (kind) => ['array', 'object', 'instance', 'map'].includes(kind);
+
+// Whether the id of a call is in a value: ids that are there twice break a conversation.
+function hasId(value, of, above = []) {
+  if (typeof value === 'string') return of.texts.ids.has(value);
+  const kind = of.stay.has(value) ? undefined : kindOf(value);
+  if (!isWalked(kind) || above.includes(value)) return false;
+  return slotsOf(value, kind).values.some((each) => hasId(each, of, [...above, value]));
+}
 
 // The way to the outermost list, or message, without indices: of records, the last one and those before are apart.
 function rootOf({ is, general }, parent) {
@@ -314,9 +316,13 @@ export function write(args, { act, keys, place: is }, mark, of) {
   return there() === added ? undefined : { result: 'refused', why: 'what was written is not there' };
 }
 
-// The last element that a text can be marked in.
+// A marked copy of the last element; of the last one that is no call or result, if there is one.
 function pushed(list, mark, of) {
-  for (const each of [...list].reverse()) {
+  const items = [...list].reverse();
+  for (const each of [
+    ...items.filter((item) => !hasId(item, of)),
+    ...items.filter((item) => hasId(item, of)),
+  ]) {
     const copy = marked(each, mark, of);
     if (copy !== undefined) return copy;
   }

@@ -10,6 +10,7 @@ import { Session } from './session.js';
 import { show } from './show.js';
 
 const RUN_LIMIT = 20_000;
+const LATE = Symbol('late');
 const VARIANT = 2; // texts now as texts, now as parts
 const HOLDERS = ['caller', 'result', 'steps', 'store', 'observers'];
 
@@ -58,6 +59,7 @@ class Probe {
     this.texts = new Texts(rules.conversation);
     this.runs = 0;
     this.rows = new Map();
+    this.answers = new Map();
     this.unmeasured = [];
   }
 
@@ -100,11 +102,12 @@ class Probe {
         const key = JSON.stringify(rowOf(of, place));
         if (!found.has(key)) found.set(key, new Map());
         const names = found.get(key);
-        if (!names.has(place.names[0])) names.set(place.names[0], [call, place]);
+        if (!names.has(place.name)) names.set(place.name, [call, place]);
       }
     for (const places of found.values())
       for (const [call, place] of someOf([...places.values()], this.rules.most_places))
         await this.#probe(of, call, place, isAfter);
+    this.answers.clear();
     for (const name of new Set(chosen.flatMap((call) => call.opaque)))
       this.unmeasured.push({ path: of.path, boundary: of.name, root: name, why: 'it cannot be looked into' });
     if (found.size === 0) this.#unmeasured(of, 'nothing of the conversation is in what the hook is given');
@@ -127,7 +130,11 @@ class Probe {
       handles.map((handle) => ['handle', handle]),
       { ...of, stay: known },
     );
-    return [...walk.places, ...behind.places.map((place) => ({ ...place, isHandle: true }))];
+    return [
+      ...walk.places.map((place) => ({ ...place, side: 'given' })),
+      ...behind.places.map((place) => ({ ...place, side: 'handle' })),
+      ...this.#firstOf('passed', this.#passed(call, spec), of).map((place) => ({ ...place, side: 'passed' })),
+    ];
   }
 
   // What the hook makes when it does nothing, after `look` has seen it: `look` returns what is made instead.
@@ -141,23 +148,31 @@ class Probe {
     const of = this.#walkOf(call, spec);
     const goesOn = spec.next !== undefined || call.args.some((arg) => typeof arg === 'function');
     const results = goesOn && isObject(value) ? new Walk([['result', value]], of).places : [];
-    const { places } = new Walk([['', [this.#withMessages(value, call.args, spec)]]], of);
-    const kinds = new Set();
-    const returned = places.filter(({ place, act, owner }) => {
-      if (act !== 'change' && (place !== 'list' || act !== 'push')) return false;
-      return !kinds.has(act + owner) && kinds.add(act + owner);
-    });
+    const returned = this.#firstOf('returned', [this.#withMessages(value, call.args, spec)], of);
     return [
-      ...results.map((place) => ({ ...place, isResult: true })),
-      ...returned.map((place) => ({
-        ...place,
-        root: '',
-        role: '',
-        place: 'returned',
-        isReturned: true,
-        isLate: goesOn,
-      })),
+      ...results.map((place) => ({ ...place, side: 'result' })),
+      ...returned.map((place) => ({ ...place, side: 'returned', isLate: goesOn })),
     ];
+  }
+
+  // The first text of each owner, and the first list of messages.
+  #firstOf(name, values, of) {
+    const found = new Map();
+    for (const place of new Walk([['', values]], of).places)
+      if (place.act === 'change' || (place.act === 'push' && place.place === 'list'))
+        if (!found.has(place.act + place.owner)) found.set(place.act + place.owner, place);
+    return [...found.values()].map((place) => ({ ...place, root: '', role: '', place: name }));
+  }
+
+  // What a hook that does nothing passes to the function that it is given to go on.
+  #passed({ args, session }, spec) {
+    const passed = [];
+    const noted = args.map((arg) =>
+      typeof arg === 'function' ? (...given) => void passed.push(given) : arg,
+    );
+    if (args.every((arg, index) => arg === noted[index])) return [];
+    Promise.resolve(spec.passive?.(noted, session)).catch(() => {}); // it got no answer
+    return passed[0] ?? [];
   }
 
   // The form in which messages are returned, if doing nothing returns none: the field of the argument that `output` reads.
@@ -168,8 +183,15 @@ class Probe {
     return key !== undefined && spec.output({ [key]: messages }) === messages ? { [key]: messages } : value;
   }
 
+  // One object may be reached in several ways: it is written once.
   async #probe(of, call, place, isAfter) {
-    let undone;
+    const key = `${call.index} ${place.side} ${place.target}`;
+    if (!this.answers.has(key)) this.answers.set(key, await this.#answer(of, call, place, isAfter));
+    this.#add(of, place, this.answers.get(key));
+  }
+
+  async #answer(of, call, place, isAfter) {
+    let undone = { result: 'unknown', why: 'the call did not come again' };
     let count = call.count;
     const { session, error } = await this.#run(of, (again) => {
       if (again.index !== call.index) return this.#returned(again, of.spec, (value, made) => made);
@@ -178,38 +200,42 @@ class Probe {
         count = again.session.count;
         undone = write(args, place, this.rules.mark, walk);
       };
-      if (place.isHandle) does(of.spec.handles(again.args));
-      else if (!place.isResult && !place.isReturned) does(again.args);
-      return this.#returned(again, of.spec, (value, made) => {
-        if (place.isResult) does([value]);
-        if (!place.isReturned) return made;
-        const returned = this.#withMessages(value, again.args, of.spec);
-        const [copy] = new Bridge().enter([['copy', [returned]]], walk.stay);
+      const copied = (value) => new Bridge().enter([['copy', value]], walk.stay)[0];
+      const passing = (next) => {
+        if (typeof next !== 'function' || place.side !== 'passed') return next;
+        return (...given) => {
+          const copy = copied(given);
+          does([copy]);
+          return next(...copy);
+        };
+      };
+      if (place.side === 'handle') does(of.spec.handles(again.args));
+      else if (place.side === 'given') does(again.args);
+      return this.#returned({ ...again, args: again.args.map(passing) }, of.spec, (value, made) => {
+        if (place.side === 'result') does([value]);
+        if (place.side !== 'returned') return made;
+        const copy = copied([this.#withMessages(value, again.args, of.spec)]);
         does([copy]);
         return copy[0];
       });
     });
-    const seen = session.seen(count, isAfter || place.isResult || place.isLate);
+    const seen = session.seen(count, isAfter || place.side === 'result' || place.isLate);
     if (seen.has('earlier-prompts') && !undone)
       undone = { result: 'unknown', why: 'a prompt that was made before the write has the mark' };
-    const answer =
-      undone ??
-      (error
-        ? { result: 'breaks', why: error.message.split('\n')[0].slice(0, 200) }
-        : { result: 'seen', seen: Object.keys(this.rules.holders).filter((name) => seen.has(name)) });
-    this.#add(of, place, answer);
+    if (undone) return undone;
+    if (error) return { result: 'breaks', why: error.message.split('\n')[0].slice(0, 200) };
+    return { result: 'seen', seen: Object.keys(this.rules.holders).filter((name) => seen.has(name)) };
   }
 
   #add(of, place, answer) {
     const row = rowOf(of, place);
-    const { names } = place;
     const id = JSON.stringify(row);
     if (!this.rows.has(id)) this.rows.set(id, { ...row, answers: [] });
     const { answers } = this.rows.get(id);
     const key = ({ result, seen }) => JSON.stringify([result, seen]);
     const same = answers.find((each) => key(each) === key(answer));
-    if (same) same.places.push(names[0]);
-    else answers.push({ ...answer, places: [names[0]] });
+    if (same) same.places.push(place.name);
+    else answers.push({ ...answer, places: [place.name] });
   }
 
   async #run({ at, method, path, spec }, called) {
@@ -217,7 +243,7 @@ class Probe {
     const session = new ProbeSession({
       adapter: this.adapter,
       at,
-      talk: this.rules.conversation,
+      talk: structuredClone(this.rules.conversation),
       path,
       mark: this.rules.mark,
     });
@@ -227,11 +253,8 @@ class Probe {
     const { methods } = this.adapter.boundaries[at];
     let error;
     try {
-      await within(
-        RUN_LIMIT,
-        this.adapter.run(session, methods ? { [method]: hook } : hook, this.sdk, this.version),
-        undefined,
-      );
+      const running = this.adapter.run(session, methods ? { [method]: hook } : hook, this.sdk, this.version);
+      if ((await within(RUN_LIMIT, running, LATE)) === LATE) error = new Error('the run does not end');
     } catch (thrown) {
       error = thrown instanceof Error ? thrown : new Error(String(thrown));
     }
