@@ -10,11 +10,13 @@ from agentcore.live.adapter import Adapter
 __all__ = ["MODULES", "PACKAGES", "adapter_named"]
 
 MODULES: Final = {
+    "google-adk": "agentcore.live.adapters.google_adk",
     "langchain": "agentcore.live.adapters.langchain",
     "openai-agents": "agentcore.live.adapters.openai_agents",
     "pydantic-ai": "agentcore.live.adapters.pydantic_ai",
 }
 PACKAGES: Final = {
+    "google-adk": "google-adk",
     "langchain": "langchain",
     "openai-agents": "openai-agents",
     "pydantic-ai": "pydantic-ai-slim",

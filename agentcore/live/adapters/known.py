@@ -40,6 +40,14 @@ KNOWN: Final = {
         ),
         tried=("5.0", "6.0", "7.0"),
     ),
+    "google-adk": Framework(
+        language="python",
+        boundaries=(
+            *("before_model_callback", "after_model_callback"),
+            *("before_tool_callback", "after_tool_callback"),
+        ),
+        tried=("2.13.0",),
+    ),
     "langchain": Framework(
         language="python",
         boundaries=(
