@@ -321,7 +321,7 @@ class Tap:
     ) -> _Entered:
         boundary, reader = self._boundary, Data(kept)
         handles = boundary.handles(given)
-        watched = Snapshot([*handles], Data()) if handles else None
+        watched = Snapshot({"handle": [*handles]}, Data()) if handles else None
         inner = self._exchange.enter(data, kept)
         # The wrapper's own dict, not the one that is paired: the handler is added to it.
         inner = {**inner}
