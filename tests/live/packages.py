@@ -15,6 +15,7 @@ __all__ = ["HOOKS", "RELEASES", "WHOLE", "checked", "kinds"]
 
 HOOKS: Final = Path(__file__).parent / "hooks"
 RELEASES: Final = {
+    "agent-framework": "1.23.0",
     "google-adk": "2.13.0",
     "langchain": "1.5.2",
     "openai-agents": "0.24.0",

@@ -43,7 +43,11 @@ def test_a_clean_hook_is_clean(framework: str, at: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("framework", "hook", "at"), [("google-adk", "edits_the_request", "before_model_callback")]
+    ("framework", "hook", "at"),
+    [
+        ("agent-framework", "edits_the_context", "chat_middleware"),
+        ("google-adk", "edits_the_request", "before_model_callback"),
+    ],
 )
 def test_an_edit_in_place_that_is_documented_is_clean(framework: str, hook: str, at: str) -> None:
     report = checked(framework, hook, at)
@@ -51,7 +55,11 @@ def test_an_edit_in_place_that_is_documented_is_clean(framework: str, hook: str,
 
 
 @pytest.mark.parametrize(
-    ("framework", "hook", "at"), [("google-adk", "writes_to_the_session", "before_model_callback")]
+    ("framework", "hook", "at"),
+    [
+        ("agent-framework", "writes_to_the_session", "agent_middleware"),
+        ("google-adk", "writes_to_the_session", "before_model_callback"),
+    ],
 )
 def test_a_write_through_a_live_handle_is_found(framework: str, hook: str, at: str) -> None:
     report = checked(framework, hook, at)
@@ -72,6 +80,7 @@ def test_a_write_to_what_the_framework_copies_deeply_is_a_note(framework: str, h
 @pytest.mark.parametrize(
     ("framework", "at"),
     [
+        ("agent-framework", "chat_middleware"),
         ("google-adk", "before_model_callback"),
         ("langchain", "wrap_model_call"),
         ("openai-agents", "call_model_input_filter"),

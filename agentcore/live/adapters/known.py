@@ -40,6 +40,14 @@ KNOWN: Final = {
         ),
         tried=("5.0", "6.0", "7.0"),
     ),
+    "agent-framework": Framework(
+        language="python",
+        boundaries=(
+            *("chat_middleware", "agent_middleware", "function_middleware"),
+            *("context_provider", "context_provider_after_run"),
+        ),
+        tried=("1.23.0",),
+    ),
     "google-adk": Framework(
         language="python",
         boundaries=(
