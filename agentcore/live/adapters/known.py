@@ -64,6 +64,11 @@ KNOWN: Final = {
         ),
         tried=("1.5.2",),
     ),
+    "mastra": Framework(
+        language="javascript",
+        boundaries=("processInput", "processInputStep", "prepareStep", "processOutputResult"),
+        tried=("1.71.0",),
+    ),
     "pydantic-ai": Framework(
         language="python",
         boundaries=(
