@@ -125,7 +125,10 @@ def check_hook(context: click.Context, /, **given: Any) -> None:
 def _is_javascript(framework: str) -> bool:
     """Returns whether the JavaScript core judges: a package of npm, or an adapter in a file of JavaScript."""
     file, _, _ = framework.rpartition(":")
-    return framework == "ai" or file.endswith((".js", ".mjs", ".ts", ".mts"))
+    known = KNOWN.get(framework)
+    return (known is not None and known.language == "javascript") or file.endswith(
+        (".js", ".mjs", ".ts", ".mts")
+    )
 
 
 def _require_known(framework: str, version: str, given: dict[str, Any]) -> None:
@@ -186,7 +189,7 @@ def _delegated(given: dict[str, Any]) -> int:
     if node is None:
         say(
             console(stderr=True),
-            "--in ai runs the hook in Node.js: install Node.js 20 or newer, so that `node` is on the PATH",
+            f"--in {given['framework']} runs the hook in Node.js: install Node.js 20 or newer, so that `node` is on the PATH",
             "red",
         )
         return _NOT_JUDGED
