@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 import jsonschema_rs
 
@@ -37,6 +39,26 @@ def scrubbed(value: Any) -> Any:
 
 
 @cache
-def message_schema() -> jsonschema_rs.Validator:
-    """Returns the validator of a list of messages as JSON."""
-    return jsonschema_rs.validator_for(schema("model-message"))
+def message_schema(*, newer: bool = False) -> jsonschema_rs.Validator:
+    """Returns the validator of a list of messages as JSON; `newer` is that of ai@6.0.326."""
+    if not newer:
+        return jsonschema_rs.validator_for(schema("model-message"))
+    found = deepcopy(schema("model-message"))
+    for part in _parts_of(found):
+        fields = part["properties"]
+        fields |= {name: {"type": "string"} for name in _NEWER.get(fields["type"].get("const"), ())}
+    return jsonschema_rs.validator_for(found)
+
+
+_NEWER: Final = {"file-url": ("mediaType",), "tool-approval-request": ("signature",)}
+"""Texts that newer messages may have, by the types of their parts."""
+
+
+def _parts_of(node: Any) -> Iterator[dict[str, Any]]:
+    """The schemas of objects with a type, anywhere in a schema."""
+    if isinstance(node, dict):
+        if "type" in (fields := node.get("properties", {})) and isinstance(fields["type"], dict):
+            yield node
+        node = [*node.values()]
+    for child in node if isinstance(node, list) else ():
+        yield from _parts_of(child)
