@@ -4,7 +4,7 @@ Two packages decide by the turns of JavaScript's microtask queue in what order t
 says how many turns anything takes. A `Series` writes each program as a short text, a *sequence*, and the
 order that its trace shows as another. The numbers are right if the emulation gives the package's orders.
 
-- `ai-sdk-6/stream`: a step whose model sends some parts; the order is that of the step's content.
+- `ai-sdk-6/stream` and `ai-sdk-6.0.326/stream`: a step whose model sends some parts; the order is that of the step's content.
   Parts: t text, s source, r a call whose tool returns, e one whose tool throws, u a call of no tool, a one
   that needs approval, p one that the provider runs, d the same of a tool that only the provider has, R the
   result and E the error of the first of these two that has none yet.
@@ -233,15 +233,18 @@ def _order_of_calls(trace: Json) -> str:
 SERIES: Final[Mapping[str, Series]] = {
     series.name: series
     for series in (
-        Series(
-            name="ai-sdk-6/stream",
-            target="ai-sdk@6.0.134",
-            profile=AI_SDK["ai-sdk-6/stream"],
-            field="schedule",
-            sequences=_sequences_of_parts,
-            program=_program_of_parts,
-            order=_order_of_content,
-            emulated=lambda profile, program: Recording(profile, program).trace(),
+        *(
+            Series(
+                name=f"ai-sdk-{version}/stream",
+                target=f"ai-sdk@{release}",
+                profile=AI_SDK[f"ai-sdk-{version}/stream"],
+                field="schedule",
+                sequences=_sequences_of_parts,
+                program=_program_of_parts,
+                order=_order_of_content,
+                emulated=lambda profile, program: Recording(profile, program).trace(),
+            )
+            for version, release in (("6", "6.0.134"), ("6.0.326", "6.0.326"))
         ),
         *(
             Series(
