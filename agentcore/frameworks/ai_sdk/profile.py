@@ -105,7 +105,8 @@ class Schedule:
     """In which order a stream records what the model sent and what the tools answered, by when each is ready.
 
     The model's chunks come one after the other, each taking its time; an answer is ready its delay after
-    its call came, and answers pass one at a time. The unit is half a turn of the microtask queue, the
+    its call came, and answers pass one at a time; the results of tools that run once the model has sent all
+    have no delay (None) and come last. The unit is half a turn of the microtask queue, the
     smallest that tells all orders apart. The numbers were found by search: `tools/fit_schedule.py` measures
     the package's orders and compares them.
     """
@@ -118,8 +119,8 @@ class Schedule:
     asking_call: int
     provider_result: int
     provider_error: int
-    result_ready: int
-    error_ready: int
+    result_ready: int | None
+    error_ready: int | None
     unknown_ready: int
     asking_ready: int
     provider_error_ready: int

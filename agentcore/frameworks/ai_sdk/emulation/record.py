@@ -363,7 +363,7 @@ class _Streamed(_Recorder):
 
     def _time(self, name: str) -> int:
         schedule = self.profile.schedule
-        return 0 if schedule is None else getattr(schedule, name)
+        return 0 if schedule is None else getattr(schedule, name) or 0
 
     def _sent(self, ref: Ref) -> None:
         """Something of the model's is there; without a schedule it is recorded at once."""
