@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import strategies
 from agentcore.machine.effects import NeedPrepareStep, Processed, Settings, ToolSpec
 from agentcore.machine.state import Run
+from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.content import ContentPart, GeneratedText
 from agentcore.messages.messages import Message, SystemMessage, TextPart, ToolMessage, UserMessage
-from agentcore.messages.prompt import PromptState, fold
 from agentcore.records import provenance
 from agentcore.records.history import fork
 from agentcore.records.provenance import (

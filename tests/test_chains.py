@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore.errors import InvalidPromptError
-from agentcore.messages.chains import Chains
+from agentcore.messages.chains import Chains, PromptState, fold
 from agentcore.messages.messages import (
     AssistantMessage,
     Message,
@@ -20,7 +20,6 @@ from agentcore.messages.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.messages.prompt import PromptState, fold
 from agentcore.messages.values import vector
 from agentcore.requirements.rules import Rule
 from rulebook import states

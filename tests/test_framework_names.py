@@ -9,8 +9,7 @@ from typing import Final
 
 import pytest
 
-from agentcore.kit.framework import Framework
-from agentcore.kit.registry import FRAMEWORKS
+from agentcore.kit.framework import FRAMEWORKS, Framework
 
 PACKAGE: Final = Path(__file__).parent.parent / "agentcore"
 SUFFIXES: Final = {".py", ".pyi", ".mjs", ".js", ".json", ".jinja", ".toml"}

@@ -26,7 +26,7 @@ from agentcore.machine.effects import (
 )
 from agentcore.machine.run import give, start
 from agentcore.machine.state import Failed, Interrupted, Run
-from agentcore.messages.chains import Chains
+from agentcore.messages.chains import Chains, PromptState, fold, to_prompt
 from agentcore.messages.content import GeneratedText
 from agentcore.messages.messages import (
     AssistantMessage,
@@ -35,7 +35,6 @@ from agentcore.messages.messages import (
     TextPart,
     UserMessage,
 )
-from agentcore.messages.prompt import PromptState, fold, to_prompt
 from agentcore.messages.values import vector
 from agentcore.records.history import after, before, fork, replay
 from agentcore.requirements.differences import Difference

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcore.errors import ClosedMessageListError, InvalidPromptError, UnknownMessageError
-from agentcore.machine.message_list import MessageList, Mutation
+from agentcore.machine.processors import MessageList, Mutation
 from agentcore.messages.chains import numbered
 from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from agentcore.messages.values import vector

@@ -24,6 +24,7 @@ from agentcore.machine.effects import (
     ToolSucceeded,
 )
 from agentcore.machine.run import Failed, give, need, start
+from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.message_repair import NO_RESULT, RepairChange
 from agentcore.messages.messages import (
     AssistantMessage,
@@ -40,7 +41,6 @@ from agentcore.messages.messages import (
     UserMessage,
     UserPart,
 )
-from agentcore.messages.prompt import PromptState, fold
 from agentcore.messages.values import vector
 from agentcore.messages.wire import message_to_wire
 from agentcore.requirements.rules import Rule

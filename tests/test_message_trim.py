@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import strategies
 from agentcore import trim
 from agentcore.errors import InvalidPromptError
+from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.message_trim import estimate_tokens
 from agentcore.messages.messages import (
     AssistantMessage,
@@ -19,7 +20,6 @@ from agentcore.messages.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.messages.prompt import PromptState, fold
 from agentcore.messages.values import vector
 from agentcore.messages.wire import message_to_wire
 from conversations import conversations

@@ -22,6 +22,7 @@ from agentcore.agent.middleware import (
     handlers_of,
 )
 from agentcore.agent.models import ModelRequest, ScriptedModel
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import tool
 from agentcore.errors import ImmutableWriteError
 from agentcore.machine.effects import Settings, ToolFailed, ToolSucceeded
@@ -29,7 +30,6 @@ from agentcore.messages.content import GeneratedText, ToolCall
 from agentcore.messages.interrupts import InterruptSignal
 from agentcore.messages.messages import UserMessage
 from agentcore.messages.values import freeze, vector
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 STAGES: list[Any] = [InvokeModelStage, ExecuteToolStage, AgentStreamStage]
@@ -60,7 +60,7 @@ CONTEXTS: list[Any] = [MODEL, TOOL, AGENT]
 # ---------------------------------------------------------------- registration
 
 
-@states(Rule.STAGE_ORDER)
+@states(AgentRule.STAGE_ORDER)
 @given(st.lists(st.tuples(st.sampled_from(STAGES), st.sampled_from(["input", "wrap", "output"]))))
 def test_handlers_of_a_stage_are_in_the_order_of_registration_by_phase(registered: list[Any]) -> None:
     made = [

@@ -16,8 +16,8 @@ from agentcore.errors import (
     UnsupportedModelError,
 )
 from agentcore.machine.hooks import ProcessorEdit, StepOverride, merge_settings, merged
-from agentcore.machine.message_list import MessageList
 from agentcore.machine.prepare import is_identified
+from agentcore.machine.processors import MessageList
 from agentcore.messages.chains import numbered
 from agentcore.messages.messages import Message, SystemMessage, UserMessage
 from agentcore.messages.values import extend_vector, freeze, thaw, vector

@@ -15,8 +15,8 @@ from agentcore.errors import (
     InvalidProcessorError,
     ProcessorFailedError,
 )
-from agentcore.machine.message_list import MessageList
 from agentcore.machine.processors import (
+    MessageList,
     NamedProcessor,
     Tripwire,
     TripwireError,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore.errors import InvalidDataContentError, InvalidPromptError, MissingToolResultsError
+from agentcore.messages.chains import PromptState, fold, to_prompt
 from agentcore.messages.messages import (
     AssistantMessage,
     AssistantPart,
@@ -28,7 +29,7 @@ from agentcore.messages.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.messages.prompt import PromptState, SystemPrompt, fold, prompt_form, system_messages, to_prompt
+from agentcore.messages.prompt import SystemPrompt, prompt_form, system_messages
 from agentcore.messages.values import Vector, vector
 from agentcore.requirements.rules import Rule
 from rulebook import states

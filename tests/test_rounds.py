@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore.errors import MissingToolResultsError, RefusedPromptError, text_at_step
+from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
-from agentcore.messages.prompt import PromptState, fold
-from agentcore.messages.rounds import Fault, RoundsFold
+from agentcore.messages.prompt import Fault, RoundsFold
 from agentcore.requirements.rules import Rule
 from refusals import REFUSED, TAKEN, USER, answers, asks, calls, results
 from rulebook import states
@@ -151,7 +151,7 @@ def test_a_history_full_of_open_calls_and_faults_is_read_in_the_time_of_its_leng
         return evolve(*args, **fields)
 
     evolve = attrs.evolve
-    monkeypatch.setattr("agentcore.messages.rounds.attrs.evolve", counting)
+    monkeypatch.setattr("agentcore.messages.prompt.attrs.evolve", counting)
     length = 500
     broken: list[Message] = []
     for number in range(length):

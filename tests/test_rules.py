@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import agentcore
+from agentcore.agent.rules import AgentRule
 from agentcore.requirements.differences import Difference
 from agentcore.requirements.rules import Rule
 from rulebook import STATED
@@ -62,20 +63,24 @@ CODE = "\n".join(
 )
 
 
-@pytest.mark.parametrize("rule", [*Rule, *Difference])
-def test_each_rule_and_difference_is_stated_by_a_test(rule: Rule | Difference) -> None:
+# Those of the core and of the agent on it.
+RULES: tuple[Rule | AgentRule, ...] = (*Rule, *AgentRule)
+
+
+@pytest.mark.parametrize("rule", [*RULES, *Difference])
+def test_each_rule_and_difference_is_stated_by_a_test(rule: Rule | AgentRule | Difference) -> None:
     for module in TESTS:
         importlib.import_module(module)
     assert STATED.get(rule)
 
 
-@pytest.mark.parametrize("rule", Rule)
-def test_each_rule_is_named_where_the_code_applies_it(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_is_named_where_the_code_applies_it(rule: Rule | AgentRule) -> None:
     assert rule.value in CODE or str(rule) in CODE
 
 
 def test_each_rule_of_a_package_is_named_where_its_code_applies_it() -> None:
-    for kind in {type(rule) for rule in rules().values()} - {Difference, Rule}:
+    for kind in {type(rule) for rule in rules().values()} - {AgentRule, Difference, Rule}:
         home = Path(str(importlib.import_module(kind.__module__).__file__))
         # A framework applies its rules in its folder, a room's rules are for the rooms above as well.
         where = home.parent if home.is_relative_to(PACKAGE / "frameworks") else PACKAGE
@@ -85,21 +90,21 @@ def test_each_rule_of_a_package_is_named_where_its_code_applies_it() -> None:
 
 
 def test_code_names_no_rule_or_difference_that_there_is_not() -> None:
-    groups = {rule.value.split(".")[0] for rule in Rule}
+    groups = {rule.value.split(".")[0] for rule in RULES}
     named = re.findall(rf"\b(?:{'|'.join(groups)})\.[a-z0-9]+(?:-[a-z0-9]+)+", CODE)
-    assert {*named} <= {rule.value for rule in Rule}
+    assert {*named} <= {rule.value for rule in RULES}
     assert {*re.findall(r"Difference\.([A-Z_0-9]+)", CODE)} <= {difference.name for difference in Difference}
 
 
-@pytest.mark.parametrize("rule", [*Rule, *Difference])
-def test_a_rule_has_a_dotted_name_and_one_sentence(rule: Rule | Difference) -> None:
+@pytest.mark.parametrize("rule", [*RULES, *Difference])
+def test_a_rule_has_a_dotted_name_and_one_sentence(rule: Rule | AgentRule | Difference) -> None:
     assert re.fullmatch(r"[a-z]+\.[a-z0-9-]+", rule.value)
     assert rule.statement.endswith(".")
 
 
 def test_a_rule_names_its_source_and_a_difference_its_reason() -> None:
     source = r"[CXSM]\d+|ai@6\.0\.134|strands-agents@1\.62\.0|core"
-    for rule in Rule:
+    for rule in RULES:
         assert re.fullmatch(rf"({source})(, ({source}))*", rule.source)
     for difference in Difference:
         assert difference.reason.endswith(".")

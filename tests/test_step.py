@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentcore.errors import InvalidOverrideError, MissingToolResultsError
 from agentcore.machine.hooks import NO_OVERRIDE, StepOverride, StepRecord
 from agentcore.machine.step import StepResults, finish, prepare, prompt_of, step
-from agentcore.messages.chains import Chains
+from agentcore.messages.chains import Chains, to_prompt
 from agentcore.messages.content import (
     ContentPart,
     GeneratedReasoning,
@@ -30,7 +30,6 @@ from agentcore.messages.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.messages.prompt import to_prompt
 from agentcore.messages.values import Vector, vector
 from agentcore.requirements.rules import Rule
 from plays import SETTINGS, Play, played, plays

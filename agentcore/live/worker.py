@@ -162,14 +162,12 @@ class _Work:
     # ------------------------------------------------------------ judging
 
     def _conversation(self, index: int) -> Any:
-        from agentcore.live.conversations import conversation, recorded  # noqa: PLC0415 - as above
+        from agentcore.live.recorded import recorded, sample  # noqa: PLC0415 - as above
 
         if not hasattr(self, "_recorded"):
             file = self._job["recorded"]
             self._recorded = recorded(Path(file)) if file else []
-        if index < len(self._recorded):
-            return self._recorded[index]
-        return conversation(self._job["seed"] + index - len(self._recorded), self._job["texts"])
+        return sample(index, self._recorded, self._job["seed"], self._job["texts"])
 
     def _path(self, index: int) -> str:
         return self.paths[index % len(self.paths)]

@@ -25,7 +25,7 @@ from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.machine.processors import InputArguments, StepArguments
 from agentcore.messages import prompt
 from agentcore.messages.messages import Message, UserMessage
-from agentcore.messages.rounds import RoundsFold
+from agentcore.messages.prompt import RoundsFold
 from agentcore.messages.values import thaw, vector
 from agentcore.records.history import fork
 from agentcore.records.saved import from_json, to_json

@@ -238,8 +238,6 @@ def test_jobs_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("folder")
 def test_without_the_extra_a_scheduler_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "agentcore.oracle.campaign.distributed", raising=False)
-    monkeypatch.delattr("agentcore.oracle.campaign.distributed", raising=False)
     result = check("--scheduler", "tcp://127.0.0.1:1")
     assert result.exit_code == 2
     assert "--scheduler needs the extra `dask`" in result.stderr

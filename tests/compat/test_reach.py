@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcore.frameworks import ai_sdk, mastra, strands
-from agentcore.frameworks.ai_sdk.emulation.prompted import Prompted
+from agentcore.frameworks.ai_sdk.emulation.history import Prompted
 from agentcore.heap.boundary_log import Names, Watch
 from agentcore.heap.heap import Function, Heap, Ref, Store, keyed
 from agentcore.heap.pollution import Pollution, Reach, ones

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agentcore.kit import registry
+from agentcore.kit import framework
 
 
 @contextmanager
@@ -17,12 +17,12 @@ def installed(entry_points: Mapping[str, str], name: str = "toys") -> Iterator[P
     with TemporaryDirectory() as folder:
         put_metadata(Path(folder), entry_points, name)
         sys.path.insert(0, folder)
-        registry.entries.cache_clear()
+        framework.entries.cache_clear()
         try:
             yield Path(folder)
         finally:
             sys.path.remove(folder)
-            registry.entries.cache_clear()
+            framework.entries.cache_clear()
 
 
 def put_metadata(folder: Path, entry_points: Mapping[str, str], name: str) -> None:
@@ -30,5 +30,5 @@ def put_metadata(folder: Path, entry_points: Mapping[str, str], name: str) -> No
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
-    lines = [f"[{registry.GROUP}]", *(f"{key} = {value}" for key, value in entry_points.items())]
+    lines = [f"[{framework.GROUP}]", *(f"{key} = {value}" for key, value in entry_points.items())]
     (info / "entry_points.txt").write_text("\n".join(lines), "utf-8")

@@ -48,7 +48,7 @@ def plan(programs: int) -> Plan:
 
 
 def test_two_workers_of_a_cluster_find_what_one_process_finds(address: str) -> None:
-    from agentcore.oracle.campaign.distributed import cluster
+    from agentcore.oracle.campaign.executors import cluster
 
     with cluster(address) as crew:
         assert crew.size == 2
@@ -61,7 +61,7 @@ def test_two_workers_of_a_cluster_find_what_one_process_finds(address: str) -> N
 def test_drivers_of_workers_end_with_the_campaign(address: str) -> None:
     from distributed import Client
 
-    from agentcore.oracle.campaign.distributed import cluster
+    from agentcore.oracle.campaign.executors import cluster
 
     with cluster(address) as crew:
         campaign(plan(55), first=0, crew=crew)
@@ -101,7 +101,7 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Any, monkeypatch: pytes
 def test_a_scheduler_without_workers_is_told() -> None:
     from distributed import LocalCluster
 
-    from agentcore.oracle.campaign.distributed import cluster
+    from agentcore.oracle.campaign.executors import cluster
 
     with (
         LocalCluster(n_workers=0, dashboard_address=":0", host="127.0.0.1") as empty,

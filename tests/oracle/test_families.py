@@ -26,8 +26,8 @@ from agentcore.kit.families import (
     profile_names,
     profiles_under,
 )
+from agentcore.kit.framework import FRAMEWORKS
 from agentcore.kit.program import BadProgram
-from agentcore.kit.registry import FRAMEWORKS
 from agentcore.oracle.campaign.check import Agreement, Disagreement, DriverFailure, check
 from agentcore.oracle.campaign.strategies import programs
 from agentcore.oracle.drivers import packages as targets

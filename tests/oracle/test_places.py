@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentcore.kit.places import Place, at, has, places, put, without
+from agentcore.kit.program import Place, at, has, places, put, without
 
 VALUE: Any = {"a": [1, {"b": 2}], "c": {}}
 

@@ -16,12 +16,13 @@ import pytest
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import FAMILIES, UnknownProfileError, family_of, profile_names
-from agentcore.kit.framework import Framework, Package
-from agentcore.kit.registry import (
+from agentcore.kit.framework import (
     FRAMEWORKS,
     GROUP,
     PACKAGES,
     BrokenFrameworkError,
+    Framework,
+    Package,
     UnknownFrameworkError,
     entries,
 )

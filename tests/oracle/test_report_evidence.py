@@ -8,7 +8,7 @@ import pytest
 
 from agentcore.kit.compare import Difference
 from agentcore.kit.isolation.shape import Breach, Seen, Sight
-from agentcore.messages.schema import schema, scrubbed
+from agentcore.kit.program import schema, scrubbed
 from agentcore.oracle.campaign.check import Campaign, Limits, Plan, Report
 from agentcore.oracle.campaign.findings import Disagreement
 from agentcore.oracle.campaign.verdicts import Kind

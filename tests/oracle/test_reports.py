@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
-from agentcore.messages.schema import schema, scrubbed
+from agentcore.kit.program import schema, scrubbed
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import worker
 from agentcore.oracle.campaign.check import Campaign, Limits, Plan, campaign

@@ -11,8 +11,14 @@ import attrs
 from attrs import field
 from typing_extensions import TypeVar
 
-from agentcore.agent.call.cancelling import Cancellation, cancellations
-from agentcore.agent.call.config import Checkpoint, Emit, Parts, with_prepare_step
+from agentcore.agent.call.config import (
+    Cancellation,
+    Checkpoint,
+    Emit,
+    Parts,
+    cancellations,
+    with_prepare_step,
+)
 from agentcore.agent.call.errors import (
     AgentError,
     ForeignCancellationError,
@@ -26,8 +32,7 @@ from agentcore.agent.call.loop import Driver
 from agentcore.agent.call.stages import Chain
 from agentcore.agent.middleware import AgentStreamContext, AgentStreamStage, Handlers
 from agentcore.agent.models.base import holds_history
-from agentcore.agent.output import Output
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult, Output
 from agentcore.agent.telemetry import NO_SPANS, Observer, Spans, Timings
 from agentcore.errors import (
     AgentCoreError,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.frameworks.strands.emulation.contexts import contract
+from agentcore.frameworks.strands.emulation.agent import contract
 from agentcore.frameworks.strands.profiles import PROFILES
 from agentcore.frameworks.strands.reference import Recording
 from agentcore.heap.copying import CopyDepth

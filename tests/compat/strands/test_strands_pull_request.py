@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.frameworks.strands.emulation.contexts import contract
+from agentcore.frameworks.strands.emulation.agent import contract
 from agentcore.frameworks.strands.emulation.pull_request import COMMITS, Commit
 from agentcore.frameworks.strands.profiles import STRANDS_TS_1_5, STRANDS_TS_1_19, StrandsProfile
 from agentcore.frameworks.strands.reference import trace_under

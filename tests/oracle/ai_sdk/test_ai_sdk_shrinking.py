@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
-from agentcore.frameworks.ai_sdk.features import features
+from agentcore.frameworks.ai_sdk.program import features
 from agentcore.frameworks.ai_sdk.programs import program_of_seed
 from agentcore.kit.shrink import shrink, size
 

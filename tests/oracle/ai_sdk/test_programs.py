@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
-from agentcore.frameworks.ai_sdk.features import FEATURES, features, statistics
+from agentcore.frameworks.ai_sdk.program import FEATURES, features, statistics
 from agentcore.frameworks.ai_sdk.programs import program_of_seed, random_program, random_programs
 from agentcore.kit.choices import RandomChoices
 from agentcore.oracle.campaign.strategies import programs

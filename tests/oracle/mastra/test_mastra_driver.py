@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from agentcore.messages.schema import schema
+from agentcore.kit.program import schema
 from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Answer, Driver, Malformed
 

@@ -8,8 +8,7 @@ import pytest
 
 from agentcore.frameworks.mastra.family import FAMILY
 from agentcore.frameworks.mastra.program import check, to_line
-from agentcore.kit.program import BadProgram, parse_program
-from agentcore.messages.schema import schema
+from agentcore.kit.program import BadProgram, parse_program, schema
 
 SPEC = {"role": "user", "text": "#1"}
 

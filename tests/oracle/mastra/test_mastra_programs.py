@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from agentcore.frameworks.mastra.features import FEATURES, features, statistics
-from agentcore.frameworks.mastra.program import check, to_line
+from agentcore.frameworks.mastra.program import FEATURES, check, features, statistics, to_line
 from agentcore.frameworks.mastra.programs import random_program
 from agentcore.kit.choices import RandomChoices
-from agentcore.kit.program import parse_program
-from agentcore.messages.schema import schema
+from agentcore.kit.program import parse_program, schema
 
 PROFILES = ("mastra@1.71.0", "mastra@1.0.4")
 

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from agentcore.frameworks.mastra.features import features
-from agentcore.messages.schema import schema
+from agentcore.frameworks.mastra.program import features
+from agentcore.kit.program import schema
 from agentcore.oracle.spec.vectors import load
 
 FOLDER: Final = Path(__file__).parents[3] / "spec" / "vectors"

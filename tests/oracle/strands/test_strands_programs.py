@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from agentcore.frameworks.strands.family import FAMILY, TRAITS
-from agentcore.frameworks.strands.features import feature_names, features, statistics
-from agentcore.frameworks.strands.program import check, handlers_of, to_line
+from agentcore.frameworks.strands.program import (
+    check,
+    feature_names,
+    features,
+    handlers_of,
+    statistics,
+    to_line,
+)
 from agentcore.frameworks.strands.programs import Traits, random_program
 from agentcore.kit.choices import RandomChoices
 from agentcore.kit.program import check_program, parse_program

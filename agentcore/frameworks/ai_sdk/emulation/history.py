@@ -1,15 +1,22 @@
-"""What is checked of the messages of a call, and what its history says of approvals; on cells."""
+"""The messages of a call, on cells: what is checked of them, what they say of approvals, what they become.
+
+What a message became in a prompt of the run is kept, so that it is read once and not at each step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final
 
 import attrs
+import jsonschema_rs
 
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, StepCalls
-from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
-from agentcore.heap.heap import UNDEFINED, Ref, Store, Value
+from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, PromptCheck
+from agentcore.heap.cells import ref_to
+from agentcore.heap.heap import UNDEFINED, Cell, DepthError, Ref, Store, Value, keyed
 from agentcore.heap.js import (
     PackageError,
     elements,
@@ -22,10 +29,26 @@ from agentcore.heap.js import (
     or_else,
     text,
 )
-from agentcore.messages.schema import accepts, message_schema
+from agentcore.kit.program import accepts, message_schema, schema
 from agentcore.messages.values import sealed
 
 # ---------------------------------------------------------------- the messages of a call
+
+
+def check_prompt(store: Store, checks: PromptCheck, system: Value, messages: Ref, allowed: Value) -> None:
+    """Checks the messages of a call; `allowed` is whether there may be any of the system.
+
+    Raises:
+        PackageError: AI_InvalidPromptError.
+        HeapTypeError: for what has no role to read.
+    """
+    if checks is PromptCheck.ROLES:
+        check_roles(store, messages, allowed)
+    elif checks is PromptCheck.SCHEMA:
+        check_system(store, system)
+        check_messages(store, messages)
+    else:
+        _check_roles_and_schema(store, system, messages, allowed)
 
 
 def check_messages(store: Store, messages: Ref, *, newer: bool = False) -> None:
@@ -37,7 +60,7 @@ def check_messages(store: Store, messages: Ref, *, newer: bool = False) -> None:
     plain = store.plain(messages)
     if not plain:
         raise PackageError("AI_InvalidPromptError", "Invalid prompt: messages must not be empty")
-    if not accepts(message_schema(newer=newer), plain):
+    if not accepts(_newer_schema() if newer else message_schema(), plain):
         raise PackageError(
             "AI_InvalidPromptError", "Invalid prompt: The messages do not match the ModelMessage[] schema."
         )
@@ -59,24 +82,31 @@ def check_roles(store: Store, messages: Value, allowed: Value) -> None:
         )
 
 
-def check_roles_and_schema(store: Store, system: Value, messages: Ref, allowed: Value) -> None:
-    """What `standardizePrompt` checks of ai@6.0.326, which reads the role of whatever stands in a list.
-
-    Raises:
-        PackageError: AI_InvalidPromptError.
-        HeapTypeError: for a system prompt or a message that has no role to read.
-    """
-    if not isinstance(system, str) and any(
-        get(store, message, "role") != "system"
-        for message in (() if system is UNDEFINED else as_list(store, system))
-    ):
-        raise PackageError(
-            "AI_InvalidPromptError", "Invalid prompt: system must be a string or system messages"
-        )
-    listed = elements(store, messages)
-    if any(get(store, message, "role") == "system" for message in listed) and allowed is False:
-        raise PackageError("AI_InvalidPromptError", "System messages are not allowed.")
+def _check_roles_and_schema(store: Store, system: Value, messages: Ref, allowed: Value) -> None:
+    """What `standardizePrompt` checks of ai@6.0.326, which reads the role of whatever stands in a list."""
+    prompts = () if system is UNDEFINED or isinstance(system, str) else as_list(store, system)
+    if any(get(store, message, "role") != "system" for message in prompts):
+        raise PackageError("AI_InvalidPromptError", "Invalid prompt: system has to be a text or messages")
+    has_system = any(get(store, each, "role") == "system" for each in elements(store, messages))
+    if has_system and allowed is False:
+        raise PackageError("AI_InvalidPromptError", "Invalid prompt: system messages are not allowed")
     check_messages(store, messages, newer=True)
+
+
+_NEWER: Final = {"file-url": "mediaType", "tool-approval-request": "signature"}
+"""Texts that the parts of newer messages may have, by the types of the parts."""
+
+
+@cache
+def _newer_schema() -> jsonschema_rs.Validator:
+    def with_texts(node: dict[str, Any]) -> dict[str, Any]:
+        kind = node.get("type")
+        name = _NEWER.get(kind.get("const", "")) if isinstance(kind, dict) else None
+        return node if name is None else {**node, name: {"type": "string"}}
+
+    return jsonschema_rs.validator_for(
+        json.loads(json.dumps(schema("model-message")), object_hook=with_texts)
+    )
 
 
 def check_system(store: Store, system: Value) -> None:
@@ -352,3 +382,161 @@ class Approving:
                 "output": self.calls.conversion.output(of, output, "text" if failed else "none"),
             }
         )
+
+
+# ---------------------------------------------------------------- what they became in a prompt
+
+# ai-sdk.unknown-fields-kept: what else a message has is not read.
+FIELDS: Final = frozenset({"role", "content", "providerOptions"})
+"""The fields of a message that its prompt is made of."""
+
+_APPROVALS: Final = ("tool-approval-request", "tool-approval-response")
+
+
+@attrs.define
+class PromptMessage:
+    """A message of a prompt that is being made; a list as its content has the parts, in new cells.
+
+    `ids` are the calls that it opens or answers, if they are known, and `origins` those of its content and of
+    itself.
+    """
+
+    role: Value
+    content: Any
+    options: Value
+    sources: list[Value]
+    ids: list[Value] | None = None
+    origins: tuple[Any, Any] | None = None
+
+    def join(self, later: PromptMessage) -> None:
+        """Take in the parts of a message that follows."""
+        self.content.extend(later.content)
+        self.sources.extend(later.sources)
+        self.ids = None if self.ids is None or later.ids is None else self.ids + later.ids
+        self.origins = None
+
+    def call_ids(self, store: Store) -> list[Value]:
+        """The calls that it opens, or those that it answers."""
+        return _call_ids(store, self) if self.ids is None else self.ids
+
+
+def _call_ids(store: Store, message: PromptMessage) -> list[Value]:
+    if message.role == "tool":
+        kinds = ((part, get(store, part, "type")) for part in message.content)
+        return [get(store, part, "toolCallId") for part, kind in kinds if kind == "tool-result"]
+    return [
+        get(store, part, "toolCallId")
+        for part in message.content
+        if get(store, part, "type") == "tool-call" and not get(store, part, "providerExecuted")
+    ]
+
+
+class Prompted:
+    """What messages became in the prompts of a run, to be made again of the same cells.
+
+    A prompt is made of all messages at each step, and nearly all of them are what they were at the step
+    before: each is read once, until something in it is written. What is made again are new cells all the
+    same, of the same contents.
+    """
+
+    def __init__(self, store: Store, convert: Callable[[Value], PromptMessage]) -> None:
+        # The addresses that the model reads itself; undefined stands for all.
+        self.supported: Value = UNDEFINED
+        self._store = store
+        self._convert = convert
+        self._known: dict[int, _Converted] = {}
+
+    def known(self, message: Value) -> _Converted | None:
+        """What is known of a message, if nothing in it was written since."""
+        if type(message) is not Ref:
+            return None
+        known = self._known.get(message.address)
+        return known if known and self._store.printed(message.address) is known.printed else None
+
+    def message(self, message: Value, known: _Converted | None) -> PromptMessage:
+        """A message of the prompt; `known` is what `known` gave for it."""
+        if known is not None:
+            return known.again(self._store, message)
+        first = len(self._store.cells)
+        made = self._convert(message)
+        if type(message) is Ref:
+            converted = _converted(self._store, message, made, first)
+            if converted is not None:
+                self._known[message.address] = converted
+        return made
+
+
+@attrs.frozen(kw_only=True)
+class _Converted:
+    """What a message became: the cells that were made for it, in their order, and where they came from.
+
+    `parts` are the places of the parts among these cells, if its content is a list of parts.
+    """
+
+    printed: Any
+    message: PromptMessage
+    parts: list[int] | None
+    cells: list[Cell]
+    origins: list[tuple[int, Any]]
+    has_approvals: bool
+
+    def again(self, store: Store, message: Value) -> PromptMessage:
+        """The same in new cells."""
+        first = len(store.cells)
+        store.cells += self.cells
+        for offset, origin in self.origins:
+            store.origins[first + offset] = origin
+        made = self.message
+        content = made.content if self.parts is None else [ref_to(first + part) for part in self.parts]
+        return PromptMessage(made.role, content, made.options, [message], made.ids, made.origins)
+
+
+def _converted(store: Store, message: Ref, made: PromptMessage, first: int) -> _Converted | None:
+    """What is to be kept of a message's conversion; None where it cannot be made again as simply."""
+    cells, is_list = store.cells[first:], isinstance(made.content, list)
+    parts = made.content if is_list else []
+    is_flat = all(type(part) is Ref and part.address >= first for part in parts) and not any(
+        type(slot) is Ref and slot.address >= first for cell in cells for _, slot in keyed(cell)
+    )
+    shown = _shown(store, message) if is_flat else None
+    if shown is None:
+        return None
+    known = attrs.evolve(
+        made,
+        content=[] if is_list else made.content,
+        ids=_call_ids(store, made) if is_list else [],
+        origins=_origins(store, message) if store.watching else None,
+    )
+    origins = ((offset, store.origins.get(first + offset)) for offset in range(len(cells)))
+    return _Converted(
+        printed=shown,
+        message=known,
+        parts=[part.address - first for part in parts] if is_list else None,
+        cells=cells,
+        origins=[(offset, origin) for offset, origin in origins if origin is not None],
+        # The package never looks for approvals in a system message.
+        has_approvals=get(store, message, "role") != "system"
+        and any(get(store, part, "type") in _APPROVALS for part in _inside(store, message)),
+    )
+
+
+def _origins(store: Store, message: Ref) -> tuple[Any, Any]:
+    """Where the content and the message of a prompt come from, as `Store.derive` has it."""
+    whole = ((message.address, FIELDS),)
+    content = get(store, message, "content")
+    return (*whole, *([(content.address, None)] if isinstance(content, Ref) else [])), whole
+
+
+def _inside(store: Store, message: Ref) -> Iterable[Value]:
+    """The parts of a message that has been converted."""
+    content = get(store, message, "content")
+    return elements(store, content) if is_array(store, content) else ()
+
+
+def _shown(store: Store, message: Ref) -> Any:
+    """The message as it is in traces, kept by the store; None for one that holds itself, or is too deep."""
+    try:
+        store.plain(message)
+    except DepthError:
+        return None
+    return store.printed(message.address)

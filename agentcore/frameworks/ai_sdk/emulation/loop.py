@@ -12,13 +12,7 @@ from typing import Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
-from agentcore.frameworks.ai_sdk.emulation.history import (
-    Approving,
-    check_messages,
-    check_roles,
-    check_roles_and_schema,
-    check_system,
-)
+from agentcore.frameworks.ai_sdk.emulation.history import Approving, check_prompt, check_roles
 from agentcore.frameworks.ai_sdk.emulation.offered import Offer, make_offer, merged, require_callers
 from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, PLAIN_WITH_TEXT, prompt, prompted
 from agentcore.frameworks.ai_sdk.emulation.record import Models, Outcome, Recorded, Sent, Step, record
@@ -47,7 +41,6 @@ from agentcore.frameworks.ai_sdk.profiles import (
     Lifetime,
     ModelInfo,
     Moment,
-    PromptCheck,
     Report,
 )
 from agentcore.heap.copying import CopyDepth, Snapshot, deep_copy
@@ -189,13 +182,7 @@ class AiSdkLoop:
 
     def _start(self) -> None:
         allowed = self._option("allowSystemInMessages")
-        if self.profile.prompt_check is PromptCheck.SCHEMA:
-            check_system(self.store, self.system)
-            check_messages(self.store, self.caller)
-        elif self.profile.prompt_check is PromptCheck.ROLES:
-            check_roles(self.store, self.caller, allowed)
-        else:
-            check_roles_and_schema(self.store, self.system, self.caller, allowed)
+        check_prompt(self.store, self.profile.prompt_check, self.system, self.caller, allowed)
         self.initial = self._crossed(self.caller, self.profile.caller_to_initial)
         event = {"messages": self.caller, "tools": self.calls.tools, **self.options, **self.contexts}
         event |= {

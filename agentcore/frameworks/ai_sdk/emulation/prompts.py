@@ -8,9 +8,8 @@ from typing import Final, TypeAlias
 import attrs
 
 from agentcore.errors import InvalidDataContentError
-from agentcore.frameworks.ai_sdk.emulation.history import as_list
+from agentcore.frameworks.ai_sdk.emulation.history import FIELDS, Prompted, PromptMessage, as_list
 from agentcore.frameworks.ai_sdk.emulation.offered import merged as merged_options
-from agentcore.frameworks.ai_sdk.emulation.prompted import FIELDS, Prompted, PromptMessage
 from agentcore.frameworks.ai_sdk.emulation.results import or_null
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, PatternCell, Ref, Slot, Store, Value
 from agentcore.heap.js import (
