@@ -46,6 +46,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--publish", "publishing", is_flag=True, help="Measure again, and write the published contracts."
 )
+@click.option("--quick", is_flag=True, help="With --publish: do not search between the releases measured.")
 @click.option(
     "--published",
     "folder",
@@ -66,6 +67,7 @@ def contract(  # noqa: PLR0913 - the options
     project: Path,
     changed: bool,
     publishing: bool,
+    quick: bool,
     folder: Path,
 ) -> None:
     """Print who sees what a hook writes, in a release of a framework.
@@ -78,7 +80,7 @@ def contract(  # noqa: PLR0913 - the options
     """
     try:
         if publishing:
-            for line in publish.publish(folder, frameworks, report=_progress):
+            for line in publish.publish(folder, frameworks, at=at, quick=quick, report=_progress):
                 say(console(), line)
         elif changed:
             context.exit(_changed(folder, frameworks))

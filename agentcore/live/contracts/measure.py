@@ -21,7 +21,7 @@ from agentcore.live.contracts.releases import CORE, Package, output_of, package_
 from agentcore.live.installs import InstallError, Place, cache_folder, installed, nearest
 from agentcore.live.process import Worker, WorkerFailedError, workspace
 
-__all__ = ["RULES", "Measurement", "measure", "measure_project"]
+__all__ = ["RULES", "Measurement", "measure", "measure_project", "parts_kept"]
 
 _LIVE: Final = Path(__file__).parent.parent
 RULES: Final[dict[str, Any]] = json.loads((_LIVE / "schemas" / "places.json").read_text("utf-8"))
@@ -58,12 +58,11 @@ def measure(framework: str, version: str, at: str | None = None, path: str | Non
     Raises:
         InstallError: if the release cannot be installed, or cannot be run.
     """
-    folder = cache_folder() / "contracts" / _file_name(f"{framework}-{version}")
+    folder = _folder(framework, version)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):
         for chosen in ((None, None), (at, path)):
-            name = "-".join(each or "all" for each in chosen)
-            kept = folder / f"{_file_name(name)}-{digest(framework)}.json"
+            kept = folder / _name(framework, *chosen)
             if kept.is_file():
                 found = json.loads(kept.read_text("utf-8"))
                 if "error" in found:
@@ -78,6 +77,22 @@ def measure(framework: str, version: str, at: str | None = None, path: str | Non
             raise InstallError(str(error)) from error
         kept.write_text(json.dumps(made), encoding="utf-8")
     return made
+
+
+def parts_kept(framework: str, version: str) -> list[tuple[str, Measurement]]:
+    """Returns what the cache has of single boundaries of a release: the boundary, and what was measured.
+
+    Args:
+        framework: a name of `KNOWN`.
+        version: the release.
+    """
+    found = []
+    for at in KNOWN[framework].boundaries:
+        for path in (None, *KNOWN[framework].paths):
+            file = _folder(framework, version) / _name(framework, at, path)
+            if file.is_file() and "error" not in (read := json.loads(file.read_text("utf-8"))):
+                found.append((at, read))
+    return found
 
 
 def measure_project(
@@ -111,6 +126,14 @@ def digest(framework: str) -> str:
     rules = json.dumps({name: RULES[name] for name in _DECIDING})
     content = b"".join(file.read_bytes() for file in files)
     return hashlib.sha256(rules.encode() + content).hexdigest()[:12]
+
+
+def _folder(framework: str, version: str) -> Path:
+    return cache_folder() / "contracts" / _file_name(f"{framework}-{version}")
+
+
+def _name(framework: str, at: str | None, path: str | None) -> str:
+    return _file_name(f"{at or 'all'}-{path or 'all'}-{digest(framework)}.json")
 
 
 def _file_name(text: str) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import Any, Final
 
+from agentcore.live.contracts.releases import ordered
 from agentcore.live.contracts.table import Answer, Group, text_of, verdict, words
 
 __all__ = ["index", "page"]
 
 _WHEN: Final = {"before": "Runs before the model is called.", "after": "Runs after the model was called."}
+_UNKNOWN: Final[Answer] = (("unknown", ()),)
 _INDEX: Final = """\
 # Contracts
 
@@ -29,8 +31,8 @@ the words mean. `{package}`, {runtime}; measured: {releases}. {skipped}
 
 A table has a line for each kind of place in what a hook gets, in the newest release measured. "Can I change
 this?" says how far a write goes that is made in place there, and "since" the first release that was measured
-with that answer. A star: releases between that one and the last one measured with another answer were not
-measured.
+with that answer; nothing stands for the oldest one measured. A star: releases between that one and the last
+one with another answer were not measured. ≤: the answer of the one measured before is not known.
 """
 
 
@@ -41,13 +43,12 @@ def index(contracts: Mapping[str, Any]) -> str:
         boundaries = len({each["boundary"] for each in of["contracts"]})
         releases = [each["version"] for each in of["releases"]]
         edges = {
-            each["from"]["first_this"]
+            edge["first_this"]
             for section in of["contracts"]
-            for group in section["groups"]
-            for each in group["statements"]
-            if each["from"]
+            for group in _groups(section)
+            for edge, *_ in _changes(group)
         }
-        changed = ", ".join(f"`{each}`" for each in sorted(edges)) or "none"
+        changed = ", ".join(f"`{each}`" for each in ordered(edges)) or "none"
         lines.append(
             f"| [{name}]({name}.md) | `{of['package']}` | {_span(releases)} | {boundaries} | {changed} |\n"
         )
@@ -116,44 +117,51 @@ def _rows(sections: list[Mapping[str, Any]]) -> Iterator[str]:
         for group in groups:
             latest = group.value[0]
             answer = _answer(latest)
-            if answer in ((), (("unknown", ()),)):
+            if answer in ((), _UNKNOWN):
                 continue
             where = f"`{section['root']}`" if section["root"] else ""
             only = f"{' and '.join(group.paths)}: " if len(group.paths) < len(paths) else ""
             said = f"{only}{words(group, groups)}".replace("|", "\\|")
-            yield f"| {where} | {said} | {verdict(answer)} | {text_of(answer)} | {_since(latest['from'])} |"
+            yield f"| {where} | {said} | {verdict(answer)} | {text_of(answer)} | {_since(group.value)} |"
 
 
-def _since(edge: Mapping[str, Any] | None) -> str:
+def _since(statements: Sequence[Mapping[str, Any]]) -> str:
+    edge = statements[0]["from"]
     if edge is None:
         return ""
+    if len(statements) > 1 and _answer(statements[1]) == _UNKNOWN:
+        return f"≤ {edge['first_this']}"
     return f"{edge['first_this']}{'' if edge['exact'] else '*'}"
 
 
+def _changes(group: Group) -> Iterator[tuple[Mapping[str, Any], Answer, Answer]]:
+    """Yields the edges at which rows changed, newest first, with the answers before and after."""
+    for new, old in pairwise(group.value):
+        if _UNKNOWN not in (_answer(old), _answer(new)):
+            yield new["from"], _answer(old), _answer(new)
+
+
 def _timeline(of: Mapping[str, Any]) -> Iterator[str]:
-    """What changed, newest first: the later and the earlier answer of each group, by release."""
     found: dict[tuple[str, str, bool], list[str]] = defaultdict(list)
     for section in of["contracts"]:
         groups = _groups(section)
         for group in groups:
-            for new, old in zip(group.value, group.value[1:], strict=False):
-                one, other = _answer(old), _answer(new)
-                if (("unknown", ()),) in (one, other):
-                    continue
-                edge = new["from"]
-                root = f"`{section['root']}` " if section["root"] else ""
-                where = f"`{section['boundary']}` {root}"
-                only = "" if len(group.paths) > 1 else f", {group.paths[0]}"
+            for edge, old, new in _changes(group):
+                root = f"`{group.root}` " if group.root else ""
+                paths = "" if len(group.paths) > 1 else f", {group.paths[0]}"
+                what = f"`{group.boundary}` {root}{words(group, groups)}{paths}"
                 found[edge["first_this"], edge["last_other"], edge["exact"]].append(
-                    f"- {where}{words(group, groups)}{only}: {text_of(one)} → {text_of(other)}"
+                    f"- {what}: {text_of(old)} → {text_of(new)}"
                 )
     if not found:
         return
     yield "## Changes\n"
-    for (first, last, exact), lines in found.items():
+    versions = ordered(first for first, *_ in found)
+    for edge in sorted(found, key=lambda each: versions.index(each[0]), reverse=True):
+        first, last, exact = edge
         gap = "" if exact else " (releases between the two were not measured)"
         yield f"### {first}\n\nAfter `{last}`{gap}:\n"
-        yield from lines
+        yield from found[edge]
         yield ""
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.live.contracts import pages
 from agentcore.live.contracts.bisect import bisect
-from agentcore.live.contracts.measure import Measurement, digest, measure
+from agentcore.live.contracts.measure import Measurement, digest, measure, parts_kept
 from agentcore.live.contracts.releases import between, ordered, package_of, published, resolved
 from agentcore.live.contracts.table import Answer, Row, answers_of, changes, collapsed, missing
 from agentcore.live.installs import InstallError
@@ -32,13 +32,22 @@ def read(folder: Path) -> dict[str, Any]:
     return json.loads(file.read_text("utf-8")) if file.is_file() else empty
 
 
-def publish(folder: Path, wanted: Sequence[str], report: Callable[[str], None]) -> Iterator[str]:
+def publish(
+    folder: Path,
+    wanted: Sequence[str],
+    *,
+    at: str | None = None,
+    quick: bool = False,
+    report: Callable[[str], None],
+) -> Iterator[str]:
     """Measures frameworks, writes `contracts.json` and the pages, and yields a line for each framework.
 
     Args:
         folder: where they are.
         wanted: frameworks, or releases as `ai@6`, which are measured beside those measured before and the
             newest; without any, all frameworks that are published.
+        at: the only boundary for which releases between are searched; None for all.
+        quick: whether no releases between are searched.
         report: is told what is measured.
 
     Raises:
@@ -54,12 +63,12 @@ def publish(folder: Path, wanted: Sequence[str], report: Callable[[str], None]) 
         releases = [each["version"] for each in before["releases"]]
         of = _Framework(framework, report)
         of.measure_all([*releases, *versions, "latest"])
-        contracts["frameworks"][framework] = of.contract()
-        contracts["frameworks"] = dict(sorted(contracts["frameworks"].items()))
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in {_FILE: _written(contracts), **pages_of(contracts)}.items():
-            (folder / name).write_text(content, encoding="utf-8")
+        _write(folder, framework, of.contract())
         yield f"{framework}: {len(of.whole)} releases measured, {len(of.skipped)} skipped"
+        if not quick:
+            # This takes longest, and what was measured is kept: whoever stops it can go on later.
+            of.narrow_all(at)
+            _write(folder, framework, of.contract())
 
 
 def pages_of(contracts: Mapping[str, Any]) -> dict[str, str]:
@@ -68,8 +77,13 @@ def pages_of(contracts: Mapping[str, Any]) -> dict[str, str]:
     return {"README.md": pages.index(contracts), **made}
 
 
-def _written(contracts: Mapping[str, Any]) -> str:
-    return json.dumps(contracts, indent=1) + "\n"
+def _write(folder: Path, framework: str, of: dict[str, Any]) -> None:
+    contracts = read(folder)
+    contracts["frameworks"] = dict(sorted({**contracts["frameworks"], framework: of}.items()))
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(contracts, indent=1) + "\n"
+    for name, content in {_FILE: text, **pages_of(contracts)}.items():
+        (folder / name).write_text(content, encoding="utf-8")
 
 
 class _Framework:
@@ -81,10 +95,14 @@ class _Framework:
         self._listed = published(self._package)
         self.whole: dict[str, Measurement] = {}
         self.skipped: dict[str, str] = {}
-        self._parts: dict[str, list[tuple[str, Measurement]]] = defaultdict(list)
+        self._measured: dict[tuple[str, str], set[str]] = defaultdict(set)
 
     def measure_all(self, wanted: Sequence[str]) -> None:
-        """Measures these releases, and between two that differ those that it takes to name the first ones."""
+        """Measures releases whole.
+
+        Raises:
+            InstallError: if none can be measured.
+        """
         for version in ordered({resolved(self._package, each) for each in wanted}):
             self._report(f"measuring {self._name} {version}")
             try:
@@ -93,22 +111,30 @@ class _Framework:
                 self.skipped[version] = str(error).strip().splitlines()[0]
         if not self.whole:
             raise InstallError(f"no release of {self._name} could be measured: {self.skipped}")
-        known = [*self.whole]
-        for old, new in pairwise(known):
+
+    def narrow_all(self, only: str | None) -> None:
+        """Between two releases that differ, measures those that it takes to name the first ones.
+
+        Args:
+            only: the only boundary for which that is done; None for all.
+        """
+        for old, new in pairwise(self.whole):
             differing = changes(self.whole[old], self.whole[new])
             for at in sorted({row.boundary.partition(".")[0] for row in differing}):
-                self._narrow(at, old, new)
+                if only in (None, at):
+                    self._narrow(at, old, new)
 
     def _narrow(self, at: str, old: str, new: str) -> None:
-        of = partial(self._part, at)
-        bisect(
-            between(self._listed, old, new), of, samples=0, report=lambda what: self._report(f"{at}: {what}")
-        )
+        releases = between(self._listed, old, new)
+        of = partial(measure, self._name, at=at)
+        bisect(releases, of, samples=0, report=lambda what: self._report(f"{at}: {what}"))
 
-    def _part(self, at: str, version: str) -> Measurement:
-        found = self.whole.get(version) or measure(self._name, version, at)
-        self._parts[version].append((at, found))
-        return found
+    def _observations(self) -> Iterator[tuple[str, str | None, Measurement]]:
+        """Yields what is known: releases that were measured whole, then single boundaries of others."""
+        yield from ((version, None, of) for version, of in self.whole.items())
+        for version in self._listed:
+            if version not in self.whole:
+                yield from ((version, at, of) for at, of in parts_kept(self._name, version))
 
     def contract(self) -> dict[str, Any]:
         """Returns what is published of the framework."""
@@ -120,7 +146,7 @@ class _Framework:
                 {
                     "paths": [*group.paths],
                     "rows": [".".join(cell) for cell in group.cells],
-                    "statements": self._statements(group.value, group.boundary),
+                    "statements": self._statements(group.value, group.boundary, group.paths[0]),
                 }
             )
         boundaries = list(dict.fromkeys(boundary for boundary, _ in sections))
@@ -141,10 +167,8 @@ class _Framework:
         }
 
     def _timelines(self) -> dict[Row, Timeline]:
+        observations = [*self._observations()]
         seen: dict[Row, dict[str, Answer]] = defaultdict(dict)
-        observations: list[tuple[str, str | None, Measurement]]
-        observations = [(version, None, of) for version, of in self.whole.items()]
-        observations += [(version, at, of) for version, parts in self._parts.items() for at, of in parts]
         # As the newest release has them, then those that only others have.
         whole = [*self.whole.values()][::-1]
         rows = dict.fromkeys(
@@ -152,10 +176,12 @@ class _Framework:
         )
         for version, at, of in observations:
             answers, lacking = answers_of(of), missing(of)
+            covered = {(row.path, row.boundary) for row in answers} | lacking.keys()
             for row in rows:
-                if at is None or row.boundary.partition(".")[0] == at:
-                    unknown = (row.path, row.boundary) in lacking
-                    seen[row][version] = _UNKNOWN if unknown else answers.get(row, ())
+                key = (row.path, row.boundary)
+                if at is None or (row.boundary.partition(".")[0] == at and key in covered):
+                    seen[row][version] = _UNKNOWN if key in lacking else answers.get(row, ())
+                    self._measured[key].add(version)
         return {row: self._timeline(seen[row]) for row in rows}
 
     def _timeline(self, seen: Mapping[str, Answer]) -> Timeline:
@@ -165,7 +191,7 @@ class _Framework:
                 found.append((version, seen[version]))
         return tuple(found)
 
-    def _statements(self, timeline: Timeline, boundary: str) -> list[dict[str, Any]]:
+    def _statements(self, timeline: Timeline, boundary: str, path: str) -> list[dict[str, Any]]:
         """Returns the answers with the edge at which each began, newest first."""
         made = []
         for version, answer in reversed(timeline):
@@ -173,17 +199,16 @@ class _Framework:
                 {"result": result, **({"seen": [*seen]} if result == "seen" else {})}
                 for result, seen in answer
             ]
-            made.append({"from": self._edge(version, boundary), "answers": data})
+            made.append({"from": self._edge(version, boundary, path), "answers": data})
         return made
 
-    def _edge(self, version: str, boundary: str) -> dict[str, Any] | None:
-        at = boundary.partition(".")[0]
-        measured = {*self.whole, *(each for each, parts in self._parts.items() if at in dict(parts))}
-        earlier = ordered(measured)[: ordered(measured).index(version)]
-        if not earlier:
+    def _edge(self, version: str, boundary: str, path: str) -> dict[str, Any] | None:
+        measured = ordered(self._measured[path, boundary])
+        index = measured.index(version)
+        if index == 0:
             return None
-        exact = len(between(self._listed, earlier[-1], version)) == 2  # noqa: PLR2004 - the two themselves
-        return {"last_other": earlier[-1], "first_this": version, "exact": exact}
+        exact = len(between(self._listed, measured[index - 1], version)) == 2  # noqa: PLR2004 - the two themselves
+        return {"last_other": measured[index - 1], "first_this": version, "exact": exact}
 
     def _unmeasured(self) -> list[dict[str, Any]]:
         last = [*self.whole.values()][-1]

@@ -50,6 +50,11 @@ _PLACES: Final[dict[str, str]] = RULES["places"]
 _ACTS: Final[dict[str, str]] = RULES["acts"]
 _HOLDERS: Final[dict[str, str]] = RULES["holders"]
 _OWNERS: Final[dict[str, str]] = RULES["owners"]
+_ALL: Final = "everything"
+_FEW: Final = 2
+_MANY: Final = frozenset({"list", "records"})
+_MADE: Final = frozenset({"returned", "passed"})
+_MADE_WORDS: Final = {_PLACES[name] for name in _MADE}
 # The first that fits; the last fits what is only kept.
 _VERDICTS: Final = {
     "the caller's messages, too": frozenset({"caller"}),
@@ -124,6 +129,10 @@ def _seen_text(result: str, seen: Sequence[str]) -> str:
 # ---------------------------------------------------------------- collapsing
 
 
+Cell: TypeAlias = tuple[str, str, str, str]
+"""Owner, role, place and act of a row."""
+
+
 @attrs.frozen(kw_only=True)
 class Group:
     """Rows of one boundary and root that have the same value.
@@ -139,7 +148,7 @@ class Group:
     boundary: str
     root: str
     paths: tuple[str, ...]
-    cells: tuple[tuple[str, str, str, str], ...]
+    cells: tuple[Cell, ...]
     value: Any
 
 
@@ -176,46 +185,53 @@ def words(group: Group, beside: Iterable[Group]) -> str:
         group: the rows.
         beside: all groups; what is said of a place as a whole has to hold for all that is done there.
     """
-    near = [each for each in beside if (each.boundary, each.root) == (group.boundary, group.root)]
-    acts: dict[tuple[str, str], set[str]] = defaultdict(set)
-    roles: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for each in near:
-        if {*each.paths} & {*group.paths}:
-            for owner, role, place, act in each.cells:
-                acts[owner, place].add(act)
-                roles[owner, place, act].add(role)
+    near = {
+        cell
+        for each in beside
+        if (each.boundary, each.root) == (group.boundary, group.root) and {*each.paths} & {*group.paths}
+        for cell in each.cells
+    }
     said: dict[str, list[str]] = defaultdict(list)
     for owner in _OWNERS:
-        places: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        for of, role, place, act in group.cells:
-            if of == owner:
-                places[place][act].add(role)
-        parts = [
-            _place_words(owner, place, places[place], acts, roles) for place in _PLACES if place in places
-        ]
-        if parts:
-            said[", ".join(parts)].append(_OWNERS[owner])
-    return "; ".join(f"{' and '.join(owners)} {parts}".strip() for parts, owners in said.items())
+        of, all_of = _by_place(group.cells, owner), _by_place(near, owner)
+        if of:
+            parts = [_place_words(name, of[name], all_of[name]) for name in _PLACES if name in of]
+            whole = of == all_of and len(of) > _FEW
+            said[_ALL if whole else ", ".join(parts)].append(owner)
+    if {*group.cells} == near and len({cell[2] for cell in near}) > _FEW:
+        return _ALL
+    alone = not any(cell[2] in _MADE for cell in near.difference(group.cells))
+    return "; ".join(_phrase(parts, owners, alone=alone) for parts, owners in said.items())
 
 
-def _place_words(
-    owner: str,
-    place: str,
-    found: Mapping[str, set[str]],
-    acts: Mapping[tuple[str, str], set[str]],
-    roles: Mapping[tuple[str, str, str], set[str]],
-) -> str:
+_Acts: TypeAlias = dict[str, set[str]]
+"""The roles of the messages in which something is done, by act."""
+
+
+def _by_place(cells: Iterable[Cell], owner: str) -> dict[str, _Acts]:
+    found: dict[str, _Acts] = defaultdict(lambda: defaultdict(set))
+    for of, role, place, act in cells:
+        if of == owner:
+            found[place][act].add(role)
+    return {place: dict(acts) for place, acts in found.items()}
+
+
+def _phrase(parts: str, owners: Sequence[str], *, alone: bool) -> str:
+    """Returns whose places they are, and which; what a hook makes is whose only if answers differ by that."""
+    named = " and ".join(_OWNERS[owner] for owner in owners if owner)
+    if (alone and parts in _MADE_WORDS) or not named:
+        return parts
+    return f"{parts} of {named} messages" if parts == _ALL else f"{named} {parts}"
+
+
+def _place_words(place: str, acts: _Acts, all_acts: _Acts) -> str:
+    """Returns a place, with what is done there unless that is all that was done there."""
     name = _PLACES[place]
-    partly = {act for act in found if found[act] != roles[owner, place, act]}
-    if (
-        not partly
-        and found.keys() == acts[owner, place]
-        and (len(found) > 1 or place not in ("list", "records"))
-    ):
+    if acts == all_acts and (len(acts) > 1 or place not in _MANY):
         return name
     notes = [
-        _ACTS[act] + (f" of {' and '.join(sorted(found[act]))}" if act in partly else "")
+        _ACTS[act] + (f" of {' and '.join(sorted(acts[act]))}" if acts[act] != all_acts[act] else "")
         for act in _ACTS
-        if act in found
+        if act in acts
     ]
     return f"{name} ({', '.join(notes)})"

@@ -95,7 +95,10 @@ def _by_boundary(
                 yield f"  {root}"
             for group in of_root:
                 paths = f"{' and '.join(group.paths)}: " if _has_paths(near, group) else ""
-                yield f"    {paths + words(group, near):{_WIDTH}}  {said(group.value)}"
+                what = paths + words(group, near)
+                indent = "    " if root else "  "
+                gap = f"\n{'':8}" if len(what) > _WIDTH else " " * (_WIDTH - len(what) + 2)
+                yield f"{indent}{what}{gap}{said(group.value)}"
 
 
 def _has_paths(near: Sequence[Group], group: Group) -> bool:
