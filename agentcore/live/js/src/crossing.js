@@ -15,8 +15,8 @@ export class Crossing {
       ),
     );
     for (const name of spec.next ?? [])
-      if (typeof args[0][name] === 'function') this.#pairNext(args[0][name]);
-    for (const arg of args) if (typeof arg === 'function') this.#pairNext(arg);
+      if (typeof args[0][name] === 'function') this.#pairNext(args[0][name], stay);
+    for (const arg of args) if (typeof arg === 'function') this.#pairNext(arg, stay);
     const roots = [...rootsOf(args, spec), ...args.map((arg, index) => [spec.params?.[index] ?? '', arg])];
     return { given: args.length === 0 ? [] : this.bridge.enter(roots, stay).slice(-args.length), stay };
   }
@@ -32,12 +32,17 @@ export class Crossing {
   }
 
   // A function that the hook calls to go on: its arguments leave the hook's side, and its result enters.
-  #pairNext(next) {
+  #pairNext(next, stay) {
     if (this.bridge.leaves.framework.has(next)) return;
-    const across = (result) => this.#crossed('result', result, 'enter');
+    const across = (result) => this.#crossed('result', result, 'enter', stay);
     const onward = (...args) => {
       this.bridge.look();
-      const result = next(...this.bridge.leave(args.map((arg) => ['next', arg])));
+      const result = next(
+        ...this.bridge.leave(
+          args.map((arg) => ['next', arg]),
+          stay,
+        ),
+      );
       return typeof result?.then === 'function' ? result.then(across) : across(result);
     };
     this.bridge.pairLeaf(next, onward);
