@@ -189,7 +189,7 @@ def _delegated(given: dict[str, Any]) -> int:
     if node is None:
         say(
             console(stderr=True),
-            f"--in {given['framework']} runs the hook in Node.js: install Node.js 20 or newer, so that `node` is on the PATH",
+            f"--in {given['framework']} needs Node.js: install 20 or newer, so that `node` is on the PATH",
             "red",
         )
         return _NOT_JUDGED

@@ -64,6 +64,11 @@ KNOWN: Final = {
         ),
         tried=("1.5.2",),
     ),
+    "langchain-js": Framework(
+        language="javascript",
+        boundaries=("beforeModel", "afterModel", "wrapModelCall", "wrapToolCall"),
+        tried=("1.5.14",),
+    ),
     "mastra": Framework(
         language="javascript",
         boundaries=("processInput", "processInputStep", "prepareStep", "processOutputResult"),

@@ -1,5 +1,5 @@
 /** The frameworks that come with the package. */
-export type Framework = 'ai' | 'mastra';
+export type Framework = 'ai' | 'mastra' | 'langchain-js';
 
 /** `T` with everything in it read-only: what a hook is given. A write to it does not compile. */
 export type ReadonlyDeep<T> = T extends (...args: any[]) => unknown

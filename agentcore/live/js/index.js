@@ -1,10 +1,11 @@
 // What tests and programs import: checkHook, isolate and strict.
 import * as ai from './adapters/ai.js';
+import * as langchain from './adapters/langchain-js.js';
 import * as mastra from './adapters/mastra.js';
 import { checkInProcess } from './src/in-process.js';
 import { isolated, strictly } from './src/isolate.js';
 
-const OWN = { ai, mastra };
+const OWN = { ai, mastra, 'langchain-js': langchain };
 
 function boundaryOf(framework, at) {
   const adapter = typeof framework === 'string' ? OWN[framework] : framework;

@@ -2,7 +2,9 @@
 // are clean, writes through live handles are found, and each adapter complies.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { kindsOf, packageFile, report, root } from './setup.js';
 
 const { adapterOf } = await import(packageFile('src/adapters.js'));
@@ -11,14 +13,26 @@ const { compliance } = await import(packageFile('compliance.js'));
 
 const examples = Number(process.env.AGENTCORE_LIVE_EXAMPLES ?? 10);
 // By the folder of tests/live/js/packages that has the release.
-const FRAMEWORKS = { mastra: 'mastra' };
+const FRAMEWORKS = { mastra: 'mastra', 'langchain-js': 'langchain' };
+
+// Hooks import messages of their framework: they lie where it is found.
+async function hooksBeside(project, name) {
+  const file = join(project, `hooks-${process.pid}.mjs`);
+  copyFileSync(new URL(`./hooks/${name}.js`, import.meta.url), file);
+  try {
+    return await import(pathToFileURL(file));
+  } finally {
+    rmSync(file);
+  }
+}
+
 // Findings are rare in few conversations: a text that the hooks react to is put into many.
 const texts = ['write to ann@example.com'];
 
 for (const [name, folder] of Object.entries(FRAMEWORKS)) {
   const project = join(root, folder);
   const adapter = await adapterOf(name);
-  const { boundaries, more = {}, stateful } = await import(`./hooks/${name}.js`);
+  const { boundaries, more = {}, stateful } = await hooksBeside(project, name);
   const judged = (at, make) =>
     report({ framework: name, at, project, texts, examples, hooks: () => ({ [at]: make() }) });
 
