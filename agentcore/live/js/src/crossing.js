@@ -59,7 +59,7 @@ export class Crossing {
       const mapped =
         items instanceof ReadableStream
           ? this.#mappedStream(items, direction)
-          : this.#mappedItems(items, direction);
+          : this.#mappedItems(items, direction, stay);
       this.bridge.pairLeaf(...(direction === 'enter' ? [items, mapped] : [mapped, items]));
     }
     return this.bridge[direction]([[place, value]], stay)[0];
@@ -98,16 +98,24 @@ export class Crossing {
     );
   }
 
-  async *#mappedItems(items, direction) {
+  async *#mappedItems(items, direction, stay) {
+    const iterator = items[Symbol.asyncIterator]();
+    let ended = false;
     try {
-      for await (const item of items) {
+      while (!ended) {
+        const { done, value } = await iterator.next();
         this.bridge.look();
-        yield this.bridge[direction]([['yielded', item]])[0];
+        const mapped = this.bridge[direction]([[done ? 'returned' : 'yielded', value]], stay)[0];
+        ended = done === true;
+        if (ended) return mapped;
+        yield mapped;
       }
     } catch (error) {
       if (direction === 'leave') this.failed(error);
+      ended = true;
       throw error;
     } finally {
+      if (!ended) await iterator.return?.();
       this.bridge.look();
     }
   }
