@@ -74,6 +74,11 @@ KNOWN: Final = {
         boundaries=("processInput", "processInputStep", "prepareStep", "processOutputResult"),
         tried=("1.71.0",),
     ),
+    "openai-agents-js": Framework(
+        language="javascript",
+        boundaries=("callModelInputFilter", "sessionInputCallback"),
+        tried=("0.20.0",),
+    ),
     "pydantic-ai": Framework(
         language="python",
         boundaries=(
@@ -89,5 +94,13 @@ KNOWN: Final = {
             *("on_tool_end", "input_guardrail"),
         ),
         tried=("0.24.0",),
+    ),
+    "strands": Framework(
+        language="javascript",
+        boundaries=(
+            *("InvokeModelStage.Input", "ExecuteToolStage.Input", "AgentStreamStage"),
+            *("BeforeModelCallEvent", "AfterModelCallEvent"),
+        ),
+        tried=("1.19.0",),
     ),
 }
