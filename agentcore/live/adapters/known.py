@@ -64,10 +64,20 @@ KNOWN: Final = {
         ),
         tried=("1.5.2",),
     ),
+    "langchain-js": Framework(
+        language="javascript",
+        boundaries=("beforeModel", "afterModel", "wrapModelCall", "wrapToolCall"),
+        tried=("1.5.14",),
+    ),
     "mastra": Framework(
         language="javascript",
         boundaries=("processInput", "processInputStep", "prepareStep", "processOutputResult"),
         tried=("1.71.0",),
+    ),
+    "openai-agents-js": Framework(
+        language="javascript",
+        boundaries=("callModelInputFilter", "sessionInputCallback"),
+        tried=("0.20.0",),
     ),
     "pydantic-ai": Framework(
         language="python",
@@ -84,5 +94,13 @@ KNOWN: Final = {
             *("on_tool_end", "input_guardrail"),
         ),
         tried=("0.24.0",),
+    ),
+    "strands": Framework(
+        language="javascript",
+        boundaries=(
+            *("InvokeModelStage.Input", "ExecuteToolStage.Input", "AgentStreamStage"),
+            *("BeforeModelCallEvent", "AfterModelCallEvent"),
+        ),
+        tried=("1.19.0",),
     ),
 }

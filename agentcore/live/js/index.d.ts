@@ -1,5 +1,5 @@
 /** The frameworks that come with the package. */
-export type Framework = 'ai' | 'mastra';
+export type Framework = 'ai' | 'mastra' | 'langchain-js' | 'strands' | 'openai-agents-js';
 
 /** `T` with everything in it read-only: what a hook is given. A write to it does not compile. */
 export type ReadonlyDeep<T> = T extends (...args: any[]) => unknown
@@ -181,7 +181,13 @@ export class HookFaultError extends Error {
 }
 
 /** Makes a hook safe in one line: it gets copies, and only what it returns reaches the framework. */
-export function isolate<H>(hook: H, options: { framework?: Framework | object; at: Boundary | (string & {}) }): H;
+export function isolate<H>(
+  hook: H,
+  options: { framework?: Framework | object; at: Boundary | (string & {}) },
+): H;
 
 /** Makes a hook throw a TypeError at the line where it writes; in production (NODE_ENV) it is left as it is. */
-export function strict<H>(hook: H, options: { framework?: Framework | object; at: Boundary | (string & {}) }): H;
+export function strict<H>(
+  hook: H,
+  options: { framework?: Framework | object; at: Boundary | (string & {}) },
+): H;

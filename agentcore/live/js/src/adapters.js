@@ -5,7 +5,10 @@ import { resolve } from 'node:path';
 import { UsageError } from './files.js';
 
 const OWN = Object.fromEntries(
-  ['ai', 'mastra'].map((name) => [name, new URL(`../adapters/${name}.js`, import.meta.url)]),
+  ['ai', 'mastra', 'langchain-js', 'strands', 'openai-agents-js'].map((name) => [
+    name,
+    new URL(`../adapters/${name}.js`, import.meta.url),
+  ]),
 );
 const REQUIRED = { name: 'string', boundaries: 'object', run: 'function', paths: 'object' };
 const SPEC = new Set([

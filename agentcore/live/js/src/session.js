@@ -209,8 +209,8 @@ export class Session {
     const ended = () => {
       // Before writes to copies may reach the framework's objects: a handle may lead to these, too.
       this.#handled(handles);
-      this.bridge.look();
       this.crossing.outlets(args, call.spec, call.stay);
+      this.bridge.look();
     };
     return this.#run(
       call,
