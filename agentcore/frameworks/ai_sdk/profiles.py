@@ -260,6 +260,7 @@ AI_SDK_6_0_326_GENERATE: Final = attrs.evolve(
     response_model_of_info=False,
     required_calls_enforced=True,
     denial_names_approval=True,
+    provider_answers_first=False,
     keeps_empty_results=True,
     last_text_read=True,
 )
