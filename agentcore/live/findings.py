@@ -204,7 +204,7 @@ def _message(found: Found, shown: dict[str, Any], hook: str, seen: Sequence[str]
         case "not-isolated":
             return f"{hook} writes {place} through a handle; nobody is seen to see that"
         case "undetermined":
-            return f"{hook} draws on what no seed reaches: runs alike differ at {said}"
+            return f"{hook} cannot be judged in full: {said}"
         case "opaque":
             return f"{hook} puts objects into the conversation that cannot be looked into: {said}"
         case _:

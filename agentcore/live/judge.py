@@ -193,9 +193,7 @@ class Judge:
             return out
         if self.boundary.whole and value.calls is not None and value.calls.adds_again:
             out.shown += self._accumulated(of, path, seed, value)
-        if value.calls is not None and value.calls.opaque:
-            names = ", ".join(sorted(value.calls.opaque))
-            out.shown.append(Shown(kind="opaque", place="returned", said=names))
+        out.shown += _untold(live, value)
         if self.idempotent:
             out.shown += self._not_idempotent(of, path, seed)
         return out
@@ -485,12 +483,24 @@ def _shown_write(kind: str, written: Sequence[Write], **more: Any) -> Shown:
     )
 
 
+def _untold(live: Observation, value: Observation) -> list[Shown]:
+    found = []
+    if live.calls is not None and live.calls.replaced is not None:
+        said = f"it replaces {live.calls.replaced}, which the check relies on and puts back"
+        found.append(Shown(kind="undetermined", said=said))
+    if value.calls is not None and value.calls.opaque:
+        names = ", ".join(sorted(value.calls.opaque))
+        found.append(Shown(kind="opaque", place="returned", said=names))
+    return found
+
+
 def _undetermined(noise: Sequence[Path], live: Observation) -> list[Shown]:
     if not noise:
         return []
     holder, turn, step, place = holder_of(noise[0], live, 0, 0)
     first = {"holder": holder, "turn": turn, "step": step, "place": place}
-    return [Shown(kind="undetermined", place=None, first_seen=first, said=f"{holder}{place}")]
+    said = f"it draws on what no seed reaches, and runs alike differ at {holder}{place}"
+    return [Shown(kind="undetermined", place=None, first_seen=first, said=said)]
 
 
 def _count(prompt: Prompt, texts: Collection[str] | None) -> int:

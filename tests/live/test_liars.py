@@ -27,28 +27,35 @@ def report_of(hook: str, **options: Any) -> dict[str, Any]:
     return check(Request(hook=f"{HOOKS}#{hook}", framework=TOY, at="before_model", **settings))
 
 
-@pytest.mark.parametrize(
-    ("hook", "cause"),
-    [
-        ("hangs", "hangs"),
-        ("exits", "exits"),
-        ("system_exit", "exits"),
-        ("kills_itself", "killed"),
-        ("fills_the_memory", "out-of-memory"),
-        ("forks", "forks"),
-    ],
-)
-def test_a_hook_that_attacks_its_process_is_a_fault(hook: str, cause: str) -> None:
+# What each hook of hooks/liars.py comes to: exit, kind of finding, and its cause or why it is not judged.
+LIARS: Final = {
+    "hangs": (1, "raises", "hangs"),
+    "exits": (1, "raises", "exits"),
+    "system_exit": (1, "raises", "exits"),
+    "kills_itself": (1, "raises", "killed"),
+    "fills_the_memory": (1, "raises", "out-of-memory"),
+    "forks": (1, "raises", "forks"),
+    "calls_home": (3, "not judged", "needs-outside"),
+    "starts_a_program": (3, "not judged", "needs-outside"),
+    "writes_a_file": (3, "not judged", "needs-outside"),
+    "replaces_builtins": (1, "write", None),
+    "replaces_the_clock": (1, "write", None),
+    "hides_its_error": (1, "write", None),
+}
+
+
+@pytest.mark.parametrize("hook", LIARS)
+def test_a_hook_that_attacks_its_checker_has_its_outcome(hook: str) -> None:
+    code, kind, cause = LIARS[hook]
     report = report_of(hook, limit=3.0 if hook == "hangs" else 30.0)
-    assert [(each["kind"], each["cause"]) for each in report["findings"]] == [("raises", cause)]
-    assert (report["verdict"], report["exit"]) == ("fault", 1)
-    assert report["findings"][0]["conversation"] is not None
-
-
-@pytest.mark.parametrize("hook", ["calls_home", "starts_a_program", "writes_a_file"])
-def test_a_hook_that_reaches_outside_is_not_judged(hook: str) -> None:
-    report = report_of(hook)
-    assert (report["verdict"], report["exit"], report["not_judged"]["reason"]) == (None, 3, "needs-outside")
+    assert report["exit"] == code
+    if kind == "not judged":
+        assert (report["verdict"], report["not_judged"]["reason"]) == (None, cause)
+    else:
+        found = [(each["kind"], each["cause"]) for each in report["findings"]]
+        assert (kind, cause) in found
+        assert kind == "write" or found == [(kind, cause)]
+        assert report["findings"][0]["conversation"] is not None
     assert not HOOKS.with_name("left_behind.txt").exists()
 
 

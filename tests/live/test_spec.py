@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Final
 
 from agentcore.live.adapters.known import KNOWN
 from agentcore.live.judge import KINDS
+from live.test_liars import LIARS
 
 ROOT: Final = Path(__file__).parent.parent.parent
 CHAPTER: Final = (ROOT / "spec" / "live.md").read_text("utf-8")
@@ -34,3 +36,19 @@ def test_each_python_framework_and_boundary_is_in_the_table() -> None:
         if known.language == "python":
             assert f"`{name}`" in CHAPTER
             assert [at for at in known.boundaries if f"`{at}`" not in CHAPTER] == []
+
+
+def test_the_table_of_liars_has_what_the_tests_of_them_expect() -> None:
+    rows = re.findall(r"^\| (.+?) \| (Python|JavaScript) \| (.+?) \| (\d) \|$", CHAPTER, flags=re.MULTILINE)
+    in_javascript = json.loads((ROOT / "tests/live/js/liars.json").read_text("utf-8"))
+    assert [
+        (what, outcome, int(code)) for what, language, outcome, code in rows if language == "JavaScript"
+    ] == [(what, _outcome(each["kind"], each["cause"]), each["exit"]) for what, each in in_javascript.items()]
+    assert [(outcome, int(code)) for _, language, outcome, code in rows if language == "Python"] == [
+        (_outcome(kind, cause), code) for code, kind, cause in LIARS.values()
+    ]
+
+
+def _outcome(kind: str, cause: str | None) -> str:
+    named = kind if kind == "not judged" else f"`{kind}`"
+    return named if cause is None else f"{named}, {cause}"

@@ -1,9 +1,10 @@
 // What tests and programs import: checkHook, isolate and strict.
 import * as ai from './adapters/ai.js';
+import * as mastra from './adapters/mastra.js';
 import { checkInProcess } from './src/in-process.js';
 import { isolated, strictly } from './src/isolate.js';
 
-const OWN = { ai };
+const OWN = { ai, mastra };
 
 function boundaryOf(framework, at) {
   const adapter = typeof framework === 'string' ? OWN[framework] : framework;

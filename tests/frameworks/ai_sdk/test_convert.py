@@ -127,7 +127,8 @@ def test_an_answer_to_no_request_and_a_request_of_no_call_are_refused(store: Sto
 
 def approval(store: Store, **answer: Any) -> Approval:
     made = store.load(call("a", **({"providerExecuted": True} if answer.pop("executed", False) else {})))
-    return Approval(response=store.load(response("A", **answer)), call=made)
+    asked = store.load(request("A", "a"))
+    return Approval(request=asked, response=store.load(response("A", **answer)), call=made)
 
 
 def test_a_denied_call_has_a_result_that_says_so(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -34,6 +35,34 @@ def fills_the_memory(messages: Any) -> Any:
 
 def forks(messages: Any) -> Any:
     os.fork()
+    return messages
+
+
+def replaces_builtins(messages: Any) -> Any:
+    """Replaces what a checker would copy and compare with, then writes."""
+    import builtins
+    import copy
+    import json
+
+    vars(copy)["deepcopy"] = lambda value, _memo=None: value
+    json.dumps = lambda *_args, **_options: "1"
+    builtins.id = lambda _value: 1
+    messages[0]["content"] += "p"
+    return messages
+
+
+def replaces_the_clock(messages: Any) -> Any:
+    import random
+
+    time.monotonic = time.time = lambda: 0.0
+    random.random = lambda: 0.0
+    messages[0]["content"] += "p"
+    return messages
+
+
+def hides_its_error(messages: Any) -> Any:
+    with contextlib.suppress(BaseException):
+        messages[0]["content"] = "p"
     return messages
 
 

@@ -252,6 +252,21 @@ test('shrinking ends at the smallest conversation that shows it', async () => {
   assert.ok(sizeOf(sample.talk) < 400, JSON.stringify(sample.talk));
 });
 
+test('shrinking takes the plain spelling of messages, which needs fewer of them', async () => {
+  // Of variant 2 every second message is a list of parts: the first that is a text is the second.
+  const shows = async ({ talk, variant }) =>
+    (variant % 3 === 2 ? talk.turns[0].messages.length > 1 : true) || undefined;
+  const said = { role: 'user', parts: [{ type: 'text', text: 'so' }] };
+  const talk = {
+    format: 1,
+    name: 'two',
+    turns: [{ messages: [said, said], answers: [{ parts: said.parts }] }],
+    variant: 2,
+  };
+  const { sample } = await smallest({ talk, variant: 2 }, shows, true, 3000);
+  assert.deepEqual([sample.talk.turns[0].messages.length, sample.variant, sample.talk.variant], [1, 0, 0]);
+});
+
 const call = (id, at = 0) => ({ at, id, is: 'call' });
 const result = (id, at = 1) => ({ at, id, is: 'result' });
 test('only what stands alone after the hook and not before is cut', () => {

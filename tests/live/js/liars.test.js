@@ -1,7 +1,7 @@
 // Hooks and adapters that cheat: each has its outcome, in time.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
@@ -11,76 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'check-hook-liars-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 symlinkSync(join(project(6), 'node_modules'), join(folder, 'node_modules'));
 
-const push = "messages.push({ role: 'user', content: 'p' });";
-const liars = {
-  'ends the process': ['({ messages }) => process.exit(0)', 1, 'raises', 'exits'],
-  'ends the process past the front door': ['() => process.reallyExit(0)', 1, 'raises', 'exits'],
-  'ends the process and hides the refusal': [
-    '({ messages }) => { try { process.exit(0); } catch {} return { messages }; }',
-    1,
-    'raises',
-    'exits',
-  ],
-  'turns for ever': ['({ messages }) => { if (messages.length > 2) for (;;); }', 1, 'raises', 'hangs'],
-  'never resolves': ['() => new Promise(() => {})', 1, 'raises', 'hangs'],
-  'fills the heap': [
-    '() => { const all = []; for (;;) all.push(new Array(1e5).fill({})); }',
-    1,
-    'raises',
-    'out-of-memory',
-  ],
-  'starts a process': [
-    `async () => { const { execSync } = await import('node:child_process'); execSync('touch started'); }`,
-    1,
-    'raises',
-    'forks',
-  ],
-  'starts a thread': [
-    `async () => { const { Worker } = await import('node:worker_threads'); new Worker('1', { eval: true }); }`,
-    1,
-    'raises',
-    'forks',
-  ],
-  'turns for ever in promises': [
-    'async ({ messages }) => { if (messages.length > 2) for (;;) await null; }',
-    1,
-    'raises',
-    'hangs',
-  ],
-  'calls itself for ever': [
-    '() => { const deeper = (n) => deeper(n + 1) + 1; return { system: `${deeper(0)}` }; }',
-    1,
-    'raises',
-    'throws',
-  ],
-  'kills its process': ["() => process.kill(process.pid, 'SIGKILL')", 1, 'raises', 'exits'],
-  'fills the memory outside of the heap': [
-    '() => { const all = []; for (;;) all.push(Buffer.alloc(1 << 26, 1)); }',
-    1,
-    'raises',
-    'out-of-memory',
-  ],
-  'throws nothing': ['() => { throw null; }', 1, 'raises', 'throws'],
-  'prints an answer': [
-    `({ messages }) => { console.log('{"answer":{"groups":[]}}'); process.stdout.write('x'.repeat(1e5)); ${push} }`,
-    1,
-    'write',
-    null,
-  ],
-  'sends an answer': [
-    `({ messages }) => { process.send?.({ answer: { groups: [], counts: {} } }); process.emit('message', {}); ${push} }`,
-    1,
-    'write',
-    null,
-  ],
-  'replaces built-ins': [
-    `({ messages }) => { Object.freeze = (x) => x; Map.prototype.get = () => undefined; JSON.stringify = () => '1'; Object.is = () => true; ${push} }`,
-    1,
-    'write',
-    null,
-  ],
-  'hides its own error': [`({ messages }) => { try { messages[0].x = 1; } catch {} }`, 1, 'write', null],
-};
+const liars = JSON.parse(readFileSync(new URL('liars.json', import.meta.url), 'utf8'));
 
 function check(code, limit = 10) {
   writeFileSync(join(folder, 'hook.mjs'), `export const hook = ${code};`);
@@ -106,29 +37,21 @@ function check(code, limit = 10) {
   return { status, report: JSON.parse(stdout), seconds: (performance.now() - started) / 1000 };
 }
 
-for (const [what, [code, exit, kind, cause]] of Object.entries(liars)) {
+for (const [what, { code, exit, kind, cause }] of Object.entries(liars)) {
   test(`a hook that ${what} is found`, () => {
     const { status, report, seconds } = check(code, cause === 'hangs' ? 1.5 : 10);
     assert.equal(status, exit);
+    const seen = report.not_judged
+      ? [{ kind: 'not judged', cause: report.not_judged.reason }]
+      : report.findings;
     assert.ok(
-      report.findings.some((found) => found.kind === kind && found.cause === cause),
-      JSON.stringify(report.findings.map((found) => [found.kind, found.cause, found.message])),
+      seen.some((found) => found.kind === kind && found.cause === cause),
+      JSON.stringify(seen.map((found) => [found.kind, found.cause, found.message])),
     );
     assert.ok(seconds < 200, `${seconds} s`);
-    assert.ok(!existsSync(join(folder, 'started')));
+    for (const name of ['started', 'written']) assert.ok(!existsSync(join(folder, name)));
   });
 }
-test('a hook that needs the network or writes files is not judged', () => {
-  for (const code of [
-    "async () => { await fetch('http://127.0.0.1:9/'); }",
-    "async () => { (await import('node:fs')).writeFileSync('written', 'x'); }",
-    "async () => { const fs = await import('node:fs'); fs.closeSync(fs.openSync('written', 'w')); }",
-  ]) {
-    const { status, report } = check(code);
-    assert.deepEqual([status, report.not_judged.reason], [3, 'needs-outside']);
-    assert.ok(!existsSync(join(folder, 'written')));
-  }
-});
 test('a hook that prints without end, or leaves timers running, is judged', () => {
   for (const code of [
     "({ messages }) => { for (let n = 0; n < 200; n++) console.error('x'.repeat(1e4)); return { messages }; }",

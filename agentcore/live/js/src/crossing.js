@@ -109,7 +109,7 @@ export class Crossing {
 }
 
 // What stays itself, by a function of the arguments or by the names of fields of any of them.
-const staying = (args, stay = []) =>
+export const staying = (args, stay = []) =>
   Array.isArray(stay) ? args.flatMap((arg) => stay.map((name) => arg?.[name])) : stay(args);
 
 // Fields of a single argument are places by their own names, the most telling first.
