@@ -163,8 +163,8 @@ _MODULES: Final = (
     _Moved(
         "kit",
         "kit",
-        "features:choices flips:profile_fields places:program registry:framework schemas:program "
-        "shrink_edits:shrink",
+        "features:choices flips:profile_fields places:program recording:ops registry:framework "
+        "schemas:program shrink_edits:shrink",
     ),
     _Moved("kit.isolation", "kit.isolation", "timing:judge"),
     _Moved("machine", "machine", "calls:state message_list:processors"),

@@ -508,6 +508,6 @@ async def test_a_processor_can_abort_the_run(path: str, place: str) -> None:
 
 
 def test_every_item_of_the_plan_has_its_test() -> None:
-    # "generic tools" is about types: tests/typed/test_processor_types.py.
+    # "generic tools" is about types: tests/agent/typed/test_processor_types.py.
     items = {(section, item) for section, items in PLAN.items() for item in items}
     assert items - COVERED == {("PrepareStepProcessor", "generic tools")}

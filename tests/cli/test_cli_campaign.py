@@ -20,7 +20,7 @@ from agentcore.oracle.campaign.executors import Crew
 from agentcore.oracle.drivers import packages as targets
 from cli.commands import driver, run
 from liars.moody import InMemory
-from oracle.junit_shape import assert_junit
+from oracle.reports.junit_shape import assert_junit
 
 Json = dict[str, Any]
 STREAM: Final = ("--profile", "ai-sdk-6/stream")

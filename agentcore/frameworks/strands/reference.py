@@ -27,7 +27,7 @@ from agentcore.frameworks.strands.shapes import (
 from agentcore.heap.heap import UNDEFINED, Value
 from agentcore.heap.js import PackageError, in_object_order
 from agentcore.heap.views import ObjectView, View
-from agentcore.kit.recording import RecordedRun
+from agentcore.kit.ops import RecordedRun
 
 __all__ = ["Recording", "recording", "trace", "trace_under"]
 
