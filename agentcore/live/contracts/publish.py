@@ -44,7 +44,7 @@ def publish(
 
     Args:
         folder: where they are.
-        wanted: frameworks, or releases as `ai@6`, which are measured beside those measured before and the
+        wanted: frameworks, or releases as `NAME@6`, which are measured beside those measured before and the
             newest; without any, all frameworks that are published.
         at: the only boundary for which releases between are searched; None for all.
         quick: whether no releases between are searched.
