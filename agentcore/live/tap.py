@@ -370,7 +370,7 @@ class Tap:
 
     def _set_handler(self, entered: _Entered) -> None:
         name = self._boundary.handler
-        if name is not None:
+        if name is not None and name in entered.given:
             # Live too: the errors that pass through it have to be known.
             entered.inner[name] = self._handler(entered.given[name], entered)
 

@@ -20,6 +20,7 @@ RELEASES: Final = {
     "langchain": "1.5.2",
     "openai-agents": "0.24.0",
     "pydantic-ai": "2.68.0",
+    "strands-py": "1.62.0",
 }
 # 300 for the whole; a sample otherwise, which is enough to tell each hook here from the other.
 WHOLE: Final = "AGENTCORE_LIVE_EXAMPLES" in os.environ

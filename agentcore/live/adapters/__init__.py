@@ -15,6 +15,7 @@ MODULES: Final = {
     "langchain": "agentcore.live.adapters.langchain",
     "openai-agents": "agentcore.live.adapters.openai_agents",
     "pydantic-ai": "agentcore.live.adapters.pydantic_ai",
+    "strands-py": "agentcore.live.adapters.strands_py",
 }
 PACKAGES: Final = {
     "agent-framework": "agent-framework-core",
@@ -22,6 +23,7 @@ PACKAGES: Final = {
     "langchain": "langchain",
     "openai-agents": "openai-agents",
     "pydantic-ai": "pydantic-ai-slim",
+    "strands-py": "strands-agents",
 }
 """The distribution of each framework; it is what the tool installs for `--in NAME@VERSION`."""
 

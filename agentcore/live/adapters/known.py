@@ -103,4 +103,9 @@ KNOWN: Final = {
         ),
         tried=("1.19.0",),
     ),
+    "strands-py": Framework(
+        language="python",
+        boundaries=("before_model_call", "after_model_call", "invoke_model_middleware"),
+        tried=("1.62.0",),
+    ),
 }
