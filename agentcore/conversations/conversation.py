@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias, get_args, overload
 
 import attrs
@@ -49,6 +50,7 @@ __all__ = [
     "Piece",
     "Turn",
     "TurnMessage",
+    "check_messages",
     "context_length",
     "new_id",
 ]
@@ -200,9 +202,14 @@ class Turn:
         return FrozenList(piece for piece in self.context or () if isinstance(piece, TurnMessage))
 
     @property
+    def all_messages(self) -> tuple[TurnMessage, ...]:
+        """The messages of the record, then those that hooks brought into the context."""
+        return FrozenList((*self.messages, *self.injected))
+
+    @property
     def own(self) -> Iterator[TurnMessage]:
-        """The messages that the turn brought in, in the record and in the context."""
-        return (one for one in (*self.messages, *self.injected) if one.turn == self.id)
+        """Those of all messages that the turn brought in."""
+        return (one for one in self.all_messages if one.turn == self.id)
 
 
 def context_length(before: int, turn: Turn) -> int:
@@ -341,8 +348,8 @@ class Conversation(Sequence[Message]):
 
     def _check_given(self, one: TurnMessage | EditedMessage, path: str) -> None:
         message_id = one.id if isinstance(one, TurnMessage) else one.replaces
-        turn = self._index.turn_of(self.turns, message_id)
-        if turn is None or (isinstance(one, TurnMessage) and one not in turn.own):
+        found = _message_in(self.turns, self._index, message_id)
+        if found is None or (isinstance(one, TurnMessage) and one != found):
             raise InvalidConversationError(path, f"the conversation has no such message {message_id!r}")
 
     def _fields_at(self, turn_id: str | None) -> dict[str, Any]:
@@ -398,19 +405,24 @@ class Conversation(Sequence[Message]):
         """The turn at the head; None if the next turn is the first of its branch."""
         return self.path[-1] if self.path else None
 
+    def find_turn(self, turn_id: str) -> Turn | None:
+        """Return the turn of that id, on any branch; None if there is none."""
+        number = self._index.number(self.turns, turn_id)
+        return None if number is None else self.turns[number]
+
     def turn_of(self, turn_id: str) -> Turn:
         """Return the turn of that id, on any branch. Raises NotInConversationError if there is none."""
-        number = self._index.number(self.turns, turn_id)
-        if number is None:
+        found = self.find_turn(turn_id)
+        if found is None:
             raise NotInConversationError("turn", turn_id)
-        return self.turns[number]
+        return found
 
     def message_of(self, message_id: str) -> TurnMessage:
         """Return the message of that id, on any branch. Raises NotInConversationError if there is none."""
-        turn = self._index.turn_of(self.turns, message_id)
-        if turn is None:
+        found = _message_in(self.turns, self._index, message_id)
+        if found is None:
             raise NotInConversationError("message", message_id)
-        return next(one for one in turn.own if one.id == message_id)
+        return found
 
     def branches(self, turn_id: str | None = _ROOT) -> Vector[Turn]:
         """Return the turns that follow this one, in the order in which they were added; None: the first ones.
@@ -429,9 +441,9 @@ class Conversation(Sequence[Message]):
             InvalidConversationError: for a turn that follows none of these, has messages of a turn that is
                 not there, or an id that another turn or message has; with the path of the fault in the turn.
         """
-        number = self._index.number(self.turns, turn.id)
-        if number is not None:
-            if self.turns[number] != turn:
+        found = self.find_turn(turn.id)
+        if found is not None:
+            if found != turn:
                 raise _doubled(turn)
             return self.at(turn.id)
         _check(turn, self.turns, self._index)
@@ -511,14 +523,28 @@ def _check(turn: Turn, turns: Vector[Turn], index: _Index) -> None:
         raise _doubled(turn)
     if turn.parent is not _ROOT and index.number(turns, turn.parent) is None:
         raise InvalidConversationError("$.parent", f"there is no turn {turn.parent!r} before this one")
+    check_messages(turn, partial(_message_in, turns, index))
+
+
+def _message_in(turns: Vector[Turn], index: _Index, message_id: str) -> TurnMessage | None:
+    turn = index.turn_of(turns, message_id)
+    return None if turn is None else next(one for one in turn.own if one.id == message_id)
+
+
+def check_messages(turn: Turn, known: Callable[[str], TurnMessage | None]) -> None:
+    """Check that a turn's own messages are new and that its others are there as they are.
+
+    Raises:
+        InvalidConversationError: with the path of the first that is not; `known` returns a message by its id.
+    """
     new: set[str] = set()
     for place, one in _placed(turn):
-        theirs = index.turn_of(turns, one.id)
+        stored = known(one.id)
         if one.turn == turn.id:
-            if one.id in new or theirs is not None:
+            if one.id in new or stored is not None:
                 raise InvalidConversationError(f"{place}.id", f"another message has the id {one.id!r}")
             new.add(one.id)
-        elif theirs is None or one not in theirs.own:
+        elif stored != one:
             reason = f"turn {one.turn!r} has no message {one.id!r} like this one; messages are not rewritten"
             raise InvalidConversationError(place, reason)
 
