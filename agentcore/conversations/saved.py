@@ -148,7 +148,9 @@ def read_turn_fields(value: object, read: Callable[[object, str], TurnMessage]) 
 def _turn_of(value: object, read: Callable[[object, str], TurnMessage]) -> Turn:
     if not isinstance(value, Mapping):
         raise WireError("$", f"expected an object, got {kind_of(value)}")
-    turn_id = _at("$.id", lambda: read_text(value["id"])) if "id" in value else ""
+    if "id" not in value:
+        raise WireError("$.id", "this field is missing, and may not be")
+    turn_id = _at("$.id", lambda: read_text(value["id"]))
     fields = dict(value)
     if is_array(fields.get("messages")):
         fields["messages"] = _each("$.messages", fields["messages"], lambda one: read(one, turn_id))
@@ -264,4 +266,6 @@ class _Reader:
     def given(self, value: object) -> TurnMessage | EditedMessage:
         if isinstance(value, str):
             return self._message(value, "")
+        if not isinstance(value, Mapping):
+            raise WireError("$", f"expected an object or the id of a message, got {kind_of(value)}")
         return cast("EditedMessage", _read_edited(value, EditedMessage))

@@ -173,22 +173,24 @@ class SqlStore:
         Raises:
             InvalidConversationError: if something else has changed the rows, with the place.
         """
+        _check_ids(conversation_id)
         return await self._in_thread(partial(self._read, partial(_load, conversation_id=conversation_id)))
 
     async def append(self, conversation_id: str, expected_head: str | None, turn: Turn) -> None:
         """Store a turn, or raise (`ConversationStore.append`)."""
-        _check_text(conversation_id, conversation_id)
-        _check_text(conversation_id, turn.id)
+        _check_ids(conversation_id, turn.id, *(one.id for one in turn.own))
         work = partial(_append, conversation_id=conversation_id, expected=expected_head, turn=turn)
         await self._in_thread(partial(self._write, work))
 
     async def move(self, conversation_id: str, expected_head: str | None, head: str | None) -> None:
         """Make another turn the head, or raise (`ConversationStore.move`)."""
+        _check_ids(conversation_id)
         work = partial(_move, conversation_id=conversation_id, expected=expected_head, head=head)
         await self._in_thread(partial(self._write, work))
 
     async def delete(self, conversation_id: str) -> None:
         """Delete the conversation (`ConversationStore.delete`)."""
+        _check_ids(conversation_id)
         await self._in_thread(partial(self._write, partial(_delete, conversation_id=conversation_id)))
 
     # ------------------------------------------------------------ threads and transactions
@@ -214,13 +216,13 @@ class SqlStore:
     def _make_ready(self) -> None:
         if self._is_ready:
             return
-        if self._migrates:
-            self._migrate()
-        else:
-            with self._reader.begin() as connection:
-                found = _check_version(connection)
-            if found != _newest():
+        # Read first: a store that only reads waits for no writer.
+        with self._reader.begin() as connection:
+            found = _check_version(connection)
+        if found != _newest():
+            if not self._migrates:
                 raise StoreVersionError(found, f"{_of(found)}, not {_newest()}; call migrate() once")
+            self._migrate()
         self._is_ready = True
 
     def _migrate(self) -> None:
@@ -316,14 +318,12 @@ def _of(found: str | None) -> str:
     return "the database has no tables" if found is None else f"the tables are of version {found}"
 
 
-def _check_text(conversation_id: str, text: str) -> None:
+def _check_ids(conversation_id: str, *others: str) -> None:
     """Raise StoreError for an id that a database cannot keep."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise StoreError("an id is text without lone surrogates", conversation_id) from None
-    if "\0" in text:
-        raise StoreError("an id is text without the character 0", conversation_id)
+    for text in (conversation_id, *others):
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            reason = f"an id is text without the character 0 and lone surrogates, unlike {text!r}"
+            raise StoreError(reason, conversation_id)
 
 
 # ---------------------------------------------------------------- what is done in a transaction
@@ -469,9 +469,9 @@ class _Reader:
         try:
             own = [read_message_fields(parse_json(each), turn_id) for each in bodies]
             self._known.update((one.id, one) for one in own)
-            fields = {**parse_json(body), "id": turn_id}
-            if parent is not None:
-                fields["parent"] = parent
+            fields = parse_json(body)
+            if isinstance(fields, dict):
+                fields |= {"id": turn_id} if parent is None else {"id": turn_id, "parent": parent}
             return read_turn_fields(fields, lambda reference, _: self._found(reference, own))
         except (InvalidConversationError, InvalidJsonError) as error:
             raise InvalidConversationError(
