@@ -341,10 +341,10 @@ def _row_of(connection: sa.Connection, conversation_id: str) -> _Row | None:
 
 def _append(connection: sa.Connection, *, conversation_id: str, expected: str | None, turn: Turn) -> None:
     row = _row_of(connection, conversation_id)
-    if row is None:
+    while row is None:  # again, if somebody deletes it in between
         insert = _INSERTS[connection.dialect.name](_CONVERSATIONS)
         connection.execute(insert.values(id=conversation_id, turns=0).on_conflict_do_nothing())
-        row = cast("_Row", _row_of(connection, conversation_id))
+        row = _row_of(connection, conversation_id)
     own = {one.id: place for place, one in enumerate(turn.own)}
     bodies = [dump_json(message_fields(one)) for one in turn.own]
     body = _turn_body(turn, own)
