@@ -3,6 +3,15 @@ from .agent.agent import (
     AgentError as AgentError,
     AgentResult as AgentResult,
 )
+from .conversations.conversation import (
+    Conversation as Conversation,
+    Turn as Turn,
+    TurnMessage as TurnMessage,
+)
+from .conversations.saved import (
+    conversation_from_json as conversation_from_json,
+    conversation_to_json as conversation_to_json,
+)
 from .messages.chains import Chains as Chains
 from .messages.content import (
     GeneratedReasoning as GeneratedReasoning,
@@ -14,6 +23,7 @@ from .messages.content import (
 from .errors import (
     AgentCoreError as AgentCoreError,
     ImmutableWriteError as ImmutableWriteError,
+    InvalidConversationError as InvalidConversationError,
     InvalidJsonError as InvalidJsonError,
     InvalidMessageError as InvalidMessageError,
     RefusedPromptError as RefusedPromptError,
@@ -75,6 +85,12 @@ from .machine.processors import (
 from .records.saved import (
     load as load,
     save as save,
+)
+from .stores.base import (
+    ConversationStore as ConversationStore,
+    HeadConflictError as HeadConflictError,
+    MemoryStore as MemoryStore,
+    StoreError as StoreError,
 )
 from .machine.step import (
     StepResults as StepResults,

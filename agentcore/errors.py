@@ -15,6 +15,7 @@ __all__ = [
     "ConflictingResultError",
     "ForeignMessageListError",
     "ImmutableWriteError",
+    "InvalidConversationError",
     "InvalidDataContentError",
     "InvalidJsonError",
     "InvalidMessageError",
@@ -25,6 +26,7 @@ __all__ = [
     "InvalidToolApprovalError",
     "MissingToolResultsError",
     "NoSuchToolError",
+    "NotInConversationError",
     "ProcessorFailedError",
     "RefusedPromptError",
     "RunCancelledError",
@@ -501,6 +503,30 @@ class SavedRunError(_LocatedError, ValueError):
     def __str__(self) -> str:
         text = super().__str__()
         return text if self.file is None else f"{self.file}: {text}"
+
+
+class InvalidConversationError(_LocatedError, ValueError):
+    """Turns that do not make a conversation, or JSON that is none; `path` is the place of the fault."""
+
+    wire_name = "InvalidConversationError"
+
+    def below(self, path: str) -> Self:
+        """Return the same error, with the path that leads to the value it is about."""
+        return type(self)(path + self.path.removeprefix("$"), self.reason)
+
+
+class NotInConversationError(AgentCoreError, LookupError):
+    """A conversation has no turn or no message of that id; `kind` says which of the two, `id` is the id."""
+
+    wire_name = "NotInConversationError"
+
+    def __init__(self, kind: str, id: str) -> None:  # noqa: A002 - what it is in a conversation
+        super().__init__(kind, id)
+        self.kind = kind
+        self.id = id
+
+    def __str__(self) -> str:
+        return f"the conversation has no {self.kind} {self.id!r}"
 
 
 class SavedError(AgentCoreError):

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 from agentcore.agent.rules import AgentRule
+from agentcore.conversations.rules import ConversationRule
 from agentcore.requirements.differences import Difference
 from agentcore.requirements.rules import Rule
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
-_Stated: TypeAlias = Rule | AgentRule | Difference
+_Stated: TypeAlias = Rule | AgentRule | ConversationRule | Difference
 
 STATED: dict[_Stated, list[str]] = {}
 

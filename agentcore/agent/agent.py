@@ -39,9 +39,9 @@ from agentcore.agent.call.call import (
     StartEvent,
     begun,
     blocked_on,
-    joined,
     resumed,
     state_of,
+    turn_of,
 )
 from agentcore.agent.call.checks import (
     at_least,
@@ -71,6 +71,7 @@ from agentcore.agent.middleware import Middleware
 from agentcore.agent.models.base import LanguageModel
 from agentcore.agent.output import AgentResult, NoObjectError, Output
 from agentcore.agent.tools import Tool
+from agentcore.conversations.conversation import Conversation
 from agentcore.machine.hooks import check_tool_names, tool_choice
 from agentcore.machine.processors import NamedProcessor, Processor, State, named_processors
 from agentcore.machine.run import Run
@@ -232,6 +233,7 @@ class Agent(Generic[_T, State]):
         prompt: Prompt | None = None,
         *,
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
@@ -243,6 +245,7 @@ class Agent(Generic[_T, State]):
         *,
         output: Output[_O],
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
@@ -252,19 +255,23 @@ class Agent(Generic[_T, State]):
         prompt: Prompt | None = None,
         *,
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Any,
     ) -> AgentResult[Any, State]:
         """Run to the end. The run begins with `messages`, then the prompt; `overrides` hold for this call.
 
+        With a `conversation` the run begins with what that leaves for its next turn, before both, and the
+        result's `conversation` is that one with the turn.
+
         `checkpoint` is told of the run after every finished step: where the call is cancelled, that is where
         the run can be had from. `invocation_state` is a dict that the call's hooks, tools and middleware
         share, this very object, or an empty one of its own; it is on the result, and in no saved run.
 
         A run that waits for somebody ends with a result that says for what (`pending`): for an approval, for
-        the answer to a question, or for the result of a call; `resume` goes on with it. The next turn begins
-        with `messages=result.conversation`.
+        the answer to a question, or for the result of a call; `resume` goes on with it. The next turn is made
+        with `conversation=result.conversation`.
 
         Raises:
             AgentError: whatever failed, with the run as far as it has come.
@@ -273,7 +280,7 @@ class Agent(Generic[_T, State]):
         """
         state = state_of(invocation_state)
         agent = attrs.evolve(self, **overrides) if overrides else self
-        call = await begun(agent, joined(messages, prompt), checkpoint, state)
+        call = await begun(agent, turn_of(conversation, messages, prompt), checkpoint, state)
         return await call.result()
 
     @overload
@@ -282,6 +289,7 @@ class Agent(Generic[_T, State]):
         prompt: Prompt | None = None,
         *,
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
@@ -293,6 +301,7 @@ class Agent(Generic[_T, State]):
         *,
         output: Output[_O],
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
@@ -315,6 +324,7 @@ class Agent(Generic[_T, State]):
         prompt: Prompt | None = None,
         *,
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
@@ -326,6 +336,7 @@ class Agent(Generic[_T, State]):
         *,
         output: Output[_O],
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[CallOverrides],
@@ -335,6 +346,7 @@ class Agent(Generic[_T, State]):
         prompt: Prompt | None = None,
         *,
         messages: Iterable[Message] = (),
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Any,
@@ -345,13 +357,14 @@ class Agent(Generic[_T, State]):
         """
         agent = attrs.evolve(self, **overrides) if overrides else self
         state = state_of(invocation_state)
-        return Streaming(lambda: begun(agent, joined(messages, prompt), checkpoint, state))
+        return Streaming(lambda: begun(agent, turn_of(conversation, messages, prompt), checkpoint, state))
 
     async def resume(
         self,
         run: Run,
         *,
         answers: Mapping[str, object] | None = None,
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
@@ -365,14 +378,20 @@ class Agent(Generic[_T, State]):
         `answers` has one for all that the run waits for, by the ids in `result.pending`: True, False or
         `{"approved": bool, "reason": str}` for an approval, any JSON for a question or a call (`Pending`).
 
+        `conversation` is that of the result that waits, or of the error, or the same one loaded from a store:
+        what the run produces from here on is one more turn of it.
+
         Raises:
             AgentError: as `generate` does.
             ResumeError: if the agent's model or tools are not those of the run, or the run can only fail.
             AnswersError: for missing answers, answers of the wrong kind, and answers to what nobody asked.
             InvalidJsonError: for an answer that is no JSON.
+            InvalidConversationError: if the conversation does not end with what the run has produced.
         """
         agent, state = self._overridden(overrides), state_of(invocation_state)
-        call = resumed(agent, run, answers=answers, checkpoint=checkpoint, state=state)
+        call = resumed(
+            agent, run, answers=answers, conversation=conversation, checkpoint=checkpoint, state=state
+        )
         return await call.result()
 
     def resume_sync(
@@ -380,6 +399,7 @@ class Agent(Generic[_T, State]):
         run: Run,
         *,
         answers: Mapping[str, object] | None = None,
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
@@ -389,6 +409,7 @@ class Agent(Generic[_T, State]):
             self.resume,
             run,
             answers=answers,
+            conversation=conversation,
             checkpoint=checkpoint,
             invocation_state=invocation_state,
             **overrides,
@@ -400,6 +421,7 @@ class Agent(Generic[_T, State]):
         run: Run,
         *,
         answers: Mapping[str, object] | None = None,
+        conversation: Conversation | None = None,
         checkpoint: Checkpoint | None = None,
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
@@ -408,7 +430,9 @@ class Agent(Generic[_T, State]):
 
         async def begin() -> Call[_T]:
             agent, state = self._overridden(overrides), state_of(invocation_state)
-            return resumed(agent, run, answers=answers, checkpoint=checkpoint, state=state)
+            return resumed(
+                agent, run, answers=answers, conversation=conversation, checkpoint=checkpoint, state=state
+            )
 
         return Streaming(begin)
 

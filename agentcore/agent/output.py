@@ -14,6 +14,8 @@ from typing_extensions import TypeVar
 from agentcore.agent.events import ChunkEvent, PartDone, PartialObject, TextDelta
 from agentcore.agent.telemetry import Timings
 from agentcore.agent.tools.contract import Contract, MismatchError, Problem, of_schema, of_type
+from agentcore.conversations.conversation import Conversation
+from agentcore.conversations.open_turn import OpenTurn, first_turn_of
 from agentcore.errors import AgentCoreError, InvalidJsonError
 from agentcore.machine.effects import Done
 from agentcore.machine.hooks import StepRecord
@@ -248,6 +250,9 @@ class AgentResult(Generic[_Object, State]):
     response_format: JsonObject | None = field(default=None, eq=strict_key, repr=False)
     # Empty if there is none.
     _objects: tuple[_Object, ...] = field(repr=False)
+    # The turn that the run makes of the conversation that it began with; None: it began with none.
+    _turn: OpenTurn | None = field(default=None, eq=False, repr=False)
+    _conversation: Conversation | None = field(init=False, default=None, eq=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -273,14 +278,17 @@ class AgentResult(Generic[_Object, State]):
         return pending_of(self.run)
 
     @property
-    def conversation(self) -> Sequence[Message]:
-        """The messages that the next turn begins with.
+    def conversation(self) -> Conversation:
+        """The conversation that the run began with, and the turn that it made.
 
-        The next turn is `agent.generate(prompt, messages=result.conversation)`. They are those that the run
-        began with and those it has produced, or what a lasting edit made of them. While an approval or a call
-        is pending, its answer comes before another prompt.
+        The next turn is `agent.generate(prompt, conversation=result.conversation)`. As a sequence it is the
+        messages that the run began with and those it has produced, or what a lasting edit made of them. While
+        an approval or a call is pending, its answer comes before another prompt.
         """
-        return self.run.conversation
+        if self._conversation is None:
+            turn = first_turn_of(self.run) if self._turn is None else self._turn
+            object.__setattr__(self, "_conversation", turn.after(self.run))
+        return cast("Conversation", self._conversation)
 
     @property
     def object(self) -> _Object:

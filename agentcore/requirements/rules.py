@@ -3,7 +3,8 @@
 A rule's dotted name is the same in the specification, in code, in tests and in traces. Sources are claims
 about ai@6.0.134 (C1 to C83, X1 to X20), about processors of @mastra/core (M1 to M113) and about middleware of
 Strands Agents (S1 to S86), a package itself where no claim covers the point, or the core where no package has
-anything of the kind. What only the runtime keeps is in `agentcore.agent.rules`.
+anything of the kind. What only the runtime keeps is in `agentcore.agent.rules`, and
+what conversations and stores do in `agentcore.conversations.rules`.
 """
 
 from __future__ import annotations

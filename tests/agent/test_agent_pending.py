@@ -455,7 +455,7 @@ async def test_a_compaction_is_in_the_conversation(path: str) -> None:
     result = await run_by(path, agent, "q")
     assert list(result.conversation) == [summary, result.messages[2]]
     forked = fork(result.run, len(result.steps))
-    assert forked.pending.step.messages == result.conversation  # type: ignore[union-attr] # it is about to prepare a step
+    assert forked.pending.step.messages == result.conversation.messages  # type: ignore[union-attr] # it is about to prepare a step
 
 
 async def test_a_stream_and_an_error_have_the_conversation_as_far_as_it_has_come() -> None:

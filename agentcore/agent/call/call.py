@@ -34,6 +34,8 @@ from agentcore.agent.middleware import AgentStreamContext, AgentStreamStage, Han
 from agentcore.agent.models.base import holds_history
 from agentcore.agent.output import AgentResult, Output
 from agentcore.agent.telemetry import NO_SPANS, Observer, Spans, Timings
+from agentcore.conversations.conversation import Conversation
+from agentcore.conversations.open_turn import OpenTurn, first_turn_of, open_turn_of
 from agentcore.errors import (
     AgentCoreError,
     AnswersError,
@@ -64,9 +66,9 @@ __all__ = [
     "begun",
     "blocked_on",
     "check_fits",
-    "joined",
     "resumed",
     "state_of",
+    "turn_of",
 ]
 
 _T = TypeVar("_T", default=None)
@@ -88,6 +90,7 @@ class Call(Generic[_T]):
         invocation_state: Any,
         on_start: Callable[[Run], object] | None = None,
         given_by: str | None = None,
+        turn: OpenTurn | None = None,
     ) -> None:
         self._begins = run
         self._parts = parts
@@ -98,6 +101,7 @@ class Call(Generic[_T]):
         self._on_start = on_start
         # The hook that returned the messages that the run begins with.
         self._given_by = given_by
+        self._turn = first_turn_of(run) if turn is None else turn
         self._handlers = parts.handlers_of(AgentStreamStage)
         self._cancellation = Cancellation()
         # Those of this call; a handler may let one of another agent's call through.
@@ -111,6 +115,11 @@ class Call(Generic[_T]):
     def run(self) -> Run:
         """The run as far as it has come."""
         return self._driver.run
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation with the turn as far as the run has come."""
+        return self._turn.after(resumable(self.run))
 
     @property
     def timings(self) -> Timings:
@@ -131,10 +140,10 @@ class Call(Generic[_T]):
             await self._cancellation.settle()
             if any(error is one for one in self._errors):
                 raise
-            raise AgentError(self.run, error) from error
+            raise AgentError(self.run, error, turn=self._turn) from error
         except cancellations() as error:
             failed = await self._cancellation.failure(error, "the call of the agent")
-            raise AgentError(self.run, failed) from failed
+            raise AgentError(self.run, failed, turn=self._turn) from failed
         await self._cancellation.settle()
         return result
 
@@ -151,7 +160,7 @@ class Call(Generic[_T]):
         """Makes the failure of a call whose own task has ended without a result."""
         failed = ForeignCancellationError(_TASK)
         failed.__cause__ = error
-        return AgentError(self.run, failed)
+        return AgentError(self.run, failed, turn=self._turn)
 
     async def _observed(self, emit: Emit | None) -> AgentResult[_T, Any]:
         with self._observer.spans.run(self._name, self._parts.model) as span:
@@ -176,10 +185,11 @@ class Call(Generic[_T]):
             invocation_state=self._invocation_state,
             response_format=asked,
             objects=self._objects(run, asked),
+            turn=self._turn,
         )
 
     def _failed(self, run: Run, error: Exception) -> AgentError:
-        self._errors.append(AgentError(run, error))
+        self._errors.append(AgentError(run, error, turn=self._turn))
         return self._errors[-1]
 
     def _named(self, run: Run, error: Exception) -> Exception:
@@ -242,7 +252,9 @@ class Call(Generic[_T]):
             self._driver.run = give(resumable(self.run), Asked(signal.interrupt for signal in asked))
             return self._result_of(self.run)
         self._driver.run = result.run
-        return attrs.evolve(result, timings=self.timings, invocation_state=self._invocation_state)
+        return attrs.evolve(
+            result, timings=self.timings, invocation_state=self._invocation_state, turn=self._turn
+        )
 
     async def _called(self, context: AgentStreamContext, emit: Emit | None) -> AgentResult[Any, Any]:
         self._driver = self._driver_of(self._begun_with(context))
@@ -357,10 +369,12 @@ OnStart: TypeAlias = Callable[[StartEvent[State]], object]
 
 
 async def begun(
-    agent: Agent[Any, Any], messages: Vector[Message], checkpoint: Checkpoint | None, state: Any
+    agent: Agent[Any, Any], turn: OpenTurn, checkpoint: Checkpoint | None, state: Any
 ) -> Call[Any]:
-    """A call of the agent with these messages, about to begin; `prepare_call` has been asked."""
+    """A call of the agent that makes the turn, about to begin; `prepare_call` has been asked."""
+    messages = turn.messages
     agent, given, timings = await _prepared(agent, messages, state)
+    given_by = None if given is messages else "prepare_call"
     return Call(
         start(_run_settings(agent), given),
         _parts(agent, checkpoint),
@@ -369,7 +383,8 @@ async def begun(
         output=agent.output,
         invocation_state=state,
         on_start=_told_of_runs(agent.on_start, state),
-        given_by=None if given is messages else "prepare_call",
+        given_by=given_by,
+        turn=attrs.evolve(turn, replaced_by=given_by or AgentStreamStage.name),
     )
 
 
@@ -422,17 +437,19 @@ def _replaced(agent: Agent[Any], name: str, value: Any) -> Agent[Any]:
         raise InvalidOverrideError(json_path("$", name), reason) from error
 
 
-def resumed(
+def resumed(  # noqa: PLR0913 - what a call goes on with
     agent: Agent[_T, Any],
     run: Run,
     *,
     answers: Mapping[str, object] | None,
+    conversation: Conversation | None,
     checkpoint: Checkpoint | None,
     state: Any,
 ) -> Call[_T]:
-    """A call that goes on with the run. Raises ResumeError and AnswersError."""
+    """A call that goes on with the run. Raises ResumeError, AnswersError and InvalidConversationError."""
     run, parts = resumable(run), _parts(agent, checkpoint)
     check_fits(parts, run)
+    turn = None if conversation is None else open_turn_of(conversation, run)
     return Call(
         answered(run, answers),
         parts,
@@ -440,6 +457,7 @@ def resumed(
         name=agent.name,
         output=agent.output,
         invocation_state=state,
+        turn=turn,
     )
 
 
@@ -495,7 +513,15 @@ def _checked_fields(result: object, agent: Agent[Any]) -> dict[str, Any]:
     return dict(result)
 
 
-def joined(messages: Iterable[Message], prompt: Prompt | None) -> Vector[Message]:
+def turn_of(
+    conversation: Conversation | None, messages: Iterable[Message], prompt: Prompt | None
+) -> OpenTurn:
+    """The turn of a call that is given these."""
+    given = _joined(messages, prompt)
+    return OpenTurn(prompt=given) if conversation is None else OpenTurn(base=conversation, prompt=given)
+
+
+def _joined(messages: Iterable[Message], prompt: Prompt | None) -> Vector[Message]:
     """The messages, then the prompt."""
     if prompt is None:
         return vector(messages)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from agentcore.conversations.conversation import Conversation
+from agentcore.conversations.open_turn import OpenTurn, first_turn_of
 from agentcore.errors import AgentCoreError, text_at_step
 from agentcore.machine.effects import Done, NeedFinish, NeedProcessInput, NeedStepFinish, NeedStop
 from agentcore.machine.run import Failed, Run
 from agentcore.messages.interrupts import InterruptSignal
-from agentcore.messages.messages import Message
 
 __all__ = [
     "AgentError",
@@ -42,10 +43,13 @@ class AgentError(AgentCoreError):
 
     wire_name = "AgentError"
 
-    def __init__(self, run: Run, cause: Exception, hook: str | None = None) -> None:
+    def __init__(
+        self, run: Run, cause: Exception, hook: str | None = None, turn: OpenTurn | None = None
+    ) -> None:
         if hook is None and isinstance(run.pending, Failed):
             hook = run.pending.hook
         self.run = resumable(run)
+        self._turn = first_turn_of(self.run) if turn is None else turn
         processor: str | None = getattr(cause, "processor_id", None)
         self.hook = hook or processor
         self.step_number = _step_of(self.run)
@@ -58,15 +62,15 @@ class AgentError(AgentCoreError):
         self.path = cause.path if isinstance(cause, AgentCoreError) else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.run, self.__cause__, self.hook)
+        return type(self), (self.run, self.__cause__, self.hook, self._turn)
 
     @property
-    def conversation(self) -> Sequence[Message]:
-        """The messages of the run without the step that failed: what another call may begin with.
+    def conversation(self) -> Conversation:
+        """The conversation with the turn but for the step that failed: what another call may begin with.
 
-        They are as valid as those that the run was given: what failed it may be among them.
+        Its messages are as valid as those that the run was given: what failed it may be among them.
         """
-        return self.run.conversation
+        return self._turn.after(self.run)
 
 
 def _step_of(run: Run) -> int | None:

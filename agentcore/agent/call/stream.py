@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, Final, Generic, NoReturn, cast
@@ -19,10 +19,10 @@ from agentcore.agent.call.stages import Background, Handover
 from agentcore.agent.events import AgentEvent, RunFinished, RunInterrupted
 from agentcore.agent.output import AgentResult
 from agentcore.agent.telemetry import Timings
+from agentcore.conversations.conversation import Conversation
 from agentcore.machine.effects import Done
 from agentcore.machine.processors import State
 from agentcore.machine.run import Run
-from agentcore.messages.messages import Message
 
 __all__ = ["AgentStream", "Streaming"]
 
@@ -62,9 +62,9 @@ class AgentStream(Generic[_T, State]):
         return self._call.run
 
     @property
-    def conversation(self) -> Sequence[Message]:
-        """The messages that the next turn begins with, as far as the run has come (`Run.conversation`)."""
-        return self.run.conversation
+    def conversation(self) -> Conversation:
+        """The conversation with the turn as far as the run has come (`AgentResult.conversation`)."""
+        return self._call.conversation
 
     @property
     def timings(self) -> Timings:

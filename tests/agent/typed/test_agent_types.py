@@ -15,12 +15,12 @@ from agentcore.agent.events import StepFinished, TextDelta
 from agentcore.agent.models import ScriptedModel
 from agentcore.agent.output import Output
 from agentcore.agent.tools import tool
+from agentcore.conversations.conversation import Conversation
 from agentcore.errors import AnswersError
 from agentcore.machine.effects import RunResult
 from agentcore.machine.hooks import StepOverride, StepRecord
 from agentcore.machine.pending import Pending
 from agentcore.machine.processors import StepArguments
-from agentcore.messages.messages import Message
 
 
 class Answer(BaseModel):
@@ -103,7 +103,7 @@ def test_what_a_run_waits_for_and_its_conversation_are_sequences_of_values() -> 
     agent = Agent(answering())
     result = agent.generate_sync("q")
     assert_type(result.pending, Sequence[Pending])
-    assert_type(result.conversation, Sequence[Message])
+    assert_type(result.conversation, Conversation)
     for one in result.pending:
         assert_type(one.kind, Literal["approval", "question", "call"])
         assert_type((one.id, one.text, one.tool_name), tuple[str, str, str | None])
@@ -112,15 +112,16 @@ def test_what_a_run_waits_for_and_its_conversation_are_sequences_of_values() -> 
         result.pending.append(1)  # type: ignore[attr-defined]
     second = agent.generate_sync("q", messages=result.conversation)
     assert_type(second, AgentResult[None])
+    assert_type(agent.generate_sync("q", conversation=second.conversation), AgentResult[None])
     assert_type(agent.resume_sync(second.run, answers={}), AgentResult[None])
 
     async def main() -> None:
         async with agent.stream("q") as stream:
-            assert_type(stream.conversation, Sequence[Message])
+            assert_type(stream.conversation, Conversation)
         try:
             await agent.resume(stream.run, answers={"x": {"approved": True}})
         except AgentError as error:
-            assert_type(error.conversation, Sequence[Message])
+            assert_type(error.conversation, Conversation)
         except AnswersError as error:
             assert_type(error.wrong, tuple[tuple[str, str], ...])
 

@@ -1,0 +1,1 @@
+"""Conversations as values: turns with provenance, branches, a head; and as JSON."""

@@ -1,0 +1,1 @@
+"""Stores of conversations: in memory, in SQLite and in PostgreSQL."""
