@@ -50,27 +50,25 @@ _PIP: Final = (
 def target_of(name: str) -> Package:
     """Returns the target of a name, which may have any release of a package that npm installs.
 
-    A release without a target of its own is driven as the newest one at or below it that has one, and held to
-    the profile of that; both are of one major version.
+    A release without a target of its own is driven as another one of its major version, and held to the
+    profile of that: the newest that is older, or the oldest if none is.
 
     Raises:
-        TargetError: for a name of no package, and for a release that none is below.
+        TargetError: for a name of no package, and for a release of which no target has the major version.
     """
     if name in TARGETS:
         return TARGETS[name]
     package, _, version = name.rpartition("@")
     known = {one: each for one, each in TARGETS.items() if one.rpartition("@")[0] == package}
     wanted = _numbers(version)
-    below = {
+    near = {
         numbers: each
         for one, each in known.items()
-        if each.installer == "npm" and (numbers := _numbers(one)) <= wanted and numbers[:1] == wanted[:1]
+        if each.installer == "npm" and wanted and (numbers := _numbers(one))[:1] == wanted[:1]
     }
-    if not below:
-        of_package = f", none of them at or below {version}" if known else ""
-        listed = ", ".join(known or TARGETS)
-        raise TargetError(f"no target is named {name!r}; there are {listed}{of_package}")
-    found = below[max(below)]
+    if not near:
+        raise TargetError(f"no target is named {name!r}; there are {', '.join(known or TARGETS)}")
+    found = near[max((numbers for numbers in near if numbers <= wanted), default=min(near))]
     return attrs.evolve(found, package=f"{found.package.rpartition('@')[0]}@{version}", pinned=False)
 
 
