@@ -98,7 +98,7 @@ class _TargetName(click.Choice[str]):
     "--target",
     type=_TargetName(tuple(targets.TARGETS)),
     help="A package that agentcore installs and drives. Any other release of one that npm installs may be "
-    "named, such as `ai-sdk@6.0.200`: it is held to the newest of these that is older.",
+    "named, such as `NAME@6.0.200`: it is held to the newest of these that is older.",
 )
 @click.option(
     "-n", "--programs", type=_COUNT, help="How many programs: 1000, unless --seconds says how long."
