@@ -14,10 +14,6 @@ from typing import Any, Final
 
 _LIVE: Final = Path(__file__).parent
 _WORKER: Final = _LIVE.parent.parent / "agentcore" / "live" / "worker.py"
-_CLASSES: Final = {
-    ("langchain", "wrap_model_call"): "WrapModelCallClean",
-    ("openai-agents", "on_llm_start"): "OnLlmStartClean",
-}
 
 
 def main(framework: str, examples: str) -> None:
@@ -31,8 +27,7 @@ def main(framework: str, examples: str) -> None:
 
     file = _LIVE / "hooks" / f"{framework.replace('-', '_')}_hooks.py"
     pairs = {
-        at: (f"{file}#{at}_pollutes", f"{file}#{_CLASSES.get((framework, at), f'{at}_clean')}")
-        for at in adapter_named(framework).boundaries
+        at: (f"{file}#{at}_pollutes", f"{file}#{at}_clean") for at in adapter_named(framework).boundaries
     }
     body = {"adapter": framework, "hooks": pairs, "examples": int(examples)}
     suite = type("Suite", (AdapterCompliance,), body)()

@@ -1,4 +1,4 @@
-"""Each Python adapter passes its compliance suite in the framework's own environment."""
+"""These Python adapters pass their compliance suite, each in the framework's own environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUITE: Final = Path(__file__).parent / "comply.py"
 EXAMPLES: Final = os.environ.get("AGENTCORE_LIVE_EXAMPLES", "10")
 
 
-@pytest.mark.parametrize("framework", RELEASES)
+@pytest.mark.parametrize("framework", ["agent-framework", "google-adk", "strands-py"])
 def test_the_adapter_passes_its_compliance_suite(framework: str) -> None:
     try:
         place = installed(adapters.PACKAGES[framework], RELEASES[framework])
