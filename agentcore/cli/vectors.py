@@ -21,6 +21,7 @@ from agentcore.oracle.spec.examples import (
     Tracer,
     examples,
     failure,
+    is_meant_by,
     mismatches,
     reference,
     scripts,
@@ -190,7 +191,7 @@ def _tell(found: Iterable[Example], tracer: Tracer, profiles: str, failures: Ite
     output = console()
     ran = different = 0
     for example in found:
-        said = [each for each in example.expectations if each.profile.startswith(profiles)]
+        said = [each for each in example.expectations if is_meant_by(profiles, each.profile)]
         ran += bool(said)
         for mismatch in mismatches(example, tracer, profiles=profiles):
             different += 1

@@ -11,13 +11,15 @@ from agentcore.kit.safe_text import brief
 from agentcore.oracle.spec.vectors import Vector
 from spec.citations import VECTORS
 from spec.requirements import SPEC
+from tools import vector_releases
 
 _HEAD: Final = """\
 # Where versions differ
 
 Each row is a program of [the vectors](vectors) and the first place at which the traces of two versions of the
 real package are not alike. Programs whose traces are alike are not listed: {alike} of {programs}. The file
-holds both traces whole.
+holds both traces whole. "After" and "by" are the releases between which the newer traces began, as
+`python -m tools.vector_releases` found them.
 """
 
 _WIDTH: Final = 60
@@ -79,7 +81,11 @@ def _program(vector: Vector) -> str:
 
 def _versions(before: Vector, after: Vector, paths: list[str]) -> str:
     among = ", ".join(path for path in paths if path)
-    return f"{before.profile} to {after.profile}{f' ({among})' if among else ''}"
+    since = vector_releases.measured().get(after.file.relative_to(vector_releases.VECTORS).as_posix())
+    told = [among] if among else []
+    told += [since] if since and after.profile == vector_releases.PROFILE else []
+    beside = f" ({'; '.join(told)})" if told else ""
+    return f"{before.profile} to {after.profile}{beside}"
 
 
 def _shown(value: Any) -> str:

@@ -45,6 +45,7 @@ __all__ = [
     "blocks",
     "examples",
     "failure",
+    "is_meant_by",
     "mismatches",
     "reference",
     "scripts",
@@ -266,8 +267,13 @@ def reference(program: Json, profile: str) -> Any:
     return json.loads(json.dumps(family_of(profile).trace(program, profile)))
 
 
+def is_meant_by(name: str, profile: str) -> bool:
+    """Whether a profile is the one of a name, or for a path of it; each is if there is no name."""
+    return not name or profile == name or profile.startswith(f"{name}/")
+
+
 def mismatches(example: Example, trace: Tracer = reference, *, profiles: str = "") -> Iterator[Mismatch]:
-    """What is not as the example says, of expectations whose profile begins with `profiles`.
+    """What is not as the example says, of expectations whose profile `is_meant_by` the name `profiles`.
 
     Raises:
         ExampleError: if it has no program, or a path that is none.
@@ -275,7 +281,7 @@ def mismatches(example: Example, trace: Tracer = reference, *, profiles: str = "
     traces: dict[str, Any] = {}
     for expected in example.expectations:
         profile = expected.profile
-        if not profile.startswith(profiles):
+        if not is_meant_by(profiles, profile):
             continue
         if profile not in traces:
             traces[profile] = trace(example.on(profile), profile)

@@ -140,7 +140,8 @@ def test_what_is_not_there_or_other_is_a_mismatch(path: str, value: str, file: P
 
 
 def test_only_the_profiles_that_are_asked_for_are_run(file: Path) -> None:
-    example = one(file, ("json trace immutable ai-sdk-6/stream", '{"nothing": 1}'))
+    given = "json trace immutable ai-sdk-6/stream ai-sdk-6.0.326/stream"
+    example = one(file, (given, '{"nothing": 1}'))
     ran = [each.profile for each in mismatches(example, profiles="ai-sdk-6")]
     assert ran == ["ai-sdk-6/stream"]
 
