@@ -378,16 +378,16 @@ class Rule(SourcedRequirement):
     CONVERSATION_TURN = (
         "conversation.turn",
         (
-            "A call adds one turn to its conversation: the messages that its caller gave, then those that its "
-            "run produced, each with who gave it, at which step and by which hook."
+            "A call adds one turn to its conversation: the messages that its caller gave, then those that "
+            "its run produced, each with who gave it, at which step and by which hook."
         ),
         "core",
     )
     CONVERSATION_BRANCH = (
         "conversation.branch",
         (
-            "No turn is changed: an edit of a past message, or the same turn made again, is another turn beside "
-            "it, which shares the messages before."
+            "No turn is changed: an edit of a past message, or the same turn made again, is another turn "
+            "beside it, which shares the messages before."
         ),
         "core",
     )
@@ -402,24 +402,24 @@ class Rule(SourcedRequirement):
     CONVERSATION_RUN_GOES_ON = (
         "conversation.run-goes-on",
         (
-            "A run that waited or failed goes on in a turn of its own, which has what the run produced since; "
-            "another run's conversation is refused."
+            "A run that waited or failed goes on in a turn of its own, which has what the run produced "
+            "since; another run's conversation is refused."
         ),
         "core",
     )
     CONVERSATION_SAVED = (
         "conversation.saved",
         (
-            "A conversation that is written as JSON and read again is equal to the one that was written; what "
-            "was not written so is refused with its place."
+            "A conversation that is written as JSON and read again is equal to the one that was written; "
+            "what was not written so is refused with its place."
         ),
         "core",
     )
     STORE_EXPECTED_HEAD = (
         "store.expected-head",
         (
-            "A turn is appended to the head that its writer expects; if there is another one, nothing is stored "
-            "and the writer is told both."
+            "A turn is appended to the head that its writer expects; if there is another one, nothing is "
+            "stored and the writer is told both."
         ),
         "core",
     )
