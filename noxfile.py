@@ -42,7 +42,7 @@ def properties(session: nox.Session) -> None:
     session.run("pytest", "-n", "auto", *named, env={"HYPOTHESIS_PROFILE": "campaign"})
 
 
-_PACKAGES = "from agentcore.kit.registry import PACKAGES; print(*PACKAGES)"
+_PACKAGES = "from agentcore.kit.framework import PACKAGES; print(*PACKAGES)"
 
 
 @nox.session(python=PYTHONS[0])

@@ -35,7 +35,7 @@ from .machine.hooks import (
     StepRecord as StepRecord,
 )
 from .messages.interrupts import Interrupt as Interrupt
-from .machine.message_list import MessageList as MessageList
+from .machine.processors import MessageList as MessageList
 from .messages.message_repair import (
     Repair as Repair,
     RepairChange as RepairChange,

@@ -40,20 +40,21 @@ _PACKAGES: Final = {
     "oracle.strands": "frameworks.strands",
 }
 _MODULES: Final = (
-    _Moved("", "agent", "events middleware observe:telemetry output result"),
+    _Moved("", "agent", "events middleware observe:telemetry output result:output"),
     _Moved("", "agent.call", "stop:config"),
     _Moved("", "cli", "demo:demonstration"),
+    _Moved("", "kit", "schema:program"),
     _Moved(
         "",
         "machine",
-        "calls:state effects hooks message_list needs:state pending preparing:prepare processors "
-        "prompting:step run shared_state:processors state step",
+        "calls:state effects hooks message_list:processors needs:state pending preparing:prepare "
+        "processors prompting:step run shared_state:processors state step",
     ),
     _Moved(
         "",
         "messages",
         "brief chains codec:wire content forms:chains identity:chains interrupts media message_repair "
-        "message_trim paths:brief prompt readonly rounds schema tokens:message_trim usage:content values "
+        "message_trim paths:brief prompt readonly rounds:prompt tokens:message_trim usage:content values "
         "vectors wire",
     ),
     _Moved(
@@ -62,8 +63,13 @@ _MODULES: Final = (
         "account:provenance history origins outcome_json replay_cost:history run_json saved",
     ),
     _Moved("", "requirements", "differences requirement:differences rules"),
+    _Moved("agent", "agent", "result:output"),
     _Moved("agent", "agent.call", "stop:config"),
-    _Moved("agent.call", "agent.call", "call_setup:call models:needs processor_spans:spans tools:needs"),
+    _Moved(
+        "agent.call",
+        "agent.call",
+        "call_setup:call cancelling:config models:needs processor_spans:spans tools:needs",
+    ),
     _Moved(
         "agent.models",
         "agent.models",
@@ -73,8 +79,8 @@ _MODULES: Final = (
     _Moved(
         "cli",
         "cli",
-        "ask:drivers check_input:check examples:vectors explain:trace frameworks:drivers "
-        "lint_driver:drivers notebooks:demo progress:terminal skeleton:drivers",
+        "ask:drivers check_input:check check_output:check examples:vectors explain:trace "
+        "frameworks:drivers lint_driver:drivers notebooks:demo progress:terminal skeleton:drivers",
     ),
     _Moved("compat", "frameworks.ai_sdk", "agents"),
     _Moved(
@@ -89,13 +95,13 @@ _MODULES: Final = (
         "compat.ai_sdk",
         "frameworks.ai_sdk.emulation",
         "approving:history calls convert:results history loop models:record offered outcome:record "
-        "prompted prompts record results settings tagged",
+        "prompted:history prompts record results settings tagged",
     ),
     _Moved("compat.mastra", "frameworks.mastra", "profiles rules"),
     _Moved(
         "compat.mastra",
         "frameworks.mastra.emulation",
-        "answers:recording arguments clock content conversion errors forms intake keys:forms "
+        "answers:recording arguments clock content:forms conversion errors forms intake keys:forms "
         "list_views:arguments loop merging message_list models:tools outcome:errors processors recording "
         "remembering:merging request_context:arguments settings step_content:arguments tools",
     ),
@@ -103,51 +109,67 @@ _MODULES: Final = (
     _Moved(
         "compat.strands",
         "frameworks.strands.emulation",
-        "agent batches chain:tools contexts contract:contexts copies:agent cycles executors:batches loop "
-        "models parts:agent pull_request said:models settings specs:agent tools turns",
+        "agent batches chain:tools contexts:agent contract:agent copies:agent cycles:loop "
+        "executors:batches loop models parts:agent pull_request said:models settings specs:agent tools "
+        "turns",
     ),
     _Moved("driver", "agent", "partial:output"),
     _Moved(
         "driver",
         "agent.call",
-        "begin:call blocking:call call cancelling checks errors fields:checks fits:call "
-        "handover:cancelling loop models:needs parts:config processor_spans:spans processors:config "
+        "begin:call blocking:call call cancelling:config checks errors fields:checks fits:call "
+        "handover:stages loop models:needs parts:config processor_spans:spans processors:config "
         "rewritten:checks spans stages stream threads:needs tools:needs written:spans",
     ),
-    _Moved("frameworks.ai_sdk", "frameworks.ai_sdk", "causes:family comparison:family shrinking:family"),
+    _Moved(
+        "frameworks.ai_sdk",
+        "frameworks.ai_sdk",
+        "causes:family comparison:family expected:writes features:program isolation:family "
+        "shrinking:family size:programs",
+    ),
     _Moved(
         "frameworks.ai_sdk.emulation",
         "frameworks.ai_sdk.emulation",
-        "approving:history call_settings:settings convert:results models:record outcome:record step:record",
+        "approving:history call_settings:settings convert:results models:record outcome:record "
+        "prompted:history step:record",
     ),
     _Moved(
         "frameworks.mastra",
         "frameworks.mastra",
-        "causes:family comparison:family shrinking:family wellformed:program",
+        "causes:family comparison:family features:program isolation:family shrinking:family "
+        "wellformed:program",
     ),
     _Moved(
         "frameworks.mastra.emulation",
         "frameworks.mastra.emulation",
-        "answers:recording keys:forms list_views:arguments models:tools outcome:errors printing:errors "
-        "remembering:merging request_context:arguments step_content:arguments",
+        "answers:recording content:forms keys:forms list_views:arguments models:tools outcome:errors "
+        "printing:errors remembering:merging request_context:arguments step_content:arguments",
     ),
     _Moved(
         "frameworks.strands",
         "frameworks.strands",
-        "causes:family comparison:family shrinking:family structured:program",
+        "causes:family comparison:family features:program isolation:family shrinking:family "
+        "structured:program",
     ),
     _Moved(
         "frameworks.strands.emulation",
         "frameworks.strands.emulation",
-        "chain:tools contract:contexts copies:agent executors:batches parts:agent said:models specs:agent",
+        "chain:tools contexts:agent contract:agent copies:agent cycles:loop executors:batches parts:agent "
+        "said:models specs:agent",
     ),
     _Moved("guard", "guard", "classes:report comparing:report places:snapshot showing:report values:report"),
     _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
     _Moved("heap", "kit", "profile_fields"),
-    _Moved("kit", "kit", "flips:profile_fields schemas:program shrink_edits:shrink"),
+    _Moved(
+        "kit",
+        "kit",
+        "features:choices flips:profile_fields places:program recording:ops registry:framework "
+        "schemas:program shrink_edits:shrink",
+    ),
     _Moved("kit.isolation", "kit.isolation", "timing:judge"),
-    _Moved("machine", "machine", "calls:state"),
-    _Moved("messages", "messages", "codec:wire paths:brief tokens:message_trim usage:content"),
+    _Moved("machine", "machine", "calls:state message_list:processors"),
+    _Moved("messages", "kit", "schema:program"),
+    _Moved("messages", "messages", "codec:wire paths:brief rounds:prompt tokens:message_trim usage:content"),
     _Moved(
         "models",
         "agent.models",
@@ -157,14 +179,14 @@ _MODULES: Final = (
     _Moved(
         "oracle",
         "kit",
-        "choices compare families outcomes places program schemas:program shrink visible:safe_text",
+        "choices compare families outcomes places:program program schemas:program shrink visible:safe_text",
     ),
     _Moved(
         "oracle",
         "oracle.campaign",
-        "check chunks:batches collecting:executors crews:executors database:check distributed findings "
-        "interruption:stop_rules scope:verdicts selection:batches strategies tally:stop_rules verdicts "
-        "work:worker",
+        "check chunks:batches collecting:executors crews:executors database:check distributed:executors "
+        "findings interruption:stop_rules scope:verdicts selection:batches strategies tally:stop_rules "
+        "verdicts work:worker",
     ),
     _Moved("oracle", "oracle.comparison", "causes:changes changes guide sides:comparands witnesses:changes"),
     _Moved(
@@ -178,14 +200,14 @@ _MODULES: Final = (
     _Moved(
         "oracle.ai_sdk",
         "frameworks.ai_sdk",
-        "causes:family comparison:family expected family features frozen immutable isolation ops program "
-        "programs reference shrinking:family size writes",
+        "causes:family comparison:family expected:writes family features:program frozen immutable "
+        "isolation:family ops program programs reference shrinking:family size:programs writes",
     ),
     _Moved(
         "oracle.campaign",
         "oracle.campaign",
-        "choosing:check database:check gc_policy:executors interruption:stop_rules isolated_sides:worker "
-        "scope:verdicts selection:batches",
+        "choosing:check database:check distributed:executors gc_policy:executors interruption:stop_rules "
+        "isolated_sides:worker scope:verdicts selection:batches",
     ),
     _Moved("oracle.comparison", "oracle.comparison", "attribution:changes minimal_programs:changes"),
     _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
@@ -194,16 +216,17 @@ _MODULES: Final = (
     _Moved(
         "oracle.mastra",
         "frameworks.mastra",
-        "causes:family comparison:family family features isolation making ops program programs reference "
-        "results:turns shrinking:family turns wellformed:program",
+        "causes:family comparison:family family features:program isolation:family making ops program "
+        "programs reference results:turns shrinking:family turns wellformed:program",
     ),
     _Moved("oracle.reports", "oracle.reports", "beside:html evidence:document pictures:html plain:document"),
     _Moved("oracle.spec", "oracle.spec", "scripts:examples"),
     _Moved(
         "oracle.strands",
         "frameworks.strands",
-        "acting causes:family comparison:family family features handlers holders:shapes isolation ops "
-        "program programs reference shapes shrinking:family structured:program writes",
+        "acting causes:family comparison:family family features:program handlers holders:shapes "
+        "isolation:family ops program programs reference shapes shrinking:family structured:program "
+        "writes",
     ),
     _Moved("testing", "testing", "conversations:hooks faults:prompts mirrors:runs words:prompts"),
     _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),

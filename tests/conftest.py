@@ -1,6 +1,6 @@
 """Hypothesis profiles, chosen by the environment variable HYPOTHESIS_PROFILE.
 
-`quick`, the default, is the same examples each time and few of them; `thorough` draws new ones, many more,
+`quick`, the default, is the same examples each time and few of them; `thorough` draws new ones by a seed
 and prints the blob that repeats a failure (`@reproduce_failure`); `campaign` is that for hours.
 """
 
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
 settings.register_profile(
     "thorough",
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     print_blob=True,
     # Messages are large draws, and slow ones when coverage is measured.

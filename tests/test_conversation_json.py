@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from agentcore.conversations.conversation import Conversation, KeptMessages, Turn
 from agentcore.conversations.saved import VERSION, conversation_from_json, conversation_to_json
 from agentcore.errors import InvalidConversationError
+from agentcore.kit.program import accepts, message_schema, schema
 from agentcore.messages.messages import UserMessage
-from agentcore.messages.schema import accepts, message_schema, schema
 from strategies import messages, messages_without_bytes
 from turns import Planned, plans, said, turn_of
 

@@ -40,7 +40,7 @@ ROOMS: Final = (
 )
 CORE: Final = ("requirements", "messages", "machine", "records")
 # What reads files is at the edge of its room.
-READS_FILES: Final = ("messages.schema", "records.saved")
+READS_FILES: Final = ("records.saved",)
 
 # What cannot do I/O. `sys` and `json` can by some of their names, which are refused below.
 PURE: Final = {

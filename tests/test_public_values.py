@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from agentcore.machine.effects import HookResult, Outcome, Settings
-from agentcore.machine.message_list import MessageList
+from agentcore.machine.processors import MessageList
 from agentcore.machine.run import give, start
 from agentcore.messages.messages import (
     Message,

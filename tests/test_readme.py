@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from agentcore.cli import main
-from agentcore.kit.registry import FRAMEWORKS
+from agentcore.kit.framework import FRAMEWORKS
 
 ROOT: Final = Path(__file__).parent.parent
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 import agentcore
+from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
+from agentcore.frameworks.mastra.profiles import MastraProfile
+from agentcore.frameworks.strands.profiles import StrandsProfile
+from agentcore.kit.profile_fields import fields_of
 
 pytestmark = pytest.mark.slow
 
@@ -25,3 +29,6 @@ def test_the_reference_is_built_without_a_warning_and_has_every_name_that_the_pa
     pages = "".join(page.read_text("utf-8") for page in tmp_path.glob("*.html"))
     described = {*re.findall(r'id="agentcore\.[\w.]*?(\w+)"', pages)}
     assert {*dir(agentcore)} - described == set()
+    # The fields of profiles have their sentences from conf.py.
+    decided = [each for kind in (AiSdkProfile, MastraProfile, StrandsProfile) for each in fields_of(kind)]
+    assert {each.name for each in decided if each.statement} - described == set()

@@ -4,10 +4,10 @@ Two packages decide by the turns of JavaScript's microtask queue in what order t
 says how many turns anything takes. A `Series` writes each program as a short text, a *sequence*, and the
 order that its trace shows as another. The numbers are right if the emulation gives the package's orders.
 
-- `ai-sdk-6/stream`: a step whose model sends some parts; the order is that of the step's content.
-  Parts: t text, s source, r a call whose tool returns, e one whose tool throws, u a call of no tool, a one
-  that needs approval, p one that the provider runs, d the same of a tool that only the provider has, R the
-  result and E the error of the first of these two that has none yet.
+- `ai-sdk-6/stream`, `ai-sdk-6.0.326/stream`: a step whose model sends some parts; the order is that of the
+  step's content. Parts: t text, s source, r a call whose tool returns, e one whose tool throws, u a call of
+  no tool, a one that needs approval, p one that the provider runs, d the same of a tool that only the
+  provider has, R the result and E the error of the first of these two that has none yet.
 - `strands-ts@...`: a turn of calls that run at once; the order is that of handlers, tools and hooks.
   Calls: r the tool returns, e it throws, u there is no tool. Behind a blank, what looks on: w, i and o are
   handlers of the tool stage that wrap it, see its input and its output, x throws and k answers at its first
@@ -52,12 +52,12 @@ class Series:
     emulated: Callable[[Any, Json], Json]
 
     def numbers(self) -> Numbers:
-        """The numbers as the code has them, those in a mapping as `field.key`."""
+        """The numbers as the code has them, those in a mapping as `field.key`; none that is left out."""
         found: dict[str, int] = {}
         for name, value in attrs.asdict(getattr(self.profile, self.field), recurse=False).items():
             if isinstance(value, Mapping):
                 found.update({f"{name}.{key}": number for key, number in value.items()})
-            else:
+            elif value is not None:
                 found[name] = value
         return found
 
@@ -233,15 +233,18 @@ def _order_of_calls(trace: Json) -> str:
 SERIES: Final[Mapping[str, Series]] = {
     series.name: series
     for series in (
-        Series(
-            name="ai-sdk-6/stream",
-            target="ai-sdk@6.0.134",
-            profile=AI_SDK["ai-sdk-6/stream"],
-            field="schedule",
-            sequences=_sequences_of_parts,
-            program=_program_of_parts,
-            order=_order_of_content,
-            emulated=lambda profile, program: Recording(profile, program).trace(),
+        *(
+            Series(
+                name=f"ai-sdk-{version}/stream",
+                target=f"ai-sdk@{release}",
+                profile=AI_SDK[f"ai-sdk-{version}/stream"],
+                field="schedule",
+                sequences=_sequences_of_parts,
+                program=_program_of_parts,
+                order=_order_of_content,
+                emulated=lambda profile, program: Recording(profile, program).trace(),
+            )
+            for version, release in (("6", "6.0.134"), ("6.0.326", "6.0.326"))
         ),
         *(
             Series(

@@ -69,8 +69,7 @@ from agentcore.agent.call.config import (
 )
 from agentcore.agent.middleware import Middleware
 from agentcore.agent.models.base import LanguageModel
-from agentcore.agent.output import Output
-from agentcore.agent.result import AgentResult, NoObjectError
+from agentcore.agent.output import AgentResult, NoObjectError, Output
 from agentcore.agent.tools import Tool
 from agentcore.conversations.conversation import Conversation
 from agentcore.machine.hooks import check_tool_names, tool_choice

@@ -39,7 +39,7 @@ from agentcore.agent.events import (
     ToolProgress,
 )
 from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult
 from agentcore.agent.tools import Tool
 from agentcore.errors import AgentCoreError
 from agentcore.machine.effects import Settings, ToolFailed, ToolSucceeded

@@ -14,8 +14,7 @@ from attrs import field
 from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse
 from agentcore.agent.tools import Tool
 from agentcore.machine.hooks import ProcessorEdit
-from agentcore.machine.message_list import Mutation
-from agentcore.machine.processors import InputArguments, StepArguments, TripwireError
+from agentcore.machine.processors import InputArguments, Mutation, StepArguments, TripwireError
 from agentcore.machine.state import Run
 from agentcore.messages.content import ToolCall
 from agentcore.messages.interrupts import InterruptSignal

@@ -15,10 +15,10 @@ from agentcore.cli.terminal import console, say
 from agentcore.live import reporting
 from agentcore.live.adapters.known import KNOWN
 from agentcore.live.check import Request, check
-from agentcore.live.conversations import recorded
 from agentcore.live.installs import InstallError, cache_folder
 from agentcore.live.judge import KINDS
 from agentcore.live.process import WorkerFailedError
+from agentcore.live.recorded import recorded
 from agentcore.live.suppressions import SuppressionError
 
 __all__ = ["check_hook"]
@@ -69,7 +69,7 @@ def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     "--from",
     "source",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Recorded conversations, which come first.",
+    help="Recorded conversations, or messages of the framework, as JSON: they come first, then variants.",
 )
 @click.option("--texts", multiple=True, metavar="TEXT", help="What some texts begin with; may be repeated.")
 @click.option("--path", metavar="PATH", help="The only path of the framework to run: generate or stream.")
@@ -125,7 +125,10 @@ def check_hook(context: click.Context, /, **given: Any) -> None:
 def _is_javascript(framework: str) -> bool:
     """Returns whether the JavaScript core judges: a package of npm, or an adapter in a file of JavaScript."""
     file, _, _ = framework.rpartition(":")
-    return framework == "ai" or file.endswith((".js", ".mjs", ".ts", ".mts"))
+    known = KNOWN.get(framework)
+    return (known is not None and known.language == "javascript") or file.endswith(
+        (".js", ".mjs", ".ts", ".mts")
+    )
 
 
 def _require_known(framework: str, version: str, given: dict[str, Any]) -> None:
@@ -186,7 +189,7 @@ def _delegated(given: dict[str, Any]) -> int:
     if node is None:
         say(
             console(stderr=True),
-            "--in ai runs the hook in Node.js: install Node.js 20 or newer, so that `node` is on the PATH",
+            f"--in {given['framework']} needs Node.js: install 20 or newer, so that `node` is on the PATH",
             "red",
         )
         return _NOT_JUDGED

@@ -12,9 +12,8 @@ import click
 from rich.console import Console
 
 from agentcore.cli.terminal import console, printable, require_program, say
-from agentcore.kit.framework import Framework
+from agentcore.kit.framework import Entry, Framework, entries
 from agentcore.kit.program import BadProgram, parse_json
-from agentcore.kit.registry import Entry, entries
 from agentcore.oracle.drivers.driver import Answer, Driver, Outcome
 from agentcore.oracle.drivers.lint import CHECKS, Broken, Verdict, lint
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import framework_of
-from agentcore.kit.framework import Framework
-from agentcore.kit.registry import FRAMEWORKS, load_emulator, load_family
+from agentcore.kit.framework import FRAMEWORKS, Framework, load_emulator, load_family
 
 __all__ = ["NotEmulatedProfileError", "run"]
 

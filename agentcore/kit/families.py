@@ -2,7 +2,7 @@
 
 The mechanisms of this package (reading lines, running drivers, comparing, shrinking, vectors) are the same
 for all. What they need to know of a format is a `Family`, one value, and `FAMILIES` has them all: those of
-the frameworks that are installed (`agentcore.kit.registry`).
+the frameworks that are installed (`agentcore.kit.framework`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.kit.choices import Choices, RandomChoices
 from agentcore.kit.compare import Comparison, Each, Trace
-from agentcore.kit.framework import Framework
-from agentcore.kit.places import Place, without
-from agentcore.kit.program import check_program, parse_program
-from agentcore.kit.registry import FRAMEWORKS, GROUP, entries, load_family
+from agentcore.kit.framework import FRAMEWORKS, GROUP, Framework, entries, load_family
+from agentcore.kit.program import Place, check_program, parse_program, without
 
 if TYPE_CHECKING:
     from agentcore.heap.pollution import Watched

@@ -1,18 +1,43 @@
-"""A framework as one value: all that the rest of the package knows of it.
+"""A framework as one value, all that the rest of the package knows of it; and those that are installed.
 
 The value is read wherever names are listed, so it holds names and small data. What takes long to import (the
 format, the emulation) is named by its place and imported when it is used first.
+
+Frameworks are found by the entry points of the group `agentcore.frameworks`. Each names a `Framework` value;
+those of this distribution are found as those of any other. One that cannot be used has an error of its own
+and leaves the others as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
-__all__ = ["Framework", "Package"]
+from agentcore.errors import AgentCoreError
+
+if TYPE_CHECKING:
+    from agentcore.kit.families import Family
+
+__all__ = [
+    "FRAMEWORKS",
+    "GROUP",
+    "PACKAGES",
+    "BrokenFrameworkError",
+    "Entry",
+    "Framework",
+    "Package",
+    "UnknownFrameworkError",
+    "entries",
+    "load_emulator",
+    "load_family",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -69,3 +94,197 @@ class Framework:
     @default.default
     def _first(self) -> str:
         return next(iter(self.profiles))
+
+
+# ---------------------------------------------------------------- those that are installed
+
+GROUP: Final = "agentcore.frameworks"
+
+
+class BrokenFrameworkError(AgentCoreError, LookupError):
+    """An entry point gives no framework: `framework` is its name, `provider` the distribution that has it.
+
+    `reason` says what is wrong, and what to do.
+    """
+
+    def __init__(self, framework: str, provider: str, reason: str) -> None:
+        super().__init__(f"the framework {framework!r} of {provider} cannot be used: {reason}")
+        self.framework = framework
+        self.provider = provider
+        self.reason = reason
+
+
+class UnknownFrameworkError(AgentCoreError, KeyError):
+    """No entry point has a framework of this name."""
+
+    def __init__(self, framework: str, known: tuple[str, ...]) -> None:
+        self.text = f"no framework is named {framework!r}; there are {', '.join(known)}"
+        super().__init__(self.text)
+        self.framework = framework
+
+    def __str__(self) -> str:
+        # KeyError shows its argument as Python writes it.
+        return self.text
+
+
+@attrs.frozen
+class Entry:
+    """An entry point: the framework that it gives, or why it gives none. `provider` is its distribution."""
+
+    name: str
+    provider: str
+    framework: Framework | None
+    error: BrokenFrameworkError | None = None
+
+    def broken(self, reason: str) -> Entry:
+        """The entry without its framework."""
+        return Entry(self.name, self.provider, None, BrokenFrameworkError(self.name, self.provider, reason))
+
+
+# ---------------------------------------------------------------- finding
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All entry points of the group, by name; read once."""
+    found = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _provider(point)))
+    return _distinct([_loaded(point) for point in found])
+
+
+def _provider(point: EntryPoint) -> str:
+    dist = point.dist
+    return "an unnamed distribution" if dist is None else f"{dist.name} {dist.version}"
+
+
+def _loaded(point: EntryPoint) -> Entry:
+    entry = Entry(point.name, _provider(point), None)
+    try:
+        value = point.load()
+    except Exception as error:  # noqa: BLE001 - code of others; one that fails must not stop the others
+        return entry.broken(f"{point.value} cannot be imported: {type(error).__name__}: {error}")
+    if not isinstance(value, Framework):
+        return entry.broken(f"{point.value} is of type {type(value).__name__}; make it an {_KIND}")
+    if value.name != point.name:
+        return entry.broken(f"the value is named {value.name!r}; give the entry point the same name")
+    if problem := _problem(value):
+        return entry.broken(problem)
+    return attrs.evolve(entry, framework=value)
+
+
+_KIND: Final = f"{Framework.__module__}.{Framework.__qualname__}"
+
+
+def _problem(framework: Framework) -> str | None:
+    """What contradicts itself in a framework."""
+    under = {part for name in framework.profiles for part in (name, name.partition("/")[0])}
+    if framework.default not in under:
+        return f"the default {framework.default!r} is none of its profiles"
+    for name, package in framework.packages.items():
+        if package.profile not in under:
+            return f"the package {name!r} has the unknown profile {package.profile!r}"
+    return None
+
+
+def _distinct(found: list[Entry]) -> tuple[Entry, ...]:
+    """The entries, without the frameworks that claim a name which another claims too.
+
+    None of them is preferred: which one is meant cannot be known, and a choice would hide the clash.
+    """
+    claims = Counter(claim for entry in found for claim in _claims(entry))
+    return tuple(_unless_claimed(entry, found, claims) for entry in found)
+
+
+def _claims(entry: Entry) -> Iterator[tuple[str, str]]:
+    yield "name", entry.name
+    if entry.framework is not None:
+        yield from (("profile", name) for name in entry.framework.profiles)
+        yield from (("package", name) for name in entry.framework.packages)
+
+
+def _unless_claimed(entry: Entry, found: list[Entry], claims: Mapping[tuple[str, str], int]) -> Entry:
+    for claim in () if entry.error else _claims(entry):
+        if claims[claim] > 1:
+            others = [other.provider for other in found if other is not entry and claim in _claims(other)]
+            kind, name = claim
+            return entry.broken(f"the {kind} {name!r} is also that of {', '.join(others)}; uninstall one")
+    return entry
+
+
+# ---------------------------------------------------------------- what is found
+
+
+class _Frameworks(Mapping[str, Framework]):
+    """The frameworks by name, broken ones left out."""
+
+    def __getitem__(self, name: str) -> Framework:
+        for entry in entries():
+            if entry.name == name:
+                if entry.error is not None:
+                    raise entry.error
+                if entry.framework is not None:
+                    return entry.framework
+        raise UnknownFrameworkError(name, tuple(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry.name for entry in entries() if entry.framework is not None)
+
+    def __len__(self) -> int:
+        return sum(entry.framework is not None for entry in entries())
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == known for known in self)
+
+
+FRAMEWORKS: Final[Mapping[str, Framework]] = _Frameworks()
+"""The frameworks by name. Looking up one that is broken raises BrokenFrameworkError."""
+
+
+def load_family(name: str) -> Family:
+    """The format of a framework's programs; imported when it is asked for first.
+
+    Raises:
+        UnknownFrameworkError: if there is no such framework.
+        BrokenFrameworkError: if the format cannot be imported.
+    """
+    found: Family = _resolved(name, FRAMEWORKS[name].family)
+    return found
+
+
+def load_emulator(name: str) -> Callable[[Any, Any], Any]:
+    """The function that runs a framework's settings under a profile; imported when it is asked for first.
+
+    Raises:
+        UnknownFrameworkError: if there is no such framework.
+        BrokenFrameworkError: if the framework has no emulation, or it cannot be imported.
+    """
+    found: Callable[[Any, Any], Any] = _resolved(name, FRAMEWORKS[name].emulator or "")
+    return found
+
+
+def _resolved(name: str, place: str) -> Any:
+    try:
+        return resolve_name(place)
+    except Exception as error:
+        (provider,) = (entry.provider for entry in entries() if entry.name == name and entry.framework)
+        reason = f"{place!r} cannot be imported: {type(error).__name__}: {error}"
+        raise BrokenFrameworkError(name, provider, reason) from error
+
+
+class _Packages(Mapping[str, Package]):
+    """The real packages of all frameworks."""
+
+    def __getitem__(self, name: str) -> Package:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, Package]:
+        return {name: each for one in FRAMEWORKS.values() for name, each in one.packages.items()}
+
+
+PACKAGES: Final[Mapping[str, Package]] = _Packages()
+"""The real packages of all frameworks, by the names that `agentcore check --target` takes."""

@@ -1,4 +1,4 @@
-"""The algebra of ops: where the ops of every format lead, and what they do there.
+"""The algebra of ops: where the ops of every format lead, what they do there, and the record of a run.
 
 A format has its own words for ops and ops of its own, both as data: `spelling` says which op of the algebra a
 word means and which fields have its path and its value, `extras` has what the algebra lacks. How a path finds
@@ -6,6 +6,10 @@ a live object is the format's, too: from what a hook is given, below a name, wit
 
 An op that leads nowhere is skipped and listed (rule oracle.op-skipped); what becomes of one that the object
 refuses is the format's (rule oracle.op-refused).
+
+What a run shows to its hooks, tools and models is written down on one record for all formats, under the names
+of the trace's fields. What a format's trace has of the record is then a list of names (`Record.shown`); how a
+live value becomes JSON is the format's own.
 """
 
 from __future__ import annotations
@@ -18,13 +22,15 @@ from typing import Any, ClassVar, Final, NoReturn, Protocol, TypeAlias
 import attrs
 
 from agentcore.heap.heap import UNDEFINED
-from agentcore.kit.recording import Record
+from agentcore.kit.families import Refusal
 
 __all__ = [
     "Field",
     "NowhereError",
     "Op",
     "Path",
+    "Record",
+    "RecordedRun",
     "Slot",
     "Spelling",
     "ThrownError",
@@ -34,6 +40,70 @@ __all__ = [
     "is_list",
     "slot",
 ]
+
+Json: TypeAlias = dict[str, Any]
+
+# ---------------------------------------------------------------- the record of a run
+
+
+class Record:
+    """What is on record of a run, by fields of its trace.
+
+    `kept` are the live objects that ops keep, by name; `refusals` are the ops that objects refused.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, list[Any]] = {}
+        self.kept: Json = {}
+        self.refusals: list[Refusal] = []
+
+    def of(self, field: str) -> list[Any]:
+        """Returns the entries of a field, in the order of the run."""
+        return self._entries.setdefault(field, [])
+
+    def add(self, field: str, entry: Any) -> Any:
+        """Writes an entry down, and returns it."""
+        self.of(field).append(entry)
+        return entry
+
+    def shown(self, *fields: str) -> Json:
+        """Returns fields of a trace with their entries."""
+        return {field: self.of(field) for field in fields}
+
+    def shown_if_any(self, *fields: str) -> Json:
+        """Returns those of the fields that have an entry."""
+        return {field: self.of(field) for field in fields if self._entries.get(field)}
+
+
+class RecordedRun:
+    """A program about to run: its record, and what its model answers.
+
+    Args:
+        program: the program.
+        at_end: what the model answers once the script has ended.
+        script: the model's answers, unless the program has them.
+    """
+
+    def __init__(self, program: Mapping[str, Any], *, at_end: Any, script: Sequence[Any] = ()) -> None:
+        self.program = program
+        self.record = Record()
+        self.model_calls = 0
+        self._script: Sequence[Any] = program.get("script", script)
+        self._at_end = at_end
+
+    @property
+    def refusals(self) -> Sequence[Refusal]:
+        """The ops that objects refused."""
+        return self.record.refusals
+
+    def answer(self) -> Any:
+        """Returns what the script has for this call of the model, and counts the call."""
+        number, self.model_calls = self.model_calls, self.model_calls + 1
+        return self._script[number] if number < len(self._script) else self._at_end
+
+
+# ---------------------------------------------------------------- ops
+
 
 Op: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = Sequence[str | int]

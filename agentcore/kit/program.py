@@ -1,4 +1,4 @@
-"""Programs: runs of an agent loop as data, one JSON text per line; what is alike in all formats.
+"""Programs: runs of an agent loop as data, one JSON text per line; their schemas, and places in them.
 
 A line that is none raises BadProgram, which is the answer to it (rule oracle.bad-program).
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
@@ -14,21 +16,61 @@ import jsonschema_rs
 
 from agentcore.errors import AgentCoreError
 from agentcore.messages.brief import Trail, plain_path
-from agentcore.messages.schema import accepts, schema, scrubbed
 
 __all__ = [
     "MAX_DEPTH",
     "BadNumber",
     "BadProgram",
     "Explanation",
+    "Place",
     "ProgramSchema",
     "Schema",
+    "at",
     "check_program",
+    "has",
     "id_of",
     "parse_json",
     "parse_program",
+    "places",
     "program_to_line",
+    "put",
+    "without",
 ]
+
+# ---------------------------------------------------------------- schemas, and values held against them
+
+
+@cache
+def schema(name: str, package: str = "agentcore.schemas") -> dict[str, Any]:
+    """The schema `name.schema.json` of a Python package (`agentcore/schemas`); not to be changed."""
+    text = files(package).joinpath(f"{name}.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def accepts(validator: jsonschema_rs.Validator, value: Any) -> bool:
+    """Whether plain JSON is what the schema allows, whatever its texts hold."""
+    # The validator cannot take a lone surrogate as a key; no rule of the schemas depends on one.
+    try:
+        return bool(validator.is_valid(value))
+    except UnicodeError:
+        return bool(validator.is_valid(scrubbed(value)))
+
+
+def scrubbed(value: Any) -> Any:
+    """The value with lone surrogates replaced, as the validator can take it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(child) for key, child in value.items()}
+    return [scrubbed(child) for child in value] if isinstance(value, list) else value
+
+
+@cache
+def message_schema() -> jsonschema_rs.Validator:
+    """Returns the validator of a list of messages as JSON."""
+    return jsonschema_rs.validator_for(schema("model-message"))
+
 
 Check: TypeAlias = Callable[[dict[str, Any]], None]
 
@@ -271,3 +313,58 @@ class ProgramSchema(Schema):
         if problem := self.problem(program):
             path, reason = problem
             raise BadProgram(reason, "$" + path, id_of(program))
+
+
+# ---------------------------------------------------------------- places
+
+Place: TypeAlias = tuple[str | int, ...]
+
+
+def places(value: Any) -> list[Place]:
+    """All places in an object or a list, the outermost first, lists from their end."""
+    level: list[tuple[Place, Any]] = [((), value)]
+    found: list[Place] = []
+    while level:
+        below = []
+        for place, container in level:
+            keys = [*container] if isinstance(container, dict) else [*reversed(range(len(container)))]
+            below += [((*place, key), container[key]) for key in keys]
+        found += [place for place, _ in below]
+        level = [(place, child) for place, child in below if isinstance(child, (dict, list))]
+    return found
+
+
+def has(value: Any, place: Place) -> bool:
+    """Whether the value has such a place."""
+    try:
+        at(value, place)
+    except (LookupError, TypeError):
+        return False
+    return True
+
+
+def at(value: Any, place: Place) -> Any:
+    """What is at the place. Raises LookupError or TypeError where there is none."""
+    for key in place:
+        value = value[key]
+    return value
+
+
+def put(value: Any, place: Place, new: Any) -> Any:
+    """A copy with the new value at the place, which the value has."""
+    if not place:
+        return new
+    key, rest = place[0], place[1:]
+    changed = put(value[key], rest, new)
+    if isinstance(value, dict):
+        return {**value, key: changed}
+    return [changed if index == key else child for index, child in enumerate(value)]
+
+
+def without(value: Any, place: Place) -> Any:
+    """A copy without the place, which the value has."""
+    *above, key = place
+    container = at(value, tuple(above))
+    if isinstance(container, dict):
+        return put(value, tuple(above), {name: child for name, child in container.items() if name != key})
+    return put(value, tuple(above), [child for index, child in enumerate(container) if index != key])

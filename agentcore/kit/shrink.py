@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 from agentcore.kit.families import Family, Shrinking
-from agentcore.kit.places import Place, at, has, places, put, without
-from agentcore.kit.program import BadProgram
+from agentcore.kit.program import BadProgram, Place, at, has, places, put, without
 
 __all__ = ["Smallest", "entries_out", "script_cut", "shrink", "size", "smaller", "windows_out"]
 

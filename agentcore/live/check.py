@@ -18,12 +18,12 @@ import attrs
 from agentcore.live import adapters
 from agentcore.live.adapter import Adapter
 from agentcore.live.closer import outcome_data, smallest
-from agentcore.live.conversations import conversation, recorded
 from agentcore.live.findings import Found, finding, verdict
 from agentcore.live.installs import Place, cache_folder, installed, nearest, project_of
 from agentcore.live.judge import KINDS, Judge, Key, key_of
 from agentcore.live.loading import ValueSource
 from agentcore.live.process import Ended, Worker, workspace
+from agentcore.live.recorded import recorded, sample
 from agentcore.live.suppressions import Suppression, apply_suppressions, suppressions_in
 
 __all__ = ["Request", "check", "check_here"]
@@ -349,9 +349,7 @@ class _Campaign:
     def conversation(self, index: int) -> dict[str, Any]:
         """Returns a conversation of the check: the recorded ones come first."""
         known = [] if self.request.recorded is None else recorded(self.request.recorded)
-        if index < len(known):
-            return known[index]
-        return conversation(self.request.seed + index - len(known), self.request.texts)
+        return sample(index, known, self.request.seed, self.request.texts)
 
     def _finding(self, found: Found, run: int) -> dict[str, Any]:
         request = self.request

@@ -6,13 +6,21 @@ Runs under the interpreter of whoever's hook is checked, so it needs nothing but
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeAlias
 
-__all__ = ["FORMAT", "Conversation", "conversation", "fresh", "recorded", "request_words", "smaller", "tools"]
+__all__ = [
+    "FORMAT",
+    "PIXEL",
+    "Conversation",
+    "continued",
+    "conversation",
+    "fresh",
+    "request_words",
+    "smaller",
+    "tools",
+]
 
 Conversation: TypeAlias = dict[str, Any]
 
@@ -34,8 +42,13 @@ _WORDS: Final = (
     ),
     *("delete", "draft", "total", "of", "three", "orders", "with", "discount", "summary", "next", "train"),
 )
+# What hooks that redact look for.
+_SENSITIVE: Final = (
+    *("write to ann@example.com", "call +1 555 010 9999", "the api_key is sk-live-4242"),
+    *("password: hunter2", "card 4111 1111 1111 1111", "secret token abc123", "ssn 078-05-1120"),
+)
 _TOOLS: Final = ("search", "read_file", "weather")
-_PIXEL: Final = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(24)).decode()
+PIXEL: Final = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(24)).decode()
 
 
 def conversation(seed: int, texts: Sequence[str] = ()) -> Conversation:
@@ -48,11 +61,27 @@ def conversation(seed: int, texts: Sequence[str] = ()) -> Conversation:
     return _Maker(Random(seed), tuple(texts)).conversation(f"seed {seed}")  # noqa: S311 - no secrets
 
 
+def continued(base: Conversation, seed: int, texts: Sequence[str] = ()) -> Conversation:
+    """Returns a recorded conversation with a random turn after it, and some without its first messages.
+
+    Args:
+        base: the recorded conversation.
+        seed: what is random follows from it.
+        texts: as in `conversation`.
+    """
+    random = Random(seed)  # noqa: S311 - no secrets
+    first, *others = base["turns"]
+    start = random.randrange(len(first["messages"])) if random.random() < 0.3 else 0
+    first = {**first, "messages": first["messages"][start:]}
+    turn = _Maker(random, tuple(texts), calls=1000).turn(0)
+    return {**base, "name": f"{base['name']}, seed {seed}", "turns": [first, *others, turn]}
+
+
 class _Maker:
-    def __init__(self, random: Random, texts: tuple[str, ...]) -> None:
+    def __init__(self, random: Random, texts: tuple[str, ...], calls: int = 0) -> None:
         self._random = random
         self._texts = texts
-        self._calls = 0
+        self._calls = calls
 
     def conversation(self, name: str) -> Conversation:
         random = self._random
@@ -61,14 +90,16 @@ class _Maker:
             made["instructions"] = self._text(4)
         long = random.random() < 0.06
         turns = random.choices((1, 2, 3), (6, 3, 1))[0]
-        made["turns"] = [self._turn(random.randint(8, 20) if long else random.choice((0, 0, 1, 2)))]
-        made["turns"] += [self._turn(0) for _ in range(turns - 1)]
+        made["turns"] = [self.turn(random.randint(8, 20) if long else random.choice((0, 0, 1, 2)))]
+        made["turns"] += [self.turn(0) for _ in range(turns - 1)]
         return made
 
-    def _turn(self, exchanges: int) -> dict[str, Any]:
+    def turn(self, exchanges: int) -> dict[str, Any]:
         messages: list[Any] = []
         for _ in range(exchanges):
             messages += [self._user(), *({"role": "assistant", **self._answer(0.5)},)]
+        if self._random.random() < 0.2:  # some people write twice before they are answered
+            messages.append({"role": "user", "parts": [{"type": "text", "text": self._text(3)}]})
         messages.append(self._user())
         calling = self._random.choices((0, 1, 2, 4), (2, 4, 3, 1))[0]
         answers = [self._answer(1.0) for _ in range(calling)]
@@ -77,7 +108,7 @@ class _Maker:
     def _user(self) -> dict[str, Any]:
         parts: list[Any] = [{"type": "text", "text": self._text(5, marked=True)}]
         if self._random.random() < 0.12:
-            parts.append({"type": "file", "mediaType": "image/png", "data": _PIXEL})
+            parts.append({"type": "file", "mediaType": "image/png", "data": PIXEL})
         if self._random.random() < 0.15:
             parts.append({"type": "text", "text": self._text(3)})
         return {"role": "user", "parts": parts}
@@ -134,6 +165,8 @@ class _Maker:
         made = [random.choice(_WORDS) for _ in range(random.randint(1, words))]
         if marked:
             made += [f"{random.choice(_WORDS)}{random.randint(1000, 9999)}" for _ in range(3)]
+        if random.random() < 0.12:
+            made.append(random.choice(_SENSITIVE))
         if self._texts and random.random() < 0.5:
             made.insert(0, random.choice(self._texts))
         return " ".join(made)
@@ -164,27 +197,6 @@ def request_words(turn: dict[str, Any]) -> frozenset[str]:
     """Returns the words of a turn's request that are long enough to know it by."""
     texts = (part.get("text", "") for part in turn["messages"][-1]["parts"])
     return frozenset(word for text in texts for word in text.split() if len(word) > 3)
-
-
-def recorded(file: Path) -> list[Conversation]:
-    """Reads recorded conversations: one, or a list of them.
-
-    Raises:
-        ValueError: if the file holds something else.
-    """
-    read = json.loads(file.read_text(encoding="utf-8"))
-    found = read if isinstance(read, list) else [read]
-    for index, each in enumerate(found):
-        if not isinstance(each, dict) or each.get("format") != FORMAT or not each.get("turns"):
-            raise ValueError(
-                f"{file}[{index}] is no conversation of format {FORMAT}; see conversation.schema.json"
-            )
-        for turn in each["turns"]:
-            if not turn.get("messages") or not turn.get("answers") or turn["messages"][-1]["role"] != "user":
-                raise ValueError(
-                    f"{file}[{index}]: a turn needs messages that end with the user's, and answers"
-                )
-    return [{"name": f"{file.name}[{index}]", **each} for index, each in enumerate(found)]
 
 
 # ---------------------------------------------------------------- smaller ones

@@ -47,11 +47,17 @@ class Freezer(Protocol):
 
 
 class Outlet(NamedTuple):
-    """An object whose own slots a hook may assign, its copy, and what the copy held at first."""
+    """An object whose own slots a hook may assign, its copy, and what both held when they were last alike."""
 
     original: Any
     copy: Any
-    before: dict[Any, Any]
+    outer: dict[Any, Any]
+    inner: dict[Any, Any]
+
+    @classmethod
+    def of(cls, original: Any, copy: Any) -> Outlet:
+        """Returns the outlet of an object and a copy that are alike."""
+        return cls(original, copy, _slots_of(original), _slots_of(copy))
 
 
 class _Pair(NamedTuple):
@@ -105,25 +111,38 @@ class Exchange:
 
     def outlets(self, values: Iterable[Any]) -> list[Outlet]:
         """Returns those of the framework's objects that have entered, whose own slots a hook may assign."""
-        pairs = ((each, self._inner[id(each)].other.value) for each in values if id(each) in self._inner)
-        return [Outlet(each, copy, _slots_of(copy)) for each, copy in pairs]
+        pairs = [(each, self._inner[id(each)].other.value) for each in values if id(each) in self._inner]
+        return [Outlet.of(each, copy) for each, copy in pairs]
 
-    def assign(self, outlets: Iterable[Outlet], kept: Collection[int] = ()) -> None:
+    def assign(self, outlets: Iterable[Outlet], kept: Collection[int] = ()) -> list[Outlet]:
         """Does to the framework's objects what the hook assigned to slots of outlets (rule live.outlets)."""
-        for original, copy, before in outlets:
-            after = _slots_of(copy)
-            if before.keys() == after.keys() and all(before[name] is each for name, each in after.items()):
-                continue
-            if isinstance(original, list):
-                original[:] = [self.leave(each, kept) for each in copy]
-            elif isinstance(original, dict):
-                made = {key: self.leave(each, kept) for key, each in copy.items()}
-                original.clear()
-                original.update(made)
-            else:
-                for name, each in after.items():
-                    if name not in before or before[name] is not each:
-                        setattr(original, name, self.leave(each, kept))
+        outlets = [*outlets]
+        for original, copy, _, before in outlets:
+            _assign(original, before, copy, lambda each: self.leave(each, kept))
+        return [Outlet.of(original, copy) for original, copy, *_ in outlets]
+
+    def refresh(self, outlets: Iterable[Outlet], kept: Collection[int] = ()) -> list[Outlet]:
+        """Does to the hook's copies what the framework has assigned to slots of outlets since."""
+        outlets = [*outlets]
+        for original, copy, before, _ in outlets:
+            _assign(copy, before, original, lambda each: self.enter(each, kept))
+        return [Outlet.of(original, copy) for original, copy, *_ in outlets]
+
+
+def _assign(to: Any, before: dict[Any, Any], of: Any, crossed: Callable[[Any], Any]) -> None:
+    after = _slots_of(of)
+    if before.keys() == after.keys() and all(before[name] is each for name, each in after.items()):
+        return
+    if isinstance(to, list):
+        to[:] = [crossed(each) for each in of]
+    elif isinstance(to, dict):
+        made = {key: crossed(each) for key, each in of.items()}
+        to.clear()
+        to.update(made)
+    else:
+        for name, each in after.items():
+            if name not in before or before[name] is not each:
+                setattr(to, name, crossed(each))
 
 
 def _slots_of(value: Any) -> dict[Any, Any]:
@@ -343,7 +362,10 @@ def hide(snapshot: Snapshot, reader: Reader, stays: Callable[[int, Found], bool]
     for number, record in snapshot.records.items():
         if not record.unchanged(reader):
             now = reader.again(record.value)
-            kept = [found for found in compared(record, reader) if stays(number, found)]
+            changes = [*compared(record, reader)]
+            kept = [found for found in changes if stays(number, found)]
+            if len(kept) == len(changes):
+                continue  # what is assigned to it meanwhile stays, too
             if not isinstance(now, Unread):
                 made.append(Record(record.value, record.cls, now))
             _restore(record.value, _with(record.contents, now, kept))

@@ -71,12 +71,13 @@ def _python(environment: Path) -> Path | None:
     return None
 
 
-def installed(package: str, version: str) -> Place:
+def installed(package: str, version: str, lock: Path | None = None) -> Place:
     """Installs a release into an environment of its own in the cache, once, and returns its interpreter.
 
     Args:
         package: the distribution.
         version: the release; `1` or `1.5` stand for the newest one of that line.
+        lock: a file of exact requirements that is installed instead, if the release is not there yet.
 
     Raises:
         InstallError: if pip cannot install it.
@@ -90,17 +91,8 @@ def installed(package: str, version: str) -> Place:
         if not done.is_file():
             _run([sys.executable, "-m", "venv", "--clear", str(folder)])
             python = str(_python(folder))
-            _run(
-                [
-                    python,
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--disable-pip-version-check",
-                    f"{package}=={wanted}",
-                ]
-            )
+            wish = [f"{package}=={wanted}"] if lock is None else ["-r", str(lock)]
+            _run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wish])
             done.write_text(f"{package}=={wanted}\n", encoding="utf-8")
     return Place(str(_python(folder)), str(folder))
 

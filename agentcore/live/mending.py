@@ -130,13 +130,13 @@ class _Mended:
         boundary = self._boundary
         names = boundary.names(args)
         given = {**dict(zip(names, args, strict=False)), **options}
-        kept = frozenset(id(each) for each in boundary.kept(given) if type(each) not in ATOMS)
+        kept = self._kept(given)
         data = {name: each for name, each in given.items() if name != boundary.handler}
         entered = {**self._exchange.enter(data, kept)} if data else {}
-        if boundary.handler in given:
-            entered[boundary.handler] = self._handler(given[boundary.handler], kept)
         before = Snapshot({**entered}, Data(kept)) if self._freezer is not None else None
         outlets = self._exchange.outlets(boundary.outlets(given))
+        if boundary.handler in given:
+            entered[boundary.handler] = self._handler(given, outlets, kept)
         if self._freezer is not None:
             for each in outlets:
                 self._freezer.allow(each.copy)
@@ -145,17 +145,27 @@ class _Mended:
         ]
         return (positional, {name: entered[name] for name in options}), outlets, kept, before
 
-    def _handler(self, handler: Callable[..., Any], kept: frozenset[int]) -> Callable[..., Any]:
-        exchange = self._exchange
+    def _kept(self, given: Mapping[str, Any]) -> frozenset[int]:
+        return frozenset(id(each) for each in self._boundary.kept(given) if type(each) not in ATOMS)
+
+    def _handler(
+        self, given: Mapping[str, Any], outlets: list[Outlet], kept: frozenset[int]
+    ) -> Callable[..., Any]:
+        exchange, handler = self._exchange, given[str(self._boundary.handler)]
 
         async def awaited(returned: Any) -> Any:
-            return exchange.enter(await returned, kept)
+            return back(await returned)
+
+        def back(returned: Any) -> Any:
+            outlets[:] = exchange.refresh(outlets, self._kept(given))
+            return exchange.enter(returned, kept)
 
         @functools.wraps(handler)
         def call(*args: Any, **options: Any) -> Any:
             out = [exchange.leave(each, kept) for each in args]
+            outlets[:] = exchange.assign(outlets, kept)
             returned = handler(*out, **{name: exchange.leave(each, kept) for name, each in options.items()})
-            return awaited(returned) if inspect.isawaitable(returned) else exchange.enter(returned, kept)
+            return awaited(returned) if inspect.isawaitable(returned) else back(returned)
 
         return call
 

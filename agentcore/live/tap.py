@@ -312,7 +312,7 @@ class Tap:
             turn, step = self._where()
             # After the model, the step's own prompt has been counted already.
             step -= boundary.after and step > 0
-            kept = frozenset(id(each) for each in boundary.kept(given) if type(each) not in ATOMS)
+            kept = self._kept(given)
             data = {name: each for name, each in given.items() if name != boundary.handler}
             if self._mode is Mode.VALUE:
                 return None, self._entered_as_value(given, data, kept, turn, step)
@@ -329,24 +329,48 @@ class Tap:
         self, given: dict[str, Any], data: dict[str, Any], kept: frozenset[int], turn: int, step: int
     ) -> _Entered:
         boundary, reader = self._boundary, Data(kept)
-        handles = boundary.handles(given)
-        watched = Snapshot([*handles], Data()) if handles else None
         inner = self._exchange.enter(data, kept)
         # The wrapper's own dict, not the one that is paired: the handler is added to it.
         inner = {**inner}
         before = Snapshot({**inner}, reader)
         # What is no whole conversation is not looked at for what piles up.
         texts = Counter(leaves(show(inner, reader))) if boundary.whole else Counter[str]()
-        entered = _Entered(given, data.keys(), inner, kept, before, watched, texts, turn, step)
+        entered = _Entered(given, data.keys(), inner, kept, before, None, texts, turn, step)
+        self._watch_handles(entered)
         if boundary.messages_in is not None:
             entered.alone = self._alone(boundary.messages_in(given))
         entered.outlets += self._exchange.outlets(boundary.outlets(given))
         self._set_handler(entered)
         return entered
 
+    def _watch_handles(self, entered: _Entered) -> None:
+        handles = self._boundary.handles(entered.given)
+        entered.handles = Snapshot({"handle": [*handles]}, Data()) if handles else None
+
+    def _end_handles(self, entered: _Entered) -> None:
+        if entered.handles is not None:
+            self._note(writes(entered.handles, Data(), entered.turn, entered.step, "handle"))
+            take_back(entered.handles, Data())
+
+    def _call_on(self, entered: _Entered) -> None:
+        """Ends the hook's part before the framework's: what it assigned is in force, and no write is."""
+        if self._mode is Mode.VALUE:
+            self._end_handles(entered)
+            entered.outlets = self._exchange.assign(entered.outlets, entered.kept)
+
+    def _come_back(self, entered: _Entered) -> None:
+        """Begins the hook's part again, with what the framework has assigned and written meanwhile."""
+        if self._mode is Mode.VALUE:
+            entered.kept |= self._kept(entered.given)
+            entered.outlets = self._exchange.refresh(entered.outlets, entered.kept)
+            self._watch_handles(entered)
+
+    def _kept(self, given: Mapping[str, Any]) -> frozenset[int]:
+        return frozenset(id(each) for each in self._boundary.kept(given) if type(each) not in ATOMS)
+
     def _set_handler(self, entered: _Entered) -> None:
         name = self._boundary.handler
-        if name is not None:
+        if name is not None and name in entered.given:
             # Live too: the errors that pass through it have to be known.
             entered.inner[name] = self._handler(entered.given[name], entered)
 
@@ -374,21 +398,25 @@ class Tap:
                 self._passing.append(error)
                 raise
             finally:
+                self._come_back(entered)
                 hidden.show()
 
         @functools.wraps(handler)
         def call(*args: Any, **options: Any) -> Any:
             passed, named = [*map(leave, args)], {name: leave(each) for name, each in options.items()}
+            self._call_on(entered)
             hidden = self._hide(entered)
             try:
                 with self.left.by_hook(is_hook=False):
                     returned = handler(*passed, **named)
             except BaseException as error:
                 self._passing.append(error)
+                self._come_back(entered)
                 hidden.show()
                 raise
             if inspect.isawaitable(returned):
                 return awaited(returned, hidden)
+            self._come_back(entered)
             hidden.show()
             return enter(returned)
 
@@ -422,9 +450,7 @@ class Tap:
             found = [*writes(inner, reader, entered.turn, entered.step, "argument")]
             unwritten = not found
             self._note(write for write in found if write.number not in outlets)
-        if entered.handles is not None:
-            self._note(writes(entered.handles, Data(), entered.turn, entered.step, "handle"))
-            take_back(entered.handles, Data())
+        self._end_handles(entered)
         own = Snapshot({"returned": returned}, reader)
         given = {name: entered.inner[name] for name in entered.data}
         if inner is None or not unwritten:

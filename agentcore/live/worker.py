@@ -74,9 +74,36 @@ def main() -> None:
     sys.path[:] = [each for each in sys.path if Path(each or ".").resolve() != _HERE]
     _import_bare()
     job = json.loads(jobs.readline())
-    _Work(job, send).run(jobs)
+    if "rules" in job:
+        _measure(job, send)
+    else:
+        _Work(job, send).run(jobs)
     # Threads that the hook left behind must not keep the process.
     os._exit(0)
+
+
+def _measure(job: dict[str, Any], send: _Sender) -> None:
+    """Measures the contract of a framework: no hook of a person's takes part."""
+    from agentcore.live import adapters, probe  # noqa: PLC0415 - importable only now
+
+    try:
+        adapter = adapters.adapter_named(job["framework"])
+    except (ImportError, LookupError, TypeError, AttributeError) as error:
+        return send("not-judged", reason="unsupported", message=f"{type(error).__name__}: {error}")
+    release = _version(adapter.package)
+    measured = probe.measured(adapter, job, lambda: send("begin", index=0))
+    return send("measured", version=release, **measured)
+
+
+def _version(package: str) -> str | None:
+    from importlib import metadata  # noqa: PLC0415 - beside its use
+
+    if not package:
+        return None
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 class _Work:
@@ -106,7 +133,7 @@ class _Work:
         try:
             adapter = adapters.adapter_named(job["framework"])
         except ImportError as error:
-            reason = "unsupported" if self._version(job["package"]) else "no-framework"
+            reason = "unsupported" if _version(job["package"]) else "no-framework"
             return refuse(reason, f"{job['framework']} could not be imported in {sys.prefix}: {error}")
         except (LookupError, TypeError, AttributeError) as error:
             return refuse("unsupported", str(error))
@@ -144,32 +171,20 @@ class _Work:
     def _refuse(self, reason: str, message: str) -> None:
         self._send("not-judged", reason=reason, message=message)
 
-    def _version(self, package: str) -> str | None:
-        from importlib import metadata  # noqa: PLC0415 - beside its use
-
-        if not package:
-            return None
-        try:
-            return metadata.version(package)
-        except metadata.PackageNotFoundError:
-            return None
-
     def _release(self, adapter: Any) -> tuple[str | None, str | None]:
         if not adapter.package:
             return None, None
-        return self._version(adapter.package), sys.prefix
+        return _version(adapter.package), sys.prefix
 
     # ------------------------------------------------------------ judging
 
     def _conversation(self, index: int) -> Any:
-        from agentcore.live.conversations import conversation, recorded  # noqa: PLC0415 - as above
+        from agentcore.live.recorded import recorded, sample  # noqa: PLC0415 - as above
 
         if not hasattr(self, "_recorded"):
             file = self._job["recorded"]
             self._recorded = recorded(Path(file)) if file else []
-        if index < len(self._recorded):
-            return self._recorded[index]
-        return conversation(self._job["seed"] + index - len(self._recorded), self._job["texts"])
+        return sample(index, self._recorded, self._job["seed"], self._job["texts"])
 
     def _path(self, index: int) -> str:
         return self.paths[index % len(self.paths)]

@@ -28,8 +28,7 @@ from agentcore.machine.hooks import (
     merge_provider_options,
     merge_settings,
 )
-from agentcore.machine.message_list import ListChanges, MessageList
-from agentcore.machine.processors import InputArguments, StepArguments, new_state
+from agentcore.machine.processors import InputArguments, ListChanges, MessageList, StepArguments, new_state
 from agentcore.messages.chains import MESSAGES, Chains, Identified, kept_ids, sharing
 from agentcore.messages.messages import Message, SystemMessage
 from agentcore.messages.prompt import SystemPrompt, system_messages

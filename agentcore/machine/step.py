@@ -36,11 +36,10 @@ from agentcore.machine.hooks import (
     tool_choice,
 )
 from agentcore.machine.state import Draft, Run, answers, check_choice, checked, with_calls
-from agentcore.messages.chains import Chains
+from agentcore.messages.chains import Chains, PromptState
 from agentcore.messages.content import ContentPart, ToolCall, ToolError, ToolResult, to_response_messages
 from agentcore.messages.messages import Message
-from agentcore.messages.prompt import PromptState
-from agentcore.messages.rounds import Fault
+from agentcore.messages.prompt import Fault
 from agentcore.messages.values import FrozenList, JsonObject, Vector, vector
 from agentcore.requirements.rules import Rule
 
@@ -108,7 +107,7 @@ def prompt_of(chains: Chains, results: StepResults | None = None) -> Vector[Mess
         results: what the step's hooks returned; its content does not matter here.
 
     Raises:
-        MissingToolResultsError: and others, as `agentcore.messages.prompt.to_prompt` does.
+        MissingToolResultsError: and others, as `agentcore.messages.chains.to_prompt` does.
     """
     if results is not None:
         chains = prepare(_replied(chains, results), results.edits)

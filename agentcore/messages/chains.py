@@ -20,19 +20,45 @@ from typing import Any, Final, TypeAlias, cast, get_args
 import attrs
 from attrs import field
 
-from agentcore.errors import InvalidPromptError, WireError
-from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage
-from agentcore.messages.prompt import PromptState, SystemPrompt, fold
-from agentcore.messages.values import Vector, following, grown, json_path, sealed, vector
+from agentcore.errors import InvalidDataContentError, InvalidPromptError, WireError
+from agentcore.messages.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    ToolResultPart,
+)
+from agentcore.messages.prompt import (
+    AS_IT_IS,
+    EMPTY_ROUNDS,
+    Fault,
+    Rounds,
+    RoundsFold,
+    SystemPrompt,
+    prompt_form,
+    system_messages,
+)
+from agentcore.messages.values import (
+    Vector,
+    following,
+    grown,
+    json_path,
+    replace_item,
+    sealed,
+    vector,
+)
 from agentcore.messages.wire import message_from_wire
+from agentcore.requirements.rules import Rule
 
 __all__ = [
     "MESSAGES",
     "Chains",
     "Identified",
     "MessageForm",
+    "PromptState",
     "SystemForm",
     "checked_messages",
+    "fold",
     "fresh_ids",
     "kept_ids",
     "message_form",
@@ -40,6 +66,7 @@ __all__ = [
     "numbered",
     "sharing",
     "system_prompt",
+    "to_prompt",
 ]
 
 # ---------------------------------------------------------------- forms of messages
@@ -155,6 +182,154 @@ def _beginning(
 
 def _next(ids: deque[str] | None) -> str | None:
     return ids.popleft() if ids else None
+
+
+# ---------------------------------------------------------------- prompts
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class PromptState:
+    """Messages folded so far: what a prompt of them is, but for calls that a later message may still answer.
+
+    Failures are kept as data and raised by `prompt`: a state is made of whatever is there, and a hook may
+    still put other messages in its place.
+    """
+
+    closed: Vector[Message] = field(factory=vector)
+    # The tool message at the end, which the next tool message is merged into.
+    tail: ToolMessage | None = None
+    rounds: Rounds = EMPTY_ROUNDS
+    # Whether one of the messages is neither a system message nor a tool message that is dropped.
+    is_spoken: bool = False
+    system_count: int = 0
+    count: int = 0
+    # The first message that has no form, with its index.
+    broken: tuple[int, Message] | None = None
+
+    @classmethod
+    def start(cls, system: SystemPrompt | Iterable[SystemMessage] | None = None) -> PromptState:
+        """The state before any message (rule prompt.system-first)."""
+        first = system_messages(system)
+        return cls(closed=cast("Vector[Message]", first), system_count=len(first))
+
+    @property
+    def system(self) -> Vector[SystemMessage]:
+        """The instructions that the prompt begins with."""
+        return cast("Vector[SystemMessage]", self.closed[: self.system_count])
+
+    def with_system(self, system: SystemPrompt | Iterable[SystemMessage] | None) -> PromptState:
+        """The same messages under other instructions; if as many as before, whatever the history's length."""
+        first = system_messages(system)
+        if len(first) != self.system_count:
+            closed = vector((*first, *self.closed[self.system_count :]))
+            return attrs.evolve(self, closed=closed, system_count=len(first))
+        closed = self.closed
+        for index, message in enumerate(first):
+            closed = replace_item(closed, index, message)
+        return attrs.evolve(self, closed=closed)
+
+    def fault(self, *, holds_history: bool = False) -> Fault | None:
+        """The first reason why providers refuse the prompt, if there is one.
+
+        A model that holds the history on its side takes results of calls that are there, and a prompt without
+        messages: then only what is in the prompt is judged.
+        """
+        fault = self.rounds.fault(holds_history=holds_history)
+        if fault is None and not holds_history and not self._is_spoken:  # prompt.not-empty
+            return Fault(rule=Rule.PROMPT_NOT_EMPTY)
+        return fault
+
+    @property
+    def _is_spoken(self) -> bool:
+        return self.is_spoken or (self.tail is not None and bool(self.tail.content))
+
+    def prompt(self) -> Vector[Message]:
+        """The prompt of the messages folded so far. Raises as `to_prompt` does."""
+        if self.broken is not None:
+            _raise_broken(*self.broken)
+        missing = self.rounds.missing()
+        if missing is not None:  # prompt.missing-results
+            raise missing.error()
+        if self.tail is None or not self.tail.content:  # prompt.empty-tool-message-dropped
+            return self.closed
+        return grown(self.closed, (self.tail,))
+
+
+def _raise_broken(index: int, message: Message) -> None:
+    try:
+        prompt_form(message)
+    except InvalidDataContentError as error:
+        raise InvalidDataContentError(f"$.messages[{index}]{error.path[1:]}", error.reason) from None
+
+
+def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
+    """The state with more messages; costs what these cost, whatever went before."""
+    new: list[Message] = []
+    tail = [] if state.tail is None else [state.tail]
+    rounds = RoundsFold(state.rounds, _answered(state.tail))
+    count, is_spoken, broken = state.count, state.is_spoken, state.broken
+    for message in messages:
+        try:
+            form = prompt_form(message)
+        except InvalidDataContentError:
+            form = AS_IT_IS
+            broken = broken or (count, message)
+        shown = message if form.changed is None else form.changed
+        if form.is_empty:
+            rounds.empty(count)
+        if isinstance(shown, ToolMessage):
+            tail.append(shown)
+            rounds.tool(count, form.answers, form.responds)
+        else:
+            closing = _closing(tail)
+            new += (*closing, shown)
+            tail = []
+            is_spoken = is_spoken or bool(closing) or not isinstance(shown, SystemMessage)
+            if isinstance(shown, AssistantMessage):
+                rounds.assistant(count, form.opens, form.provided, form.asks)
+            else:
+                rounds.other()
+        count += 1
+    return PromptState(
+        closed=grown(state.closed, new),
+        tail=_merged(tail),
+        rounds=rounds.rounds(),
+        is_spoken=is_spoken,
+        system_count=state.system_count,
+        count=count,
+        broken=broken,
+    )
+
+
+def _answered(tail: ToolMessage | None) -> Iterable[str]:
+    if tail is None:
+        return ()
+    return [part.tool_call_id for part in tail.content if isinstance(part, ToolResultPart)]
+
+
+def _closing(tail: list[ToolMessage]) -> tuple[ToolMessage, ...]:
+    merged = _merged(tail)
+    return () if merged is None or not merged.content else (merged,)
+
+
+def _merged(tail: list[ToolMessage]) -> ToolMessage | None:
+    # prompt.tool-messages-merged
+    if len(tail) > 1:
+        return ToolMessage(
+            vector(part for message in tail for part in message.content), tail[0].provider_options
+        )
+    return tail[0] if tail else None
+
+
+def to_prompt(system: SystemPrompt | None, messages: Iterable[Message]) -> Vector[Message]:
+    """The prompt that a model is sent for these instructions and messages.
+
+    Raises:
+        InvalidDataContentError: for an image or file whose data is neither bytes, base64 text nor a URL.
+        MissingToolResultsError: for client tool calls without a result (claims C29, X16).
+    """
+    return fold(PromptState.start(system), messages).prompt()
 
 
 # ---------------------------------------------------------------- chains

@@ -15,7 +15,7 @@ import attrs
 from attrs import field
 
 from agentcore.errors import InvalidDataContentError
-from agentcore.messages.chains import MessageForm, message_forms
+from agentcore.messages.chains import MessageForm, PromptState, fold, message_forms
 from agentcore.messages.messages import (
     AssistantMessage,
     ErrorTextOutput,
@@ -26,7 +26,7 @@ from agentcore.messages.messages import (
     ToolMessage,
     ToolResultPart,
 )
-from agentcore.messages.prompt import PromptState, fold, prompt_form
+from agentcore.messages.prompt import prompt_form
 from agentcore.messages.values import NO_ITEMS, Vector, frozen_list, json_path, sealed, vector
 from agentcore.requirements.rules import Rule
 
@@ -272,7 +272,7 @@ _Found: TypeAlias = tuple[_Entry, _Part]
 
 
 class _Pairs:
-    """Brings each call together with its result; reads as `agentcore.messages.rounds` does, and mends."""
+    """Brings each call together with its result; reads as `agentcore.messages.prompt` does, and mends."""
 
     def __init__(self, history: _History) -> None:
         self._history = history

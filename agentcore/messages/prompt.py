@@ -1,23 +1,32 @@
-"""Messages become a prompt: what a model is sent, made of the same message classes.
+"""What a message is in a prompt, and which calls and results of a list of messages belong together.
 
-The work is done per message value, once (`prompt_form`), and a prompt is a fold of such forms
-(`PromptState`), so a state that is kept takes in only what is new. `to_prompt` is that fold from the start.
+A prompt is what a model is sent, made of the same message classes. The work is done per message value, once
+(`prompt_form`); a prompt is a fold of such forms (`agentcore.messages.chains.PromptState`).
 
-The same fold notes what providers refuse (`PromptState.fault`): the calls and results that
-`agentcore.messages.rounds` pairs, messages of which nothing is left, and a prompt that has no message but
-instructions.
+A round is an assistant message with tool calls and the tool messages right after it. Providers take a call
+and its result as one thing: each call has one result, in its own round, under an id that no other call of the
+round has. `RoundsFold` reads messages one by one and notes as a `Fault` whatever breaks this; `Rounds` is
+what is known between two messages, a value, so that a history that grows is read once.
+
+An id may come again in a later round. Some models number the calls of each answer from 0 and take such
+histories back; within a round, an id that two calls share says of neither which result is its own.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs import field
 
-from agentcore.errors import InvalidDataContentError, InvalidPromptError
+from agentcore.errors import (
+    InvalidDataContentError,
+    InvalidPromptError,
+    MissingToolResultsError,
+    RefusedPromptError,
+)
 from agentcore.messages.media import detect_image_media_type, read_data
 from agentcore.messages.messages import (
     AssistantMessage,
@@ -37,22 +46,34 @@ from agentcore.messages.messages import (
     UserMessage,
     UserPart,
 )
-from agentcore.messages.rounds import EMPTY_ROUNDS, Fault, Placed, Rounds, RoundsFold
 from agentcore.messages.values import (
     NO_ITEMS,
     FrozenDict,
     FrozenList,
+    FrozenSet,
     JsonValue,
     Vector,
     frozen_list,
     grown,
-    replace_item,
+    json_path,
     sealed,
     vector,
 )
 from agentcore.requirements.rules import Rule
 
-__all__ = ["PromptForm", "PromptState", "SystemPrompt", "fold", "prompt_form", "system_messages", "to_prompt"]
+__all__ = [
+    "AS_IT_IS",
+    "EMPTY_ROUNDS",
+    "Fault",
+    "OpenCall",
+    "Placed",
+    "PromptForm",
+    "Rounds",
+    "RoundsFold",
+    "SystemPrompt",
+    "prompt_form",
+    "system_messages",
+]
 
 SystemPrompt: TypeAlias = str | SystemMessage | Vector[SystemMessage]
 """The forms that instructions may be given in."""
@@ -61,15 +82,8 @@ _P = TypeVar("_P")
 
 ANY_IMAGE = "image/*"
 
-
-def to_prompt(system: SystemPrompt | None, messages: Iterable[Message]) -> Vector[Message]:
-    """The prompt that a model is sent for these instructions and messages.
-
-    Raises:
-        InvalidDataContentError: for an image or file whose data is neither bytes, base64 text nor a URL.
-        MissingToolResultsError: for client tool calls without a result (claims C29, X16).
-    """
-    return fold(PromptState.start(system), messages).prompt()
+Placed: TypeAlias = tuple[str, int]
+"""The id of a tool call, and the index in its message's content of the part that has it."""
 
 
 def system_messages(system: SystemPrompt | Iterable[SystemMessage] | None) -> Vector[SystemMessage]:
@@ -107,7 +121,9 @@ class PromptForm:
     is_empty: bool = False
 
 
-_AS_IT_IS = PromptForm()
+AS_IT_IS: Final = PromptForm()
+"""The form of a message that stands in the prompt itself, and says nothing about calls."""
+
 _NOTHING = PromptForm(is_empty=True)
 
 
@@ -127,7 +143,7 @@ def prompt_form(message: Message) -> PromptForm:
 def _form(message: Message) -> PromptForm:
     match message:
         case SystemMessage():
-            return _AS_IT_IS
+            return AS_IT_IS
         case UserMessage():
             return _user_form(message)
         case AssistantMessage():
@@ -143,7 +159,7 @@ def _user_form(message: UserMessage) -> PromptForm:
         return PromptForm(changed=shown, is_empty=not content)
     parts = _converted(content, _user_part)
     if parts is None:
-        return _NOTHING if not content else _AS_IT_IS
+        return _NOTHING if not content else AS_IT_IS
     return PromptForm(changed=UserMessage(parts, message.provider_options), is_empty=not parts)
 
 
@@ -268,139 +284,253 @@ def _item(item: JsonValue) -> JsonValue:
     return FrozenDict({"type": "image-data" if is_image else "file-data", **fields})
 
 
-# ---------------------------------------------------------------- a list of messages
+# ---------------------------------------------------------------- calls and results
+
+_T = TypeVar("_T")
+_NONE: Final[FrozenSet[str]] = FrozenSet()
+
+
+def _frozen_set(items: frozenset[str]) -> FrozenSet[str]:
+    return items if type(items) is FrozenSet else FrozenSet(items)
+
+
+_REASONS: Final = {
+    Rule.PROMPT_RESULT_HAS_CALL: (
+        "the result of tool call {id!r} answers no call of the assistant message right before it; keep or "
+        "drop a call and its result together"
+    ),
+    Rule.PROMPT_ONE_RESULT: "tool call {id!r} has a result already; keep one result for each call",
+    Rule.PROMPT_CALL_IDS_DIFFER: (
+        "another call of this answer has the id {id!r} too; give each call an id of its own, and its own "
+        "result"
+    ),
+    Rule.PROMPT_RESULTS_FOLLOW: (
+        "the result of tool call {id!r} does not come right after its call; put it before the message that "
+        "stands between them"
+    ),
+    Rule.PROMPT_CONTENT_NOT_EMPTY: (
+        "nothing of this message is left for the model; give it content, or leave it out"
+    ),
+    Rule.PROMPT_NOT_EMPTY: "the prompt has no message but instructions; keep at least the user's last one",
+}
 
 
 @sealed
 @attrs.frozen(kw_only=True)
-class PromptState:
-    """Messages folded so far: what a prompt of them is, but for calls that a later message may still answer.
+class Fault:
+    """Why providers refuse a list of messages: the rule that is broken, and where.
 
-    Failures are kept as data and raised by `prompt`: a state is made of whatever is there, and a hook may
-    still put other messages in its place.
+    `message` and `part` are indices into the messages and into the content of the message; without them the
+    fault is of the whole list, or of the whole message. `calls` are the ids of the calls that it is about.
     """
 
-    closed: Vector[Message] = field(factory=vector)
-    # The tool message at the end, which the next tool message is merged into.
-    tail: ToolMessage | None = None
-    rounds: Rounds = EMPTY_ROUNDS
-    # Whether one of the messages is neither a system message nor a tool message that is dropped.
-    is_spoken: bool = False
-    system_count: int = 0
-    count: int = 0
-    # The first message that has no form, with its index.
-    broken: tuple[int, Message] | None = None
-
-    @classmethod
-    def start(cls, system: SystemPrompt | Iterable[SystemMessage] | None = None) -> PromptState:
-        """The state before any message (rule prompt.system-first)."""
-        first = system_messages(system)
-        return cls(closed=cast("Vector[Message]", first), system_count=len(first))
+    rule: Rule
+    message: int | None = None
+    part: int | None = None
+    calls: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
     @property
-    def system(self) -> Vector[SystemMessage]:
-        """The instructions that the prompt begins with."""
-        return cast("Vector[SystemMessage]", self.closed[: self.system_count])
+    def place(self) -> tuple[int, int]:
+        """What faults are ordered by: the earlier one is reported."""
+        return (-1 if self.message is None else self.message, -1 if self.part is None else self.part)
 
-    def with_system(self, system: SystemPrompt | Iterable[SystemMessage] | None) -> PromptState:
-        """The same messages under other instructions; if as many as before, whatever the history's length."""
-        first = system_messages(system)
-        if len(first) != self.system_count:
-            closed = vector((*first, *self.closed[self.system_count :]))
-            return attrs.evolve(self, closed=closed, system_count=len(first))
-        closed = self.closed
-        for index, message in enumerate(first):
-            closed = replace_item(closed, index, message)
-        return attrs.evolve(self, closed=closed)
+    def path(self, messages: str = "$.messages") -> str:
+        """The JSON path of the fault, where `messages` is that of the list."""
+        if self.message is None:
+            return messages
+        content = json_path(messages, self.message, "content")
+        return content if self.part is None else json_path(content, self.part)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong and how to mend it."""
+        return _REASONS[self.rule].format(id=self.calls[0] if self.calls else None)
+
+    def error(self, messages: str = "$.messages") -> RefusedPromptError | MissingToolResultsError:
+        """The fault as what is raised before a model is asked."""
+        if self.rule is Rule.PROMPT_MISSING_RESULTS:
+            return MissingToolResultsError(self.calls, self.path(messages))
+        call = self.calls[0] if self.calls else None
+        return RefusedPromptError(self.reason, self.path(messages), self.rule.value, call)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class OpenCall:
+    """A client's tool call that has no result so far, and what came after it instead.
+
+    `is_cut` is whether another message than a tool's has followed, `is_left` whether a user's or a system
+    message has.
+    """
+
+    call_id: str
+    message: int
+    part: int
+    is_cut: bool = False
+    is_left: bool = False
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class Rounds:
+    """What is known of the calls and results in the messages so far.
+
+    Whether a call may be without a result depends on approvals that later messages may bring, so what is open
+    is kept as data, and judged by `fault`.
+    """
+
+    open_calls: tuple[OpenCall, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    # The ids of the calls that the provider executes, in the round that is going on.
+    provided: frozenset[str] = field(default=_NONE, converter=_frozen_set)
+    # The open calls at each user or system message that were not among those of an earlier one.
+    left_open: Vector[tuple[OpenCall, ...]] = field(factory=vector)
+    asked: Vector[tuple[str, str]] = field(factory=vector)
+    responded: Vector[str] = field(factory=vector)
+    # Of each rule the first, but all of those that an approval may excuse.
+    faults: Vector[Fault] = field(factory=vector)
+
+    def missing(self) -> Fault | None:
+        """The first calls without results (rule prompt.missing-results)."""
+        if not self.open_calls and not self.left_open:
+            return None
+        approved = self.approved()
+        for calls in (*self.left_open, self.open_calls):
+            missing = [call for call in calls if call.call_id not in approved]
+            if missing:
+                first = missing[0]
+                return Fault(
+                    rule=Rule.PROMPT_MISSING_RESULTS,
+                    message=first.message,
+                    part=first.part,
+                    calls=tuple(call.call_id for call in missing),
+                )
+        return None
 
     def fault(self, *, holds_history: bool = False) -> Fault | None:
-        """The first reason why providers refuse the prompt, if there is one.
+        """The first fault. A model that holds the history on its side may hold the calls of these results."""
+        if not self.faults:
+            return self.missing()
+        approved = self.approved()
+        found = [self.missing(), *(each for each in self.faults if _counts(each, approved, holds_history))]
+        return min((each for each in found if each is not None), key=lambda each: each.place, default=None)
 
-        A model that holds the history on its side takes results of calls that are there, and a prompt without
-        messages: then only what is in the prompt is judged.
-        """
-        fault = self.rounds.fault(holds_history=holds_history)
-        if fault is None and not holds_history and not self._is_spoken:  # prompt.not-empty
-            return Fault(rule=Rule.PROMPT_NOT_EMPTY)
-        return fault
-
-    @property
-    def _is_spoken(self) -> bool:
-        return self.is_spoken or (self.tail is not None and bool(self.tail.content))
-
-    def prompt(self) -> Vector[Message]:
-        """The prompt of the messages folded so far. Raises as `to_prompt` does."""
-        if self.broken is not None:
-            _raise_broken(*self.broken)
-        missing = self.rounds.missing()
-        if missing is not None:  # prompt.missing-results
-            raise missing.error()
-        if self.tail is None or not self.tail.content:  # prompt.empty-tool-message-dropped
-            return self.closed
-        return grown(self.closed, (self.tail,))
+    def approved(self) -> set[str]:
+        """The ids of the calls whose requests for approval have an answer."""
+        # Whether the answer was yes does not matter here: who refuses a call also gives it its result.
+        asked = dict(self.asked)
+        return {asked[approval] for approval in self.responded if approval in asked}
 
 
-def _raise_broken(index: int, message: Message) -> None:
-    try:
-        prompt_form(message)
-    except InvalidDataContentError as error:
-        raise InvalidDataContentError(f"$.messages[{index}]{error.path[1:]}", error.reason) from None
+def _counts(fault: Fault, approved: set[str], holds_history: bool) -> bool:
+    if fault.rule is Rule.PROMPT_RESULT_HAS_CALL:
+        return not holds_history
+    # A call that waits for an answer has its result when the answer has come, whatever was said meanwhile.
+    return fault.rule is not Rule.PROMPT_RESULTS_FOLLOW or approved.isdisjoint(fault.calls)
 
 
-def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
-    """The state with more messages; costs what these cost, whatever went before."""
-    new: list[Message] = []
-    tail = [] if state.tail is None else [state.tail]
-    rounds = RoundsFold(state.rounds, _answered(state.tail))
-    count, is_spoken, broken = state.count, state.is_spoken, state.broken
-    for message in messages:
-        try:
-            form = prompt_form(message)
-        except InvalidDataContentError:
-            form = _AS_IT_IS
-            broken = broken or (count, message)
-        shown = message if form.changed is None else form.changed
-        if form.is_empty:
-            rounds.empty(count)
-        if isinstance(shown, ToolMessage):
-            tail.append(shown)
-            rounds.tool(count, form.answers, form.responds)
-        else:
-            closing = _closing(tail)
-            new += (*closing, shown)
-            tail = []
-            is_spoken = is_spoken or bool(closing) or not isinstance(shown, SystemMessage)
-            if isinstance(shown, AssistantMessage):
-                rounds.assistant(count, form.opens, form.provided, form.asks)
+EMPTY_ROUNDS: Final = Rounds()
+
+
+def _more(kept: Vector[_T], new: list[_T]) -> Vector[_T]:
+    return grown(kept, new) if new else kept
+
+
+class RoundsFold:
+    """Reads messages one by one, in their order, after those of `rounds`; `rounds()` is what comes of it.
+
+    `answered` are the ids of the results in the tool messages that those end with.
+    """
+
+    def __init__(self, rounds: Rounds, answered: Iterable[str] = ()) -> None:
+        self._before = rounds
+        self._open = {call.call_id: call for call in rounds.open_calls}
+        # Those that nothing but tool messages has followed, and those that no user or system message has.
+        self._uncut = [call.call_id for call in rounds.open_calls if not call.is_cut]
+        self._unleft = {call.call_id: None for call in rounds.open_calls if not call.is_left}
+        self._answered = set(answered)
+        self._provided = rounds.provided
+        self._left: list[tuple[OpenCall, ...]] = []
+        self._asked: list[tuple[str, str]] = []
+        self._responded: list[str] = []
+        self._broken = {fault.rule for fault in rounds.faults} if rounds.faults else set()
+        self._faults: list[Fault] = []
+
+    def empty(self, index: int) -> None:
+        """Note that nothing of this message is left (rule prompt.content-not-empty)."""
+        self._fault(Fault(rule=Rule.PROMPT_CONTENT_NOT_EMPTY, message=index))
+
+    def assistant(
+        self, index: int, opens: Iterable[Placed], provided: Iterable[Placed], asks: Iterable[tuple[str, str]]
+    ) -> None:
+        """Read an assistant message: calls for us and for the provider, and requests for approval."""
+        self._new_round()
+        self._asked += asks
+        if not opens and not provided:
+            return
+        here: set[str] = set()
+        for call_id, part in opens:
+            if call_id in here or call_id in self._unleft:  # prompt.call-ids-differ
+                self._fault_of(Rule.PROMPT_CALL_IDS_DIFFER, call_id, index, part)
             else:
-                rounds.other()
-        count += 1
-    return PromptState(
-        closed=grown(state.closed, new),
-        tail=_merged(tail),
-        rounds=rounds.rounds(),
-        is_spoken=is_spoken,
-        system_count=state.system_count,
-        count=count,
-        broken=broken,
-    )
+                self._open[call_id] = OpenCall(call_id=call_id, message=index, part=part)
+                self._uncut.append(call_id)
+                self._unleft[call_id] = None
+            here.add(call_id)
+        for call_id, part in provided:
+            if call_id in here:
+                self._fault_of(Rule.PROMPT_CALL_IDS_DIFFER, call_id, index, part)
+            here.add(call_id)
+        self._provided = FrozenSet(call_id for call_id, _ in provided)
 
+    def tool(self, index: int, answers: Iterable[Placed], responds: Iterable[str]) -> None:
+        """Read a tool message: results, and answers to requests for approval."""
+        self._responded += responds
+        for call_id, part in answers:
+            call = self._open.pop(call_id, None)
+            self._unleft.pop(call_id, None)
+            if call is None and call_id in self._answered:  # prompt.one-result
+                self._fault_of(Rule.PROMPT_ONE_RESULT, call_id, index, part)
+            elif call is None and call_id not in self._provided:  # prompt.result-has-call
+                self._fault_of(Rule.PROMPT_RESULT_HAS_CALL, call_id, index, part)
+            elif call is not None and call.is_cut:  # prompt.results-follow
+                self._fault_of(Rule.PROMPT_RESULTS_FOLLOW, call_id, index, part)
+            self._answered.add(call_id)
 
-def _answered(tail: ToolMessage | None) -> Iterable[str]:
-    if tail is None:
-        return ()
-    return [part.tool_call_id for part in tail.content if isinstance(part, ToolResultPart)]
+    def other(self) -> None:
+        """Read a user or system message, which no round goes on after."""
+        self._new_round()
+        if self._unleft:
+            self._open |= {name: attrs.evolve(self._open[name], is_left=True) for name in self._unleft}
+            self._left.append(FrozenList(self._open[name] for name in self._unleft))
+            self._unleft.clear()
 
-
-def _closing(tail: list[ToolMessage]) -> tuple[ToolMessage, ...]:
-    merged = _merged(tail)
-    return () if merged is None or not merged.content else (merged,)
-
-
-def _merged(tail: list[ToolMessage]) -> ToolMessage | None:
-    # prompt.tool-messages-merged
-    if len(tail) > 1:
-        return ToolMessage(
-            vector(part for message in tail for part in message.content), tail[0].provider_options
+    def rounds(self) -> Rounds:
+        """What is known after these messages."""
+        before = self._before
+        noted = self._left or self._asked or self._responded or self._faults
+        if not (noted or self._open or before.open_calls or self._provided or before.provided):
+            return before  # as after most steps, each of which is kept
+        return Rounds(
+            open_calls=tuple(self._open.values()),
+            provided=self._provided,
+            left_open=_more(before.left_open, self._left),
+            asked=_more(before.asked, self._asked),
+            responded=_more(before.responded, self._responded),
+            faults=_more(before.faults, self._faults),
         )
-    return tail[0] if tail else None
+
+    def _new_round(self) -> None:
+        self._answered.clear()
+        self._provided = _NONE
+        for call_id in self._uncut:
+            if call_id in self._open:
+                self._open[call_id] = attrs.evolve(self._open[call_id], is_cut=True)
+        self._uncut.clear()
+
+    def _fault(self, fault: Fault) -> None:
+        if fault.rule not in self._broken or fault.rule is Rule.PROMPT_RESULTS_FOLLOW:
+            self._broken.add(fault.rule)
+            self._faults.append(fault)
+
+    def _fault_of(self, rule: Rule, call_id: str, index: int, part: int) -> None:
+        self._fault(Fault(rule=rule, message=index, part=part, calls=(call_id,)))

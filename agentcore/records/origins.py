@@ -243,7 +243,7 @@ def _forked(step: StepRecord, shown: Vector[Message], ledger: _Ledger) -> Iterat
 class _Groups(NamedTuple):
     """The messages that each message of a prompt is made of, and where they come from, so far.
 
-    Made as `agentcore.messages.prompt.fold` makes a prompt: the tool messages at the end may be joined by
+    Made as `agentcore.messages.chains.fold` makes a prompt: the tool messages at the end may be joined by
     others. The first so many are instructions, of no messages.
     """
 

@@ -3,7 +3,8 @@
 A rule's dotted name is the same in the specification, in code, in tests and in traces. Sources are claims
 about ai@6.0.134 (C1 to C83, X1 to X20), about processors of @mastra/core (M1 to M113) and about middleware of
 Strands Agents (S1 to S86), a package itself where no claim covers the point, or the core where no package has
-anything of the kind.
+anything of the kind. What only the runtime keeps is in `agentcore.agent.rules`, and
+what conversations and stores do in `agentcore.conversations.rules`.
 """
 
 from __future__ import annotations
@@ -76,23 +77,6 @@ class Rule(SourcedRequirement):
         "output.provider-error-json",
         "An error of a provider-executed call becomes an error-json output.",
         "ai@6.0.134",
-    )
-    OUTPUT_OF_THE_LAST_STEP = (
-        "output.of-the-last-step",
-        (
-            "The object of a run is the text of its last step, read as that step was asked for: as the "
-            "output that its hooks returned, else as the call's; asked for text, it is None."
-        ),
-        "core",
-    )
-    OUTPUT_PARTIAL = (
-        "output.partial",
-        (
-            "The stream of a step that is asked for JSON shows the JSON of the text so far, checked against "
-            "no schema, when it has changed; the text is read again when it has grown by a twentieth and at "
-            "its end, so that the last value is that of the whole text."
-        ),
-        "core",
     )
     CALL_UNKNOWN_TOOL = (
         "call.unknown-tool",
@@ -375,70 +359,6 @@ class Rule(SourcedRequirement):
         ),
         "core",
     )
-    CONVERSATION_TURN = (
-        "conversation.turn",
-        (
-            "A call adds one turn to its conversation: the messages that its caller gave, then those that "
-            "its run produced, each with who gave it, at which step and by which hook."
-        ),
-        "core",
-    )
-    CONVERSATION_BRANCH = (
-        "conversation.branch",
-        (
-            "No turn is changed: an edit of a past message, or the same turn made again, is another turn "
-            "beside it, which shares the messages before."
-        ),
-        "core",
-    )
-    CONVERSATION_RECORD_WHOLE = (
-        "conversation.record-whole",
-        (
-            "What a hook leaves for good is what the next turn begins with; the record beside it has every "
-            "message as it was said."
-        ),
-        "core",
-    )
-    CONVERSATION_RUN_GOES_ON = (
-        "conversation.run-goes-on",
-        (
-            "A run that waited or failed goes on in a turn of its own, which has what the run produced "
-            "since; another run's conversation is refused."
-        ),
-        "core",
-    )
-    CONVERSATION_SAVED = (
-        "conversation.saved",
-        (
-            "A conversation that is written as JSON and read again is equal to the one that was written; "
-            "what was not written so is refused with its place."
-        ),
-        "core",
-    )
-    STORE_EXPECTED_HEAD = (
-        "store.expected-head",
-        (
-            "A turn is appended to the head that its writer expects; if there is another one, nothing is "
-            "stored and the writer is told both."
-        ),
-        "core",
-    )
-    STORE_STORED_ONCE = (
-        "store.stored-once",
-        (
-            "A turn is known by its id: appended again it is stored once, and a turn that is stored is never "
-            "rewritten."
-        ),
-        "core",
-    )
-    STORE_WHOLE_TURN = (
-        "store.whole-turn",
-        (
-            "An append stores the whole turn or nothing, whether it fails, is cancelled, or its process is "
-            "killed, and costs what the turn adds."
-        ),
-        "core",
-    )
     RUN_FILE_WHOLE = (
         "run.file-whole",
         "The file of a run is replaced as a whole: who reads it reads the old run or the new one.",
@@ -450,11 +370,6 @@ class Rule(SourcedRequirement):
             "What a saved run comes to is counted before it is made: a file costs its own size and, beyond "
             "that, no more than a limit."
         ),
-        "core",
-    )
-    HOOK_FAILURE_NAMED = (
-        "hook.failure-named",
-        "An error that a hook raised names the hook and the step.",
         "core",
     )
     RUN_CANCELLED = (
@@ -510,68 +425,6 @@ class Rule(SourcedRequirement):
         ),
         "core",
     )
-    TOOL_ARGUMENTS_ITS_OWN = (
-        "tool.arguments-its-own",
-        (
-            "A tool's arguments are its private copy: the tool may write into them, and neither the call, "
-            "nor the messages, nor another call of it changes."
-        ),
-        "core",
-    )
-    STAGE_ORDER = (
-        "stage.order",
-        (
-            "Input handlers run in the order of registration, then the wraps, the first registered "
-            "outermost, then what the stage is of; the wraps unwind, and output handlers run in the order "
-            "of registration."
-        ),
-        "S65, S66",
-    )
-    STAGE_PASSED_ON = (
-        "stage.passed-on",
-        (
-            "A context that a handler passes on holds for what it calls with it; chains, records, other "
-            "calls and other handlers' contexts stay as they were."
-        ),
-        "S28, S63",
-    )
-    STAGE_CALLED_AGAIN = (
-        "stage.called-again",
-        (
-            "A wrap may call again: each call begins anew from the context it is given, and the result "
-            "that the wrap gives is the one that counts."
-        ),
-        "S72",
-    )
-    STAGE_SHORT_CIRCUIT = (
-        "stage.short-circuit",
-        (
-            "A wrap that calls nothing gives a result of its own: what is inside does not run, output "
-            "handlers do, and tool calls in a model's place are run."
-        ),
-        "S68",
-    )
-    STAGE_TOOL_ANSWERS_ITS_CALL = (
-        "stage.tool-answers-its-call",
-        "The outcome of a tool's stage is that of the call that the model made, whatever was passed on.",
-        "S79",
-    )
-    STAGE_RUN_BEGINS_ONCE = (
-        "stage.run-begins-once",
-        (
-            "Messages and settings that a handler of the whole call passes on are what a run begins with; "
-            "a run that goes on keeps its own."
-        ),
-        "core",
-    )
-    MODEL_STATE_IS_A_SNAPSHOT = (
-        "model.state-is-a-snapshot",
-        (
-            "Every call of a model in a step is given the state that the model's last answer in an earlier "
-            "step left; no other model's, and none from a context."
-        ),
-        "S9, S10, S70",
-    )
     MODEL_STATE_FROM_THE_ANSWER = (
         "model.state-from-the-answer",
         (
@@ -579,54 +432,6 @@ class Rule(SourcedRequirement):
             "and answers without one leave it as it was."
         ),
         "S10, S18, S33, S71",
-    )
-    MODEL_ANSWERS_CHECKED = (
-        "model.answers-checked",
-        (
-            "What a model or a handler gives as an answer, an event or an outcome is checked before anything "
-            "of it is kept, so that every finished run can be saved and loaded."
-        ),
-        "core",
-    )
-    CANCEL_OWN_ERROR = (
-        "cancel.own-error",
-        (
-            "A cancellation that a tool raises while nobody cancels the run is the error of that call; if a "
-            "hook, a model or a handler raises one, the run fails."
-        ),
-        "core",
-    )
-    CANCEL_ONLY_THE_RUN = (
-        "cancel.only-the-run",
-        (
-            "Only the run's own cancellation ends it: of its task, or of a scope around it. Of two at the "
-            "same time, that is the one that counts."
-        ),
-        "core",
-    )
-    CANCEL_WAITS_FOR_THREADS = (
-        "cancel.waits-for-threads",
-        (
-            "A cancellation waits for the thread of a sync tool that has no time limit, however often it is "
-            "repeated, and what the thread returned is kept."
-        ),
-        "core",
-    )
-    STREAM_READER_UNTOUCHED = (
-        "stream.reader-untouched",
-        (
-            "A stream that is left, closed or collected before its end cancels its run, and never the task "
-            "that reads it."
-        ),
-        "core",
-    )
-    STREAM_CLOSED_SAYS_SO = (
-        "stream.closed-says-so",
-        (
-            "A stream that is iterated over before it is entered or after it was left raises an error that "
-            "says what to do."
-        ),
-        "core",
     )
     INTERRUPT_ONE_QUESTION = (
         "interrupt.one-question",
@@ -669,11 +474,6 @@ class Rule(SourcedRequirement):
             "and the instructions of the run."
         ),
         "M2, M61",
-    )
-    PROCESSOR_CALL_REPLACES = (
-        "processor.call-replaces",
-        "The processors of a call replace those of the agent; an empty list is none.",
-        "M81, M99",
     )
     PROCESSOR_SYSTEM_RESET = (
         "processor.system-reset",

@@ -10,10 +10,9 @@ from anyio.from_thread import start_blocking_portal
 
 from agentcore.frameworks.ai_sdk import PROFILES
 from agentcore.frameworks.ai_sdk.family import FAMILY
-from agentcore.frameworks.ai_sdk.programs import random_conversation
-from agentcore.frameworks.ai_sdk.size import Size
+from agentcore.frameworks.ai_sdk.programs import Size, random_conversation
 from agentcore.kit.choices import RandomChoices
-from agentcore.kit.places import at, has, places, put
+from agentcore.kit.program import at, has, places, put
 from agentcore.kit.shrink import shrink
 from agentcore.testing.prompts import (
     Flaw,

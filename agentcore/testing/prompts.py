@@ -16,7 +16,7 @@ import attrs
 
 from agentcore.errors import AgentCoreError, InvalidJsonError
 from agentcore.kit.compare import Difference
-from agentcore.messages.schema import accepts, message_schema
+from agentcore.kit.program import accepts, message_schema
 from agentcore.messages.values import JsonObject, dump_json, freeze, sealed, thaw
 
 __all__ = [

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from importlib.metadata import version as installed
+from typing import Any
+
+import attrs
+
+from agentcore.kit.profile_fields import fields_of
 
 project = "agentcore"
 version = release = installed("agentcore-reference")
@@ -16,3 +21,19 @@ autodoc_type_aliases = {name: name for name in ("JsonValue", "JsonObject", "Mess
 add_module_names = False
 # A type such as `object` in a signature is also the name of fields, which is no ambiguity to a reader.
 suppress_warnings = ["ref.python"]
+
+
+# Fields of profiles have their sentence in the metadata of attrs, where autodoc does not look.
+
+
+def _add_statements(_: Any, what: str, __: str, kind: Any, ___: Any, lines: list[str]) -> None:
+    """Lists the fields of a profile class, or of a part of one, with what each decides."""
+    fields = fields_of(kind) if what == "class" and isinstance(kind, type) and attrs.has(kind) else ()
+    stated = [f"    {field.name}: {field.statement}" for field in fields if field.statement]
+    if stated:
+        lines += ["Attributes:", *stated, ""]
+
+
+def setup(app: Any) -> None:
+    """Has the sentences read before napoleon reads what docstrings list."""
+    app.connect("autodoc-process-docstring", _add_statements, priority=400)

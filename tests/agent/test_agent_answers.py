@@ -33,7 +33,8 @@ from agentcore.agent.models import (
     TextDelta,
     Usage,
 )
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult
+from agentcore.agent.rules import AgentRule
 from agentcore.errors import (
     AgentCoreError,
     InvalidJsonError,
@@ -53,7 +54,6 @@ from agentcore.messages.content import (
 )
 from agentcore.messages.values import thaw
 from agentcore.records.saved import from_json, to_json
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -159,7 +159,7 @@ ANSWERS: list[tuple[Any, str]] = [
 ]
 
 
-@states(Rule.MODEL_ANSWERS_CHECKED)
+@states(AgentRule.MODEL_ANSWERS_CHECKED)
 @BOTH
 @pytest.mark.parametrize(("answer", "at"), ANSWERS)
 async def test_a_wrong_answer_fails_the_run_with_model_and_place_before_anything_is_kept(

@@ -17,10 +17,10 @@ from agent.test_agent_cancelling import ASYNCIO, BOTH, RAN, TOOLS, Model, asking
 from agentcore.agent.agent import Agent, AgentError, AgentResult
 from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage, InvokeModelStage
 from agentcore.agent.models import ModelRequest, ModelResponse
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import ToolContext, tool
 from agentcore.errors import RunCancelledError
 from agentcore.machine.run import Failed, Run
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +59,7 @@ class Cancelled:
         return stream.result()
 
 
-@states(Rule.CANCEL_ONLY_THE_RUN)
+@states(AgentRule.CANCEL_ONLY_THE_RUN)
 @ASYNCIO
 @BOTH
 @pytest.mark.parametrize("names", ["x", "xx"])

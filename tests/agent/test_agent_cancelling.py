@@ -21,10 +21,10 @@ from agentcore.agent.models import (
     ScriptedModel,
     TextDelta,
 )
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import Tool, ToolContext, tool
 from agentcore.messages.messages import AssistantMessage
 from agentcore.records.saved import from_json, to_json
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -105,7 +105,7 @@ TOOLS = {
 }
 
 
-@states(Rule.CANCEL_OWN_ERROR)
+@states(AgentRule.CANCEL_OWN_ERROR)
 @BOTH
 @pytest.mark.parametrize("kind", [name for name in TOOLS if name != "ok"])
 @pytest.mark.parametrize("names", ["X", "X X", "ok X", "ok X X ok", "X ok"])

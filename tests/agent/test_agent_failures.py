@@ -15,6 +15,7 @@ import pytest
 from agent.kit import USER, add, adding, call, echo, run_by, scripted, streamed, text, went_wrong
 from agentcore.agent.agent import Agent, AgentError, ResumeError, UnfinishedStreamError, UnknownModelError
 from agentcore.agent.models import ModelRequest, ScriptedModel
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import tool, tool_without_execute
 from agentcore.errors import InvalidOverrideError, InvalidToolApprovalError, RunCancelledError
 from agentcore.machine.effects import HookFailed, NeedModel, NeedPrepareStep, NeedStepFinish
@@ -22,7 +23,6 @@ from agentcore.machine.processors import NamedProcessor
 from agentcore.machine.run import Failed, Run, give, need
 from agentcore.messages.messages import AssistantMessage, ToolApprovalResponsePart, ToolMessage
 from agentcore.records.saved import from_json, load, save, to_json
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +90,7 @@ def failing_at(kind: str) -> Callable[[Any], Any]:
     return lambda event: fails() if event.type == kind else None
 
 
-@states(Rule.HOOK_FAILURE_NAMED)
+@states(AgentRule.HOOK_FAILURE_NAMED)
 @pytest.mark.parametrize(
     ("fields", "hook", "step", "text"),
     [

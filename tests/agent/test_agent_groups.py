@@ -12,10 +12,10 @@ import pytest
 from agent.kit import call, run_by, scripted, text
 from agentcore import Agent, AgentStreamStage, ExecuteToolStage, InvokeModelStage, ToolContext, tool
 from agentcore.agent.call.errors import ChunkHookError, without_signals
+from agentcore.agent.rules import AgentRule
 from agentcore.machine.effects import NeedTools
 from agentcore.machine.run import Failed
 from agentcore.messages.interrupts import Interrupt, InterruptSignal
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 PATHS: Final = ["generate", "stream"]
@@ -91,7 +91,7 @@ async def cancelled(path: str, agent: Agent[Any]) -> list[Any]:
     return [stream.run for stream in runs]
 
 
-@states(Rule.CANCEL_ONLY_THE_RUN)
+@states(AgentRule.CANCEL_ONLY_THE_RUN)
 @pytest.mark.parametrize("who", AGENTS)
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_question_that_comes_with_the_runs_cancellation_is_no_error_of_the_caller(

@@ -25,8 +25,7 @@ from agentcore.agent.middleware import (
     ToolOutcome,
 )
 from agentcore.agent.models import ModelResponse
-from agentcore.agent.output import Output
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult, Output
 from agentcore.agent.tools import ToolContext, tool
 from agentcore.errors import AnswersError
 from agentcore.machine.effects import Done

@@ -26,7 +26,7 @@ from agentcore.agent.middleware import (
     Middleware,
 )
 from agentcore.agent.models import ModelRequest, ModelResponse, ScriptedModel
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult
 from agentcore.agent.tools import ToolContext, tool
 from agentcore.messages.content import GeneratedText
 from agentcore.messages.messages import Message, TextPart, UserMessage

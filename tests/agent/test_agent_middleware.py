@@ -23,6 +23,7 @@ from agentcore.agent.middleware import (
     ModelDelta,
 )
 from agentcore.agent.models import ModelError, ModelResponse
+from agentcore.agent.rules import AgentRule
 from agentcore.errors import ImmutableWriteError
 from agentcore.messages.content import GeneratedText
 from agentcore.messages.messages import (
@@ -30,7 +31,6 @@ from agentcore.messages.messages import (
     UserMessage,
 )
 from agentcore.requirements.differences import Difference
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])
@@ -88,7 +88,7 @@ def logging(log: list[str], stage: Any) -> list[Middleware]:
     ]
 
 
-@states(Rule.STAGE_ORDER, Difference.OUTPUTS_IN_ORDER)
+@states(AgentRule.STAGE_ORDER, Difference.OUTPUTS_IN_ORDER)
 @BOTH
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
 async def test_handlers_run_by_phase_and_in_the_order_of_registration(stage: Any, path: str) -> None:
@@ -169,7 +169,7 @@ async def test_handlers_may_be_objects(path: str) -> None:
 # ---------------------------------------------------------------- calls of models
 
 
-@states(Rule.STAGE_PASSED_ON)
+@states(AgentRule.STAGE_PASSED_ON)
 @BOTH
 async def test_a_context_that_is_passed_on_is_for_its_own_call_only(path: str) -> None:
     def at_first(context: InvokeModelContext) -> InvokeModelContext | None:
@@ -197,7 +197,7 @@ async def test_a_write_into_a_context_fails_the_run_and_says_what_to_do(stage: A
     assert isinstance(raised.value.__cause__, ImmutableWriteError)
 
 
-@states(Rule.STAGE_SHORT_CIRCUIT)
+@states(AgentRule.STAGE_SHORT_CIRCUIT)
 @BOTH
 async def test_a_wrap_that_calls_nothing_answers_in_the_models_place(path: str) -> None:
     log: list[str] = []
@@ -226,7 +226,7 @@ async def test_a_wrap_that_calls_nothing_answers_in_the_models_place(path: str) 
     assert len(model.calls) == 1
 
 
-@states(Rule.STAGE_CALLED_AGAIN)
+@states(AgentRule.STAGE_CALLED_AGAIN)
 @BOTH
 async def test_a_call_may_be_made_again_and_begins_anew(path: str) -> None:
     log: list[int] = []

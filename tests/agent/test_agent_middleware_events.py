@@ -26,7 +26,7 @@ from agentcore.agent.middleware import (
     ToolOutcome,
 )
 from agentcore.agent.models import ModelError, ModelResponse
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult
 from agentcore.agent.tools import tool
 
 pytestmark = pytest.mark.anyio

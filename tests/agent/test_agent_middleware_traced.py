@@ -26,7 +26,7 @@ from agentcore.agent.middleware import (
     ToolOutcome,
 )
 from agentcore.agent.models import ModelResponse
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult
 from agentcore.agent.telemetry import Timing
 from agentcore.messages.content import GeneratedText
 from agentcore.messages.messages import TextPart, UserMessage

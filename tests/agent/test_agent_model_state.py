@@ -11,6 +11,7 @@ from agent.kit import add, call, run_by, scripted, text
 from agentcore.agent.agent import Agent, AgentError
 from agentcore.agent.middleware import CallModel, InvokeModelContext, InvokeModelStage
 from agentcore.agent.models import ModelError, ModelRequest, ModelResponse, ScriptedModel
+from agentcore.agent.rules import AgentRule
 from agentcore.messages.content import ContentPart
 from agentcore.messages.values import freeze
 from agentcore.records.history import fork
@@ -54,7 +55,7 @@ async def test_a_model_is_given_what_its_last_answer_said(path: str) -> None:
     assert given(again) == [1, 7]
 
 
-@states(Rule.MODEL_STATE_IS_A_SNAPSHOT)
+@states(AgentRule.MODEL_STATE_IS_A_SNAPSHOT)
 @BOTH
 async def test_every_call_of_a_step_is_given_the_state_from_before_the_step(path: str) -> None:
     async def thrice(context: InvokeModelContext, call_next: CallModel) -> ModelResponse:

@@ -12,14 +12,13 @@ from agentcore.agent.call.config import step_count_is
 from agentcore.agent.events import PartialObject
 from agentcore.agent.middleware import InvokeModelStage
 from agentcore.agent.models import ModelResponse
-from agentcore.agent.output import Output, OutputError
-from agentcore.agent.result import OtherOutputError
+from agentcore.agent.output import OtherOutputError, Output, OutputError
+from agentcore.agent.rules import AgentRule
 from agentcore.errors import InvalidOverrideError
 from agentcore.machine.hooks import StepOverride
 from agentcore.messages.content import GeneratedText
 from agentcore.messages.values import dump_json, thaw
 from agentcore.records.saved import from_json, to_json
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -124,7 +123,7 @@ def returning(result: Any) -> Any:
         (ANY, "[1, {}]", (1, {})),
     ],
 )
-@states(Rule.OUTPUT_OF_THE_LAST_STEP)
+@states(AgentRule.OUTPUT_OF_THE_LAST_STEP)
 async def test_the_object_is_what_the_last_steps_hook_asked_for(
     path: str, own: Any, asked: Any, answer: str, expected: Any
 ) -> None:
@@ -256,7 +255,7 @@ def partials(events: Any) -> list[Any]:
     return [thaw(event.value) for event in events if isinstance(event, PartialObject)]
 
 
-@states(Rule.OUTPUT_PARTIAL)
+@states(AgentRule.OUTPUT_PARTIAL)
 async def test_a_stream_shows_the_object_as_far_as_it_has_come() -> None:
     model = scripted([*text('{"total": 1}'), call(a=1)], text('{"total": 25, "more": [1, "ab"]}'), chunk=1)
     chunks: list[Any] = []

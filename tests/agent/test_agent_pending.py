@@ -23,8 +23,7 @@ from agentcore.agent.middleware import (
     InvokeModelStage,
 )
 from agentcore.agent.models import ModelRequest, ScriptedModel
-from agentcore.agent.output import Output
-from agentcore.agent.result import AgentResult, NoObjectError
+from agentcore.agent.output import AgentResult, NoObjectError, Output
 from agentcore.agent.tools import Tool, ToolContext, tool, tool_without_execute
 from agentcore.errors import AnswersError, ImmutableWriteError, InvalidJsonError
 from agentcore.machine.pending import Pending

@@ -13,6 +13,7 @@ from agent.plan import COVERED, PLAN, of_plan
 from agentcore.agent.agent import Agent, AgentError, AgentResult
 from agentcore.agent.models import ScriptedModel
 from agentcore.agent.output import Output
+from agentcore.agent.rules import AgentRule
 from agentcore.errors import (
     ConflictingResultError,
     ForeignMessageListError,
@@ -26,7 +27,6 @@ from agentcore.machine.processors import StepArguments, Tripwire
 from agentcore.messages.messages import Message, SystemMessage, UserMessage
 from agentcore.messages.values import thaw
 from agentcore.requirements.differences import Difference
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -346,7 +346,7 @@ async def test_nothing_and_partial_results_leave_the_rest_as_it_was(path: str) -
 
 
 @BOTH
-@states(Rule.PROCESSOR_CALL_REPLACES)
+@states(AgentRule.PROCESSOR_CALL_REPLACES)
 @of_plan("generate with inputProcessors", "replace", "constructor's not called")
 @of_plan("stream with inputProcessors", "replace", "constructor's not called")
 async def test_processors_of_a_call_replace_those_of_the_agent(path: str) -> None:
@@ -508,6 +508,6 @@ async def test_a_processor_can_abort_the_run(path: str, place: str) -> None:
 
 
 def test_every_item_of_the_plan_has_its_test() -> None:
-    # "generic tools" is about types: tests/typed/test_processor_types.py.
+    # "generic tools" is about types: tests/agent/typed/test_processor_types.py.
     items = {(section, item) for section, items in PLAN.items() for item in items}
     assert items - COVERED == {("PrepareStepProcessor", "generic tools")}

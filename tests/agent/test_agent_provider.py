@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from agent.models.server import ANTHROPIC, OPENAI, Answer, Call, Failure, Text
+from agent.models.talk import talking
 from agentcore import Agent, UserMessage, tool
 from agentcore.agent.models import TextDelta
 from agentcore.machine.processors import StepArguments
-from models.server import ANTHROPIC, OPENAI, Answer, Call, Failure, Text
-from models.talk import talking
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("protocol", [OPENAI, ANTHROPIC])

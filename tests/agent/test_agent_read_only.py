@@ -31,6 +31,7 @@ from agentcore import (
     messages_from_wire,
     tool,
 )
+from agentcore.agent.rules import AgentRule
 from agentcore.messages.content import ToolCall
 from agentcore.messages.readonly import MUTATORS, refused_write_in
 from agentcore.messages.values import is_value
@@ -238,7 +239,7 @@ async def by_generate(agent: Agent[None], boundary: Boundary) -> AgentResult[Non
     return await agent.generate(UserMessage("go"), messages=HISTORY, checkpoint=checkpoint)
 
 
-@states(Rule.STEP_NOTHING_WRITTEN, Rule.TOOL_ARGUMENTS_ITS_OWN)
+@states(Rule.STEP_NOTHING_WRITTEN, AgentRule.TOOL_ARGUMENTS_ITS_OWN)
 @pytest.mark.parametrize("way", [by_generate, by_stream])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_every_write_at_every_boundary_is_refused_with_its_place(way: Any, backend: str) -> None:

@@ -22,7 +22,8 @@ from agentcore.agent.middleware import (
     ToolOutcome,
 )
 from agentcore.agent.models import ModelResponse
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import ToolContext, tool
 from agentcore.machine.effects import ToolFailed, ToolSucceeded
 from agentcore.messages.content import GeneratedText
@@ -35,7 +36,6 @@ from agentcore.messages.messages import (
 )
 from agentcore.messages.values import JsonValue, freeze
 from agentcore.messages.wire import message_to_wire
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 BOTH = pytest.mark.parametrize("path", ["generate", "stream"])
@@ -81,7 +81,7 @@ async def test_another_tool_may_be_run_in_the_place_of_one(path: str) -> None:
     assert outputs(result) == [1]
 
 
-@states(Rule.STAGE_TOOL_ANSWERS_ITS_CALL)
+@states(AgentRule.STAGE_TOOL_ANSWERS_ITS_CALL)
 @BOTH
 async def test_an_outcome_is_that_of_the_call_that_the_model_made(path: str) -> None:
     def rename(context: ExecuteToolContext) -> ExecuteToolContext:
@@ -249,7 +249,7 @@ async def test_what_a_handler_raises_after_a_run_comes_with_that_run(path: str) 
     assert (await agent.resume(raised.value.run, middleware=[])).text == "done"
 
 
-@states(Rule.STAGE_RUN_BEGINS_ONCE)
+@states(AgentRule.STAGE_RUN_BEGINS_ONCE)
 @BOTH
 async def test_a_run_that_goes_on_keeps_the_messages_that_it_began_with(path: str) -> None:
     seen: list[Any] = []

@@ -18,12 +18,12 @@ from agent.stray import on_asyncio, requests
 from agent.test_agent_cancelling import ASYNCIO, asking
 from agent.test_agent_injected import living
 from agentcore.agent.agent import Agent, AgentError, AgentStream, ClosedStreamError, UnfinishedStreamError
-from agentcore.agent.call.cancelling import Handover
+from agentcore.agent.call.stages import Handover
 from agentcore.agent.events import AgentEvent
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import tool
 from agentcore.errors import AgentCoreError, RunCancelledError
 from agentcore.machine.run import Failed
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -202,7 +202,7 @@ WAYS = [
 ]
 
 
-@states(Rule.STREAM_READER_UNTOUCHED)
+@states(AgentRule.STREAM_READER_UNTOUCHED)
 # trio says of each generator that is collected that it had better be closed.
 @pytest.mark.filterwarnings("ignore:Async generator .* was garbage collected:ResourceWarning")
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
@@ -287,7 +287,7 @@ async def test_leaving_waits_whatever_cancels_the_reader() -> None:
 TOO_LATE = "the stream was left: iterate over it inside of its `async with`"
 
 
-@states(Rule.STREAM_CLOSED_SAYS_SO)
+@states(AgentRule.STREAM_CLOSED_SAYS_SO)
 @pytest.mark.parametrize("taken", [0, 3, 100])
 async def test_a_stream_that_was_left_says_so(taken: int) -> None:
     async with asking(call(a=1)).stream("q") as stream:

@@ -24,11 +24,11 @@ from agentcore.agent.agent import Agent
 from agentcore.agent.call.needs import _Job
 from agentcore.agent.middleware import AgentStreamStage, ExecuteToolStage
 from agentcore.agent.models import ModelRequest, ModelResponse
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import Tool, ToolContext, tool
 from agentcore.errors import ImmutableWriteError
 from agentcore.machine.run import Run
 from agentcore.messages.messages import AssistantMessage
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -89,7 +89,7 @@ async def some_turns() -> None:
         await checkpoint()
 
 
-@states(Rule.CANCEL_WAITS_FOR_THREADS)
+@states(AgentRule.CANCEL_WAITS_FOR_THREADS)
 @ASYNCIO
 @BOTH
 @pytest.mark.parametrize("concurrency", [1, 8])

@@ -10,10 +10,10 @@ from pydantic import AfterValidator
 
 from agent.kit import call, outputs, run_by, scripted, text
 from agentcore import Agent, ExecuteToolStage, ToolContext, tool
+from agentcore.agent.rules import AgentRule
 from agentcore.agent.tools import Tool
 from agentcore.messages import values
 from agentcore.messages.content import ToolCall, ToolResult
-from agentcore.requirements.rules import Rule
 from rulebook import states
 
 PATHS: Final = ["generate", "stream"]
@@ -74,7 +74,7 @@ async def test_arguments_are_new_for_each_call_of_the_same_input() -> None:
     assert seen[0] is not seen[1]
 
 
-@states(Rule.TOOL_ARGUMENTS_ITS_OWN)
+@states(AgentRule.TOOL_ARGUMENTS_ITS_OWN)
 async def test_what_an_approval_rule_does_to_its_arguments_does_not_reach_the_tool() -> None:
     def rule(arguments: dict[str, Any], _: ToolContext) -> bool:
         arguments["rows"].clear()

@@ -23,9 +23,9 @@ from agentcore.agent.models import ScriptedModel
 from agentcore.agent.models.base import ModelResponse
 from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.machine.processors import InputArguments, StepArguments
-from agentcore.messages import prompt
+from agentcore.messages import chains
 from agentcore.messages.messages import Message, UserMessage
-from agentcore.messages.rounds import RoundsFold
+from agentcore.messages.prompt import RoundsFold
 from agentcore.messages.values import thaw, vector
 from agentcore.records.history import fork
 from agentcore.records.saved import from_json, to_json
@@ -540,7 +540,7 @@ def messages_read(history: Iterable[Message], hook: dict[str, Any]) -> list[int]
     answers = [[call("add", f"s{number}", a=1)] for number in range(5)]
     agent = Agent(scripted(*answers, text()), tools=[add], on_step_finish=finished, **hook)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(prompt, "RoundsFold", Counting)
+        patched.setattr(chains, "RoundsFold", Counting)
         anyio.run(lambda: agent.generate(messages=history))
     return counts
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from click.testing import CliRunner, Result
 
 from agentcore.cli import main
-from oracle.drivers import TESTS
+from oracle.driver_commands import TESTS
 
 AGENTCORE: Final = (sys.executable, "-c", "from agentcore.cli import main; main()")
 TRACE: Final = (*AGENTCORE, "trace")

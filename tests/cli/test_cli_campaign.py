@@ -20,7 +20,7 @@ from agentcore.oracle.campaign.executors import Crew
 from agentcore.oracle.drivers import packages as targets
 from cli.commands import driver, run
 from liars.moody import InMemory
-from oracle.junit_shape import assert_junit
+from oracle.reports.junit_shape import assert_junit
 
 Json = dict[str, Any]
 STREAM: Final = ("--profile", "ai-sdk-6/stream")
@@ -238,8 +238,6 @@ def test_jobs_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("folder")
 def test_without_the_extra_a_scheduler_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "agentcore.oracle.campaign.distributed", raising=False)
-    monkeypatch.delattr("agentcore.oracle.campaign.distributed", raising=False)
     result = check("--scheduler", "tcp://127.0.0.1:1")
     assert result.exit_code == 2
     assert "--scheduler needs the extra `dask`" in result.stderr

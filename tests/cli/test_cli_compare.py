@@ -10,8 +10,8 @@ import pytest
 
 from agentcore.oracle.spec.examples import examples, mismatches
 from cli.commands import run
+from kit.installed import installed
 from oracle import toy_versions
-from oracle.installed import installed
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from click.testing import Result
 from agentcore.cli.terminal import printable
 from cli.commands import driver, run
 from liars import toy
-from oracle.drivers import SKELETONS, skeleton, small
+from oracle.driver_commands import SKELETONS, skeleton, small
 
 
 def test_a_driver_that_keeps_every_rule_is_told_so_and_the_exit_code_is_0() -> None:

@@ -14,7 +14,7 @@ from agentcore.frameworks.ai_sdk.programs import program_of_seed
 from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES
 from agentcore.frameworks.ai_sdk.reference import trace as trace_program
 from cli.commands import ENVIRONMENT, TRACE, lines_of, run
-from oracle.drivers import small
+from oracle.driver_commands import small
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ import pytest
 from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.spec.vectors import load, replay
 from cli.commands import TRACE, driver, run
-from oracle.drivers import TESTS
+from oracle.driver_commands import TESTS
 
 RECORDED: Final = TESTS.parent / "spec" / "vectors" / "ai-sdk"
 NAMES: Final = ("push-in-place", "return-replaced-last", "write-initial-content")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agentcore.kit.registry import FRAMEWORKS, entries
+from agentcore.kit.framework import FRAMEWORKS, entries
 from agentcore.testing.framework_suite import FrameworkSuite
 
 

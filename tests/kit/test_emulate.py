@@ -13,8 +13,8 @@ from agentcore.frameworks import ai_sdk, mastra, strands
 from agentcore.kit import emulate
 from agentcore.kit.emulate import NotEmulatedProfileError
 from agentcore.kit.families import FAMILIES, UnknownProfileError
+from kit.installed import installed
 from oracle import toy_family
-from oracle.installed import installed
 
 Json = dict[str, Any]
 

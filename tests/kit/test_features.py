@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from agentcore.kit.features import ChoicePoints, count_features
-from agentcore.kit.registry import FRAMEWORKS, load_family
-from agentcore.messages.schema import schema
+from agentcore.kit.choices import ChoicePoints, count_features
+from agentcore.kit.framework import FRAMEWORKS, load_family
+from agentcore.kit.program import schema
 
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",

@@ -15,6 +15,7 @@ from agentcore.kit.ops import (
     NowhereError,
     Op,
     Path,
+    Record,
     Slot,
     Spelling,
     ThrownError,
@@ -23,7 +24,6 @@ from agentcore.kit.ops import (
     index_in,
     slot,
 )
-from agentcore.kit.recording import Record
 
 ITEMS = ["a", "b", "c"]
 

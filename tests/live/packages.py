@@ -14,7 +14,14 @@ from agentcore.live.installs import InstallError
 __all__ = ["HOOKS", "RELEASES", "WHOLE", "checked", "kinds"]
 
 HOOKS: Final = Path(__file__).parent / "hooks"
-RELEASES: Final = {"langchain": "1.5.2", "openai-agents": "0.24.0", "pydantic-ai": "2.68.0"}
+RELEASES: Final = {
+    "agent-framework": "1.23.0",
+    "google-adk": "2.13.0",
+    "langchain": "1.5.2",
+    "openai-agents": "0.24.0",
+    "pydantic-ai": "2.68.0",
+    "strands-py": "1.62.0",
+}
 # 300 for the whole; a sample otherwise, which is enough to tell each hook here from the other.
 WHOLE: Final = "AGENTCORE_LIVE_EXAMPLES" in os.environ
 EXAMPLES: Final = int(os.environ.get("AGENTCORE_LIVE_EXAMPLES", "11"))

@@ -43,8 +43,54 @@ def test_a_clean_hook_is_clean(framework: str, at: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("framework", "hook", "at"),
+    [
+        ("agent-framework", "edits_the_context", "chat_middleware"),
+        ("google-adk", "edits_the_request", "before_model_callback"),
+        ("strands-py", "cancels", "before_model_call"),
+    ],
+)
+def test_an_edit_in_place_that_is_documented_is_clean(framework: str, hook: str, at: str) -> None:
+    report = checked(framework, hook, at)
+    assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "hook", "at"),
+    [
+        ("agent-framework", "writes_to_the_session", "agent_middleware"),
+        ("google-adk", "writes_to_the_session", "before_model_callback"),
+        ("strands-py", "around_pollutes", "invoke_model_middleware"),
+    ],
+)
+def test_a_write_through_a_live_handle_is_found(framework: str, hook: str, at: str) -> None:
+    report = checked(framework, hook, at)
+    assert "write" in kinds(report), report
+    assert report["findings"][0]["place"].startswith("handle")
+
+
+@pytest.mark.parametrize(
+    ("framework", "hook", "at"),
+    [
+        ("google-adk", "writes_the_arguments_after_the_tool", "after_tool_callback"),
+        ("strands-py", "writes_to_copies", "invoke_model_middleware"),
+    ],
+)
+def test_a_write_to_what_the_framework_copies_deeply_is_a_note(framework: str, hook: str, at: str) -> None:
+    report = checked(framework, hook, at)
+    assert (report["verdict"], kinds(report)) == ("note", ["harmless-write"]), report["findings"]
+    assert report["exit"] == 0
+
+
+@pytest.mark.parametrize(
     ("framework", "at"),
-    [("langchain", "wrap_model_call"), ("openai-agents", "call_model_input_filter")],
+    [
+        ("agent-framework", "chat_middleware"),
+        ("google-adk", "before_model_callback"),
+        ("langchain", "wrap_model_call"),
+        ("openai-agents", "call_model_input_filter"),
+        ("strands-py", "invoke_model_middleware"),
+    ],
 )
 def test_a_hook_with_a_counter_a_cache_by_identity_ids_and_clocks_is_silent(framework: str, at: str) -> None:
     report = checked(framework, "stateful", at)

@@ -23,7 +23,10 @@ pytestmark = pytest.mark.live
 PACKAGE: Final = Path(agentcore.__file__).parent / "live" / "js"
 SCHEMAS: Final = Path(agentcore.__file__).parent / "live" / "schemas"
 TESTS: Final = Path(__file__).parent / "js"
-PROJECTS: Final = ("ai-5", "ai-6", "ai-7", "types")
+PROJECTS: Final = (
+    *("ai-5", "ai-6", "ai-7", "types"),
+    *("mastra", "langchain", "strands", "openai-agents"),
+)
 # Everything takes long, and a sample on a machine with other work may, too.
 LIMIT: Final = None if "AGENTCORE_LIVE_ALL" in os.environ else 1800
 SUITES: Final = sorted(path.name for path in TESTS.glob("*.test.js"))

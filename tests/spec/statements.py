@@ -3,7 +3,7 @@
 A file there is about one document: its title, which is the heading of its part of the errata, its version,
 and its statements in its order, in our own words. Each has a place in the document, a state, and the places
 where it is kept: names of requirements, headings of pages (`errata.md#a-heading`), and tests
-(`test_step.py::test_a_name`, below `tests`).
+(`machine/test_step.py::test_a_name`, below `tests`).
 """
 
 from __future__ import annotations

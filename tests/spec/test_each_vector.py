@@ -16,7 +16,7 @@ from agentcore.frameworks.ai_sdk.profiles import PROFILES
 from agentcore.frameworks.ai_sdk.reference import trace
 from agentcore.kit.compare import differences, render
 from agentcore.kit.families import profiles_under
-from agentcore.messages.schema import schema
+from agentcore.kit.program import schema
 from agentcore.oracle.spec.vectors import Vector, replay
 from spec.citations import VECTORS, shown_by
 from spec.flips import decided, tells

@@ -11,7 +11,7 @@ import pytest
 from agentcore.kit.families import PROFILE_NAMES
 from agentcore.oracle.drivers.packages import TARGETS
 from agentcore.oracle.spec.examples import LANGUAGES, Example, Script, failure, mismatches, scripts
-from oracle.drivers import installed
+from oracle.driver_commands import installed
 from spec.citations import EXAMPLES, named
 
 PROGRAMS: Final = [example for example in EXAMPLES if example.program is not None]

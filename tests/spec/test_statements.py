@@ -45,8 +45,8 @@ def test_all_that_was_partial_or_missing_is_there() -> None:
         "ai-sdk.report",
         "patterns.md#a-reminder",
         "program-format.md",
-        "test_step.py::test_a_step_is_prepared_and_then_finished",
-        "compat/test_claims.py::test_a_filter_hides_and_does_not_delete",
+        "machine/test_step.py::test_a_step_is_prepared_and_then_finished",
+        "frameworks/ai_sdk/test_claims.py::test_a_filter_hides_and_does_not_delete",
     ],
 )
 def test_a_place_is_a_requirement_a_heading_or_a_test(kept: str) -> None:
@@ -61,8 +61,8 @@ def test_a_place_is_a_requirement_a_heading_or_a_test(kept: str) -> None:
         "patterns.md#no-such-heading",
         "no-such-page.md",
         "no-such-page.md#a-reminder",
-        "test_step.py::test_no_such_thing",
-        "test_step.py::folded",
+        "machine/test_step.py::test_no_such_thing",
+        "machine/test_step.py::folded",
         "no_such_test.py::test_a_step_is_prepared_and_then_finished",
         "",
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcore.frameworks.ai_sdk.features import FEATURES
+from agentcore.frameworks.ai_sdk.program import FEATURES
 from agentcore.oracle.drivers.driver import Driver
 from spec.walkthrough import follow, steps
 

@@ -46,7 +46,7 @@ def _table(family: str, rows: list[str]) -> str:
 
 def _is_one_package(before: Vector, after: Vector) -> bool:
     """Whether these are two versions of a package, and not packages of one family in two languages."""
-    one, other = (each.profile.partition("@")[0].rstrip("-0123456789") for each in (before, after))
+    one, other = (each.profile.partition("@")[0].rstrip("-.0123456789") for each in (before, after))
     return one == other
 
 

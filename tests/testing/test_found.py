@@ -15,9 +15,9 @@ from agentcore.testing.prompts import first_non_message, prompt_faults
 from testing.samples import CLEAN, FAULTY, REMINDER, Hook, Json, failed, last_thirty, parts
 
 # Each was run over 1,000 conversations once, which takes half a minute of one processor.
-THOROUGH: Final = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+THOROUGH: Final = os.environ.get("HYPOTHESIS_PROFILE") == "campaign"
 CASES: Final = [(kinds, hook) for kinds, hooks in FAULTY.items() for hook in hooks]
-CONVERSATIONS: Final = 100 if THOROUGH else 40
+CONVERSATIONS: Final = 100 if THOROUGH else 20
 
 
 @pytest.mark.parametrize(("kinds", "hook"), CASES, ids=[hook.__name__ for _, hook in CASES])

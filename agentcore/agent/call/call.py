@@ -11,8 +11,14 @@ import attrs
 from attrs import field
 from typing_extensions import TypeVar
 
-from agentcore.agent.call.cancelling import Cancellation, cancellations
-from agentcore.agent.call.config import Checkpoint, Emit, Parts, with_prepare_step
+from agentcore.agent.call.config import (
+    Cancellation,
+    Checkpoint,
+    Emit,
+    Parts,
+    cancellations,
+    with_prepare_step,
+)
 from agentcore.agent.call.errors import (
     AgentError,
     ForeignCancellationError,
@@ -26,8 +32,7 @@ from agentcore.agent.call.loop import Driver
 from agentcore.agent.call.stages import Chain
 from agentcore.agent.middleware import AgentStreamContext, AgentStreamStage, Handlers
 from agentcore.agent.models.base import holds_history
-from agentcore.agent.output import Output
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult, Output
 from agentcore.agent.telemetry import NO_SPANS, Observer, Spans, Timings
 from agentcore.conversations.conversation import Conversation
 from agentcore.conversations.open_turn import OpenTurn, first_turn_of, open_turn_of
@@ -511,9 +516,8 @@ def _checked_fields(result: object, agent: Agent[Any]) -> dict[str, Any]:
 def turn_of(
     conversation: Conversation | None, messages: Iterable[Message], prompt: Prompt | None
 ) -> OpenTurn:
-    """The turn of a call that is given these."""
-    given = _joined(messages, prompt)
-    return OpenTurn(prompt=given) if conversation is None else OpenTurn(base=conversation, prompt=given)
+    """The turn of a call that is given these; None: the first of a conversation."""
+    return OpenTurn(base=conversation, prompt=_joined(messages, prompt))
 
 
 def _joined(messages: Iterable[Message], prompt: Prompt | None) -> Vector[Message]:

@@ -26,18 +26,17 @@ from agentcore.agent.models.base import (
     check_response,
     holds_history,
 )
-from agentcore.agent.output import Output
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult, Output
 from agentcore.agent.tools import InvalidToolError, Tool
 from agentcore.errors import InvalidMessageError
 from agentcore.machine.effects import Done, NeedModel, Settings, ToolSucceeded
 from agentcore.machine.state import Draft, Interrupted, Run
 from agentcore.machine.step import prompt_state, step_holds_history
+from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.content import ToolCall, check_part, check_type
 from agentcore.messages.converters import json_object
 from agentcore.messages.messages import OUTPUT_TYPES
-from agentcore.messages.prompt import PromptState, fold
-from agentcore.messages.rounds import Rounds
+from agentcore.messages.prompt import Rounds
 from agentcore.messages.values import NO_ITEMS, FrozenList, JsonObject, following, frozen_list
 
 __all__ = [

@@ -7,9 +7,8 @@ from typing import Any, TypeVar, cast
 
 import attrs
 
-from agentcore.agent.call.cancelling import Cancellation, cancellations
 from agentcore.agent.call.checks import check_passed_on
-from agentcore.agent.call.config import Emit, Parts, Processors, awaited
+from agentcore.agent.call.config import Cancellation, Emit, Parts, Processors, awaited, cancellations
 from agentcore.agent.call.errors import (
     ChunkHookError,
     InvalidAnswerError,

@@ -16,7 +16,7 @@ import attrs
 import tenacity
 from anyio.to_thread import run_sync
 
-from agentcore.agent.call.cancelling import Cancellation, cancellations, has_cancellation, outlast
+from agentcore.agent.call.config import Cancellation, cancellations, has_cancellation, outlast
 from agentcore.agent.call.errors import ChunkHookError, ForeignCancellationError, signals
 from agentcore.agent.call.stages import Chain, Tell
 from agentcore.agent.events import ChunkEvent, ModelRetry, ToolFinished, ToolProgress, ToolStarted

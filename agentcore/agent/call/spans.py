@@ -21,8 +21,7 @@ from agentcore.agent.telemetry import NO_WAIT, Wait
 from agentcore.agent.tools import Tool
 from agentcore.machine.effects import Done
 from agentcore.machine.hooks import ProcessorEdit, StepOverride
-from agentcore.machine.message_list import MessageList, Mutation
-from agentcore.machine.processors import InputArguments, StepArguments, TripwireError
+from agentcore.machine.processors import InputArguments, MessageList, Mutation, StepArguments, TripwireError
 from agentcore.machine.run import Interrupted, Run
 from agentcore.messages.content import ToolCall
 from agentcore.messages.interrupts import InterruptSignal

@@ -13,10 +13,11 @@ import anyio
 from typing_extensions import TypeVar
 
 from agentcore.agent.call.call import Call
-from agentcore.agent.call.cancelling import Background, Handover, cancellations
+from agentcore.agent.call.config import cancellations
 from agentcore.agent.call.errors import ClosedStreamError, UnfinishedStreamError
+from agentcore.agent.call.stages import Background, Handover
 from agentcore.agent.events import AgentEvent, RunFinished, RunInterrupted
-from agentcore.agent.result import AgentResult
+from agentcore.agent.output import AgentResult
 from agentcore.agent.telemetry import Timings
 from agentcore.conversations.conversation import Conversation
 from agentcore.machine.effects import Done

@@ -26,6 +26,8 @@ FRAMEWORK: Final = Framework(
         ),
         "ai-sdk-6/stream": "`streamText` of `ai@6.0.134`",
         "ai-sdk-6/generate": "`generateText` of `ai@6.0.134`",
+        "ai-sdk-6.0.326/stream": "`streamText` of `ai@6.0.326`",
+        "ai-sdk-6.0.326/generate": "`generateText` of `ai@6.0.326`",
         "ai-sdk-7/stream": "`streamText` of `ai@7.0.173`",
         "ai-sdk-7/generate": "`generateText` of `ai@7.0.173`",
     },
@@ -34,6 +36,7 @@ FRAMEWORK: Final = Framework(
     emulator="agentcore.frameworks.ai_sdk.emulator:run",
     packages={
         "ai-sdk@6.0.134": _package(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6"),
+        "ai-sdk@6.0.326": _package(profile="ai-sdk-6.0.326", package="ai@6.0.326", folder="ai_sdk_6_0_326"),
         "ai-sdk@7.0.173": _package(profile="ai-sdk-7", package="ai@7.0.173", folder="ai_sdk_7"),
     },
 )

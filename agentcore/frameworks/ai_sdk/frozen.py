@@ -11,8 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 from agentcore.errors import ImmutableWriteError
 from agentcore.frameworks.ai_sdk.ops import Ops, Turn
-from agentcore.kit.ops import Op
-from agentcore.kit.recording import Record
+from agentcore.kit.ops import Op, Record
 from agentcore.machine.effects import NeedModel, RunResult, StepStartEvent, ToolSpec
 from agentcore.machine.hooks import StepRecord
 from agentcore.machine.prepare import StepPreparation

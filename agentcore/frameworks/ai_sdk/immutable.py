@@ -25,6 +25,7 @@ from agentcore.errors import (
 from agentcore.frameworks.ai_sdk.frozen import Frames, FrozenOps, Shown
 from agentcore.frameworks.ai_sdk.ops import RefusedError, StepRecording
 from agentcore.kit.ops import ThrownError
+from agentcore.kit.program import accepts, schema
 from agentcore.machine.effects import (
     Done,
     HookFailed,
@@ -61,7 +62,6 @@ from agentcore.messages.content import (
 from agentcore.messages.messages import Message, SystemMessage
 from agentcore.messages.prompt import SystemPrompt
 from agentcore.messages.readonly import HookKind
-from agentcore.messages.schema import accepts, schema
 from agentcore.messages.values import JsonValue, Vector, freeze, json_path, thaw
 from agentcore.messages.wire import is_array, message_from_wire, messages_from_wire
 

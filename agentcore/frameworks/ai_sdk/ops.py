@@ -15,8 +15,18 @@ from agentcore.heap.heap import DataCloneError, Drawn, Measured
 from agentcore.heap.js import number_text
 from agentcore.kit import ops as kit
 from agentcore.kit.families import Refusal
-from agentcore.kit.ops import NowhereError, Op, Path, Slot, Spelling, below, is_list, slot
-from agentcore.kit.recording import Record, RecordedRun
+from agentcore.kit.ops import (
+    NowhereError,
+    Op,
+    Path,
+    Record,
+    RecordedRun,
+    Slot,
+    Spelling,
+    below,
+    is_list,
+    slot,
+)
 
 __all__ = ["Objects", "Ops", "RefusedError", "StepRecording", "Turn"]
 

@@ -48,12 +48,17 @@ class PromptCheck(Enum):
 
     SCHEMA = "that there are some, all as the schema says, and that a system prompt is one"
     ROLES = "that there are some, and no system message unless the call allows it"
+    ROLES_AND_SCHEMA = (
+        "that a system prompt is one, that there are some, no system message if the call forbids it, and "
+        "all as the schema says"
+    )
 
 
 class FileShape(Enum):
     """How a prompt holds files."""
 
     PLAIN = "their data as it is; an address as a URL parser writes it"
+    PLAIN_WITH_TEXT = "their data as it is; an address with its text beside it if a URL parser writes another"
     TAGGED = "an object that says what kind of data it is; an address with its text if that is another"
 
 
@@ -70,6 +75,14 @@ class Contexts:
     for_tools: str
     in_options: str
     by_tool: bool
+
+
+class ChoiceWithoutTools(Enum):
+    """Which tool choice a model is given where it is offered no tools."""
+
+    NOTHING = "none at all"
+    NONE = "only that no tool be called"
+    ANY = "the one that is in force"
 
 
 class ModelInfo(Enum):
@@ -92,7 +105,8 @@ class Schedule:
     """In which order a stream records what the model sent and what the tools answered, by when each is ready.
 
     The model's chunks come one after the other, each taking its time; an answer is ready its delay after
-    its call came, and answers pass one at a time. The unit is half a turn of the microtask queue, the
+    its call came, and answers pass one at a time; the results of tools that run once the model has sent all
+    have no delay (None) and come last. The unit is half a turn of the microtask queue, the
     smallest that tells all orders apart. The numbers were found by search: `tools/fit_schedule.py` measures
     the package's orders and compares them.
     """
@@ -105,8 +119,8 @@ class Schedule:
     asking_call: int
     provider_result: int
     provider_error: int
-    result_ready: int
-    error_ready: int
+    result_ready: int | None
+    error_ready: int | None
     unknown_ready: int
     asking_ready: int
     provider_error_ready: int
@@ -198,8 +212,8 @@ class AiSdkProfile:
     )
     response_model_of_info: bool = attrs.field(
         metadata=decision(
-            "Whether `response.modelId` is read from the object that names the model rather "
-            "than from the model."
+            "Whether `response.modelId` is read from the object that names the model to events "
+            "rather than from the model."
         )
     )
     step_number_late: bool = attrs.field(
@@ -230,12 +244,16 @@ class AiSdkProfile:
     )
     results_as_ready: bool = attrs.field(
         metadata=decision(
-            "Without a schedule: whether results are recorded as they are ready, after all "
-            "that the model sent."
+            "Whether tools run once the model has sent all, their results recorded as they are ready."
         )
     )
     answers_invalid_provider_calls: bool = attrs.field(
         metadata=decision("Whether a provider's call of an unknown tool gets an error here.")
+    )
+    calls_copied: bool = attrs.field(
+        metadata=decision(
+            "Whether the content has a copy of a call, other than the one that a request for approval names."
+        )
     )
     calls_written: bool = attrs.field(
         metadata=decision(
@@ -291,9 +309,21 @@ class AiSdkProfile:
     )
     tool_choice_enforced: bool = attrs.field(
         metadata=decision(
-            "Whether a call that the tool choice forbids is a tool error, and one that it "
-            "requires must be made."
+            "Whether a run breaks when the tool choice forbids calls and the model's answer has one."
         )
+    )
+    required_calls_enforced: bool = attrs.field(
+        metadata=decision(
+            "Whether a run breaks when the model's answer has no call that the tool choice requires."
+        )
+    )
+    empty_tools_offered: bool = attrs.field(
+        metadata=decision(
+            "Whether a model is offered an empty list of tools, rather than none, where none is active."
+        )
+    )
+    choice_without_tools: ChoiceWithoutTools = attrs.field(
+        metadata=decision("Which tool choice a model is given where it is offered no tools.")
     )
     runs_only_functions: bool = attrs.field(
         metadata=decision("Whether a call of a tool whose `execute` is no function stays pending.")
@@ -335,15 +365,31 @@ class AiSdkProfile:
     merged_options_kept: bool = attrs.field(
         metadata=decision("Whether the provider options of tool messages that become one are all kept.")
     )
+    lone_options_kept: bool = attrs.field(
+        metadata=decision(
+            "Whether the provider options of a tool message without parts are kept when it becomes one "
+            "with the next."
+        )
+    )
     approvals_excuse_results: bool = attrs.field(
         metadata=decision("Whether a call with an answered request for approval needs no result.")
     )
 
     approvals_settled_once: bool = attrs.field(
         metadata=decision(
-            "Whether a call is approved once, in the order of the calls, and an earlier "
-            "denial is not repeated.",
+            "Whether the first answer about a call settles it.",
             heading="Approvals in the history",
+        )
+    )
+    approvals_in_call_order: bool = attrs.field(
+        metadata=decision(
+            "Whether approved calls run in the order of the calls rather than of the answers, and a "
+            "repeated denial has to be of a call."
+        )
+    )
+    approvals_validated: bool = attrs.field(
+        metadata=decision(
+            "Whether an approved call runs only if its tool still asks for approval and takes its input."
         )
     )
     approvals_asked_again: bool = attrs.field(
@@ -420,15 +466,18 @@ class AiSdkProfile:
         )
     )
     last_step_read: bool = attrs.field(
-        metadata=decision(
-            "Whether the last recorded step is read to tell if the run goes on and, without "
-            "calls, for its text."
-        )
+        metadata=decision("Whether the last recorded step is read to tell if the run goes on.")
+    )
+    last_text_read: bool = attrs.field(
+        metadata=decision("Whether the text of the last step is read unless it ended for its calls.")
     )
     chunk_errors_swallowed: bool = attrs.field(
         metadata=decision(
             "Whether what throws when it is told of a part of the answer leaves the run going on."
         )
+    )
+    chunks_told: tuple[str, ...] = attrs.field(
+        metadata=decision("The types of the parts that `onChunk` is told of as they are recorded.")
     )
     model_call: str = attrs.field(metadata=decision("The method of a model that is called."))
     model_version: str = attrs.field(metadata=decision("The version of the protocol that a model speaks."))

@@ -9,6 +9,7 @@ import attrs
 from agentcore.frameworks.ai_sdk.profile import (
     AiSdkProfile,
     Base,
+    ChoiceWithoutTools,
     Contexts,
     Failure,
     FileShape,
@@ -23,6 +24,8 @@ from agentcore.heap.copying import CopyDepth
 
 # Those of the class too: spec and README name this module.
 __all__ = [
+    "AI_SDK_6_0_326_GENERATE",
+    "AI_SDK_6_0_326_STREAM",
     "AI_SDK_6_GENERATE",
     "AI_SDK_6_STREAM",
     "AI_SDK_7_GENERATE",
@@ -30,6 +33,7 @@ __all__ = [
     "PROFILES",
     "AiSdkProfile",
     "Base",
+    "ChoiceWithoutTools",
     "Contexts",
     "Failure",
     "FileShape",
@@ -50,6 +54,28 @@ _OF_7: Final = (
     *("toolApproval", "toolOrder", "toolCallConcurrency", "experimental_toolCallers"),
 )
 _OF_STREAMS_7: Final = ("streamRetries",)
+_OF_6_0_326: Final = tuple(name for name in _OF_7 if name != "allowSystemInMessages")
+_TOLD_6: Final = ("source", "tool-call", "tool-result")
+_TOLD_7: Final = (
+    *("text", "reasoning", *_TOLD_6, "tool-error", "tool-approval-request", "tool-approval-response"),
+)
+
+_SCHEDULE_6: Final = Schedule(
+    text_start=12,
+    text_rest=21,
+    source=12,
+    call=19,
+    unknown_call=18,
+    asking_call=23,
+    provider_result=12,
+    provider_error=12,
+    result_ready=28,
+    error_ready=18,
+    unknown_ready=-7,
+    asking_ready=-6,
+    provider_error_ready=-8,
+    passing=7,
+)
 
 AI_SDK_6_STREAM: Final = AiSdkProfile(
     name="ai-sdk-6/stream",
@@ -75,22 +101,7 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     step_recorded=Moment.AFTER_STEP_FINISH,
     context_lives=Lifetime.RUN,
     content_copied=True,
-    schedule=Schedule(
-        text_start=12,
-        text_rest=21,
-        source=12,
-        call=19,
-        unknown_call=18,
-        asking_call=23,
-        provider_result=12,
-        provider_error=12,
-        result_ready=28,
-        error_ready=18,
-        unknown_ready=-7,
-        asking_ready=-6,
-        provider_error_ready=-8,
-        passing=7,
-    ),
+    schedule=_SCHEDULE_6,
     failure=Failure.REPORTED,
     records_step_model=False,
     denial_names_approval=False,
@@ -113,6 +124,7 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     content_made_early=False,
     results_as_ready=False,
     answers_invalid_provider_calls=True,
+    calls_copied=False,
     calls_written=True,
     continuation_counted_early=False,
     tools_before_prompt=False,
@@ -120,6 +132,9 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     tools_see_override=False,
     active_tools_enforced=False,
     tool_choice_enforced=False,
+    required_calls_enforced=False,
+    empty_tools_offered=True,
+    choice_without_tools=ChoiceWithoutTools.NOTHING,
     runs_only_functions=False,
     tool_events=(
         *("stepNumber", "model", "toolCall", "messages", "experimental_context"),
@@ -134,8 +149,11 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     steps_checked=False,
     files=FileShape.PLAIN,
     merged_options_kept=False,
+    lone_options_kept=True,
     approvals_excuse_results=True,
     approvals_settled_once=False,
+    approvals_in_call_order=False,
+    approvals_validated=False,
     approvals_asked_again=False,
     provider_answers=True,
     shown_to_prepare_step=("model", "steps", "stepNumber", "messages", "experimental_context"),
@@ -151,7 +169,9 @@ AI_SDK_6_STREAM: Final = AiSdkProfile(
     finish_lists_all=False,
     breaks_settle=False,
     last_step_read=False,
+    last_text_read=False,
     chunk_errors_swallowed=False,
+    chunks_told=_TOLD_6,
     model_call="doStream",
     model_version="v3",
 )
@@ -180,6 +200,69 @@ AI_SDK_6_GENERATE: Final = attrs.evolve(
     denial_names_approval=True,
     provider_answers_first=False,
     keeps_empty_results=True,
+)
+
+AI_SDK_6_0_326_STREAM: Final = attrs.evolve(
+    AI_SDK_6_STREAM,
+    name="ai-sdk-6.0.326/stream",
+    package="ai@6.0.326",
+    settings=(*AI_SDK_6_STREAM.settings, "allowSystemInMessages"),
+    settings_ignored=(*_OF_6_0_326, *_OF_STREAMS_7),
+    step_settings=True,
+    schema_of_none_typed=True,
+    metadata_on_calls=True,
+    told_of_invalid_calls=("title", "toolMetadata"),
+    unsafe_keys_dropped=True,
+    records_step_model=True,
+    model_info_made=ModelInfo.RESULT,
+    schedule=attrs.evolve(_SCHEDULE_6, result_ready=None, error_ready=None),
+    results_as_ready=True,
+    answers_invalid_provider_calls=False,
+    calls_copied=True,
+    active_tools_enforced=True,
+    tool_choice_enforced=True,
+    choice_without_tools=ChoiceWithoutTools.NONE,
+    results_in_call_order=True,
+    invalid_input_emptied=True,
+    prompt_check=PromptCheck.ROLES_AND_SCHEMA,
+    files=FileShape.PLAIN_WITH_TEXT,
+    merged_options_kept=True,
+    lone_options_kept=False,
+    approvals_excuse_results=False,
+    approvals_settled_once=True,
+    approvals_validated=True,
+    provider_answers=False,
+    breaks_settle=True,
+    chunk_errors_swallowed=True,
+)
+
+AI_SDK_6_0_326_GENERATE: Final = attrs.evolve(
+    AI_SDK_6_0_326_STREAM,
+    name="ai-sdk-6.0.326/generate",
+    told_of_invalid_calls=(),
+    model_call="doGenerate",
+    settings=(*AI_SDK_6_GENERATE.settings, "allowSystemInMessages"),
+    settings_ignored=(*_OF_6_0_326, *_OF_STREAMS_7, "includeRawChunks"),
+    headers_named=True,
+    raw_chunks_asked=False,
+    report=Report.CHAIN,
+    response_made=Moment.BEFORE_STEP_FINISH,
+    step_recorded=Moment.BEFORE_STEP_FINISH,
+    content_copied=False,
+    schedule=None,
+    results_as_ready=False,
+    calls_copied=False,
+    calls_written=False,
+    total_usage_read=True,
+    continuation_counted_early=True,
+    failure=Failure.REJECTED,
+    model_info_made=ModelInfo.STEP,
+    response_model_of_info=False,
+    required_calls_enforced=True,
+    denial_names_approval=True,
+    provider_answers_first=False,
+    keeps_empty_results=True,
+    last_text_read=True,
 )
 
 AI_SDK_7_STREAM: Final = attrs.evolve(
@@ -223,6 +306,9 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     tools_see_override=True,
     active_tools_enforced=True,
     tool_choice_enforced=True,
+    required_calls_enforced=True,
+    empty_tools_offered=False,
+    choice_without_tools=ChoiceWithoutTools.ANY,
     runs_only_functions=True,
     tool_events=("toolCall", "messages", "toolContext", "toolOutput"),
     errors_named=True,
@@ -236,6 +322,7 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     merged_options_kept=True,
     approvals_excuse_results=False,
     approvals_settled_once=True,
+    approvals_in_call_order=True,
     approvals_asked_again=True,
     provider_answers=False,
     shown_to_prepare_step=(
@@ -265,6 +352,7 @@ AI_SDK_7_STREAM: Final = attrs.evolve(
     finish_lists_all=True,
     breaks_settle=True,
     chunk_errors_swallowed=True,
+    chunks_told=_TOLD_7,
     model_version="v4",
 )
 
@@ -293,10 +381,18 @@ AI_SDK_7_GENERATE: Final = attrs.evolve(
     keeps_empty_results=True,
     failure=Failure.REJECTED,
     last_step_read=True,
+    last_text_read=True,
 )
 
 PROFILES: Final = {
     profile.name: profile
-    for profile in (AI_SDK_6_STREAM, AI_SDK_6_GENERATE, AI_SDK_7_STREAM, AI_SDK_7_GENERATE)
+    for profile in (
+        AI_SDK_6_STREAM,
+        AI_SDK_6_GENERATE,
+        AI_SDK_6_0_326_STREAM,
+        AI_SDK_6_0_326_GENERATE,
+        AI_SDK_7_STREAM,
+        AI_SDK_7_GENERATE,
+    )
 }
 """The profiles of this package, by name."""

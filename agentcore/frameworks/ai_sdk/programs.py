@@ -14,12 +14,21 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.frameworks.ai_sdk.expected import approved, content, prompt, response, shortcuts
-from agentcore.frameworks.ai_sdk.size import Size
-from agentcore.frameworks.ai_sdk.writes import ADDRESSES, BASE64, Maker, Rarities
+from agentcore.frameworks.ai_sdk.writes import (
+    ADDRESSES,
+    BASE64,
+    Maker,
+    Rarities,
+    approved,
+    content,
+    prompt,
+    response,
+    shortcuts,
+)
 from agentcore.kit.choices import Choices, RandomChoices, Weights, slow_down
 
-__all__ = ["program_of_seed", "random_conversation", "random_program", "random_programs"]
+__all__ = ["Size", "program_of_seed", "random_conversation", "random_program", "random_programs"]
+
 
 Json = dict[str, Any]
 _TOOLS: Final = ("look", "save")
@@ -29,6 +38,21 @@ _CONTENT_ITEMS: Final[tuple[Json, ...]] = (
     *({"type": "image-url", "url": address} for address in ADDRESSES),
     *({"type": "file-url", "url": address} for address in ADDRESSES),
 )
+
+
+@attrs.frozen(kw_only=True)
+class Size:
+    """Numbers that a generator chooses from, the simplest first.
+
+    `turns` are of the history before the last question, `steps` the model's answers, `calls` those of one
+    answer. `failing_tools` and `repeated_ids` are percentages.
+    """
+
+    turns: Sequence[int] = (0, 0, 0, 1, 1, 2)
+    steps: Sequence[int] = (1, 2, 2, 3, 3, 3, 4, 4, 5, 6)
+    calls: Sequence[int] = (1, 1, 1, 2, 3)
+    failing_tools: float = 0
+    repeated_ids: float = 0.5
 
 
 def program_of_seed(seed: int, path: str | None = None) -> Json:

@@ -13,8 +13,7 @@ from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandl
 from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.heap.heap import UNDEFINED
 from agentcore.heap.views import ArrayView
-from agentcore.kit.ops import NowhereError, Op, Path, Slot, Spelling, Turn, below, is_list, slot
-from agentcore.kit.recording import Record
+from agentcore.kit.ops import NowhereError, Op, Path, Record, Slot, Spelling, Turn, below, is_list, slot
 
 __all__ = ["Objects", "Ops"]
 

@@ -33,8 +33,7 @@ from agentcore.heap.heap import (
 )
 from agentcore.heap.js import in_object_order, text
 from agentcore.heap.views import Desk, View
-from agentcore.kit.ops import ThrownError
-from agentcore.kit.recording import RecordedRun
+from agentcore.kit.ops import RecordedRun, ThrownError
 
 __all__ = ["PROFILE_NAMES", "recording", "trace", "trace_under"]
 

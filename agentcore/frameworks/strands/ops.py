@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 from agentcore.frameworks.strands.shapes import MISSING, Place, ShapedField, ShapedItems, field_at, place_at
 from agentcore.heap.js import PackageError, quoted
-from agentcore.kit.ops import NowhereError, Op, Path, Spelling, Turn
-from agentcore.kit.recording import Record
+from agentcore.kit.ops import NowhereError, Op, Path, Record, Spelling, Turn
 
 __all__ = ["ACTIONS", "Ops", "PathError", "Scene", "applies", "compact"]
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from agentcore.frameworks.strands.acting import Acting
-from agentcore.frameworks.strands.emulation.agent import RefusedToolError
-from agentcore.frameworks.strands.emulation.contexts import fields_of
+from agentcore.frameworks.strands.emulation.agent import RefusedToolError, fields_of
 from agentcore.frameworks.strands.emulation.loop import Outcome, StrandsLoop
 from agentcore.frameworks.strands.emulation.settings import Model, Said, Settings, Tool
 from agentcore.frameworks.strands.ops import Ops, compact
@@ -28,7 +27,7 @@ from agentcore.frameworks.strands.shapes import (
 from agentcore.heap.heap import UNDEFINED, Value
 from agentcore.heap.js import PackageError, in_object_order
 from agentcore.heap.views import ObjectView, View
-from agentcore.kit.recording import RecordedRun
+from agentcore.kit.ops import RecordedRun
 
 __all__ = ["Recording", "recording", "trace", "trace_under"]
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from agentcore.kit.places import Place
+from agentcore.kit.program import Place
 from agentcore.messages.brief import brief
 
 __all__ = ["HOLDERS", "KINDS", "LOOP", "Act", "Breach", "Isolation", "Seen", "Sight"]

@@ -10,14 +10,20 @@ from agentcore.live.adapter import Adapter
 __all__ = ["MODULES", "PACKAGES", "adapter_named"]
 
 MODULES: Final = {
+    "agent-framework": "agentcore.live.adapters.agent_framework",
+    "google-adk": "agentcore.live.adapters.google_adk",
     "langchain": "agentcore.live.adapters.langchain",
     "openai-agents": "agentcore.live.adapters.openai_agents",
     "pydantic-ai": "agentcore.live.adapters.pydantic_ai",
+    "strands-py": "agentcore.live.adapters.strands_py",
 }
 PACKAGES: Final = {
+    "agent-framework": "agent-framework-core",
+    "google-adk": "google-adk",
     "langchain": "langchain",
     "openai-agents": "openai-agents",
     "pydantic-ai": "pydantic-ai-slim",
+    "strands-py": "strands-agents",
 }
 """The distribution of each framework; it is what the tool installs for `--in NAME@VERSION`."""
 

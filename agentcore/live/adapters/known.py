@@ -40,6 +40,22 @@ KNOWN: Final = {
         ),
         tried=("5.0", "6.0", "7.0"),
     ),
+    "agent-framework": Framework(
+        language="python",
+        boundaries=(
+            *("chat_middleware", "agent_middleware", "function_middleware"),
+            *("context_provider", "context_provider_after_run"),
+        ),
+        tried=("1.23.0",),
+    ),
+    "google-adk": Framework(
+        language="python",
+        boundaries=(
+            *("before_model_callback", "after_model_callback"),
+            *("before_tool_callback", "after_tool_callback"),
+        ),
+        tried=("2.13.0",),
+    ),
     "langchain": Framework(
         language="python",
         boundaries=(
@@ -47,6 +63,21 @@ KNOWN: Final = {
             *("wrap_model_call", "wrap_tool_call", "langgraph_node"),
         ),
         tried=("1.5.2",),
+    ),
+    "langchain-js": Framework(
+        language="javascript",
+        boundaries=("beforeModel", "afterModel", "wrapModelCall", "wrapToolCall"),
+        tried=("1.5.14",),
+    ),
+    "mastra": Framework(
+        language="javascript",
+        boundaries=("processInput", "processInputStep", "prepareStep", "processOutputResult"),
+        tried=("1.71.0",),
+    ),
+    "openai-agents-js": Framework(
+        language="javascript",
+        boundaries=("callModelInputFilter", "sessionInputCallback"),
+        tried=("0.20.0",),
     ),
     "pydantic-ai": Framework(
         language="python",
@@ -63,5 +94,18 @@ KNOWN: Final = {
             *("on_tool_end", "input_guardrail"),
         ),
         tried=("0.24.0",),
+    ),
+    "strands": Framework(
+        language="javascript",
+        boundaries=(
+            *("InvokeModelStage.Input", "ExecuteToolStage.Input", "AgentStreamStage"),
+            *("BeforeModelCallEvent", "AfterModelCallEvent"),
+        ),
+        tried=("1.19.0",),
+    ),
+    "strands-py": Framework(
+        language="python",
+        boundaries=("before_model_call", "after_model_call", "invoke_model_middleware"),
+        tried=("1.62.0",),
     ),
 }

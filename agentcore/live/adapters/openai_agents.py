@@ -17,6 +17,7 @@ from agentcore.live import session as talk
 __all__ = ["ADAPTER"]
 
 _FAILED: Final = "An error occurred: "
+_PASSED: Final = sdk.GuardrailFunctionOutput(None, tripwire_triggered=False)
 _TYPES: Final[Any] = {"message": r.ResponseOutputMessage, "function_call": r.ResponseFunctionToolCall}
 
 
@@ -49,8 +50,7 @@ class _Adapter(live.AdapterBase):
     paths = ("generate", "stream")
     drop = ("created_at",)
     awaits = True
-    classes = (RunHooksBase, AgentHooksBase)
-    steering = (sdk.InputGuardrailTripwireTriggered,)
+    classes, steering = (RunHooksBase, AgentHooksBase), (sdk.InputGuardrailTripwireTriggered,)
     boundaries = live.boundaries(
         {
             "call_model_input_filter": live.Boundary(
@@ -66,7 +66,9 @@ class _Adapter(live.AdapterBase):
             "on_llm_start": live.Boundary(("context", "agent", "system_prompt", "input_items")),
             "on_llm_end": live.observer("context", "agent", "response"),
             "on_tool_end": live.observer("context", "agent", "tool", "result"),
-            "input_guardrail": live.Boundary(("context", "agent", "input"), methods=("guardrail_function",)),
+            "input_guardrail": live.Boundary(
+                ("context", "agent", "input"), methods=("guardrail_function",), passive=lambda _: _PASSED
+            ),
         },
         kept=_kept,
     )
@@ -108,12 +110,10 @@ class _Adapter(live.AdapterBase):
         model = _Model(lambda prompt: self.answer(session.answer(prompt)))
         agent: Any = sdk.Agent("checked", instructions=session.instructions, model=model, tools=kit)
         options = _attached(agent, hook, at)
-        memory: talk.Memory | None = options["session"]
-        session.holder("store", memory)
+        session.holder("store", memory := options["session"])
 
         async def turn(given: Any) -> talk.Reply:
-            if memory is not None and isinstance(given, list):
-                given = memory.passed(given)
+            given = memory.passed(given) if memory is not None and isinstance(given, list) else given
             run: Any = sdk.Runner.run_streamed if path == "stream" else sdk.Runner.run
             result = await talk.ended(run(agent, given, **options))
             await talk.ended(path == "stream" and result.stream_events())

@@ -67,7 +67,7 @@ class _Adapter(live.AdapterBase):
                 parts,
                 text=lambda part: m.TextPart(part["text"]),
                 reasoning=lambda part: m.ThinkingPart(part["text"]),
-                call=lambda part: m.ToolCallPart(part["tool"], dict(part["input"]), part["id"]),
+                call=lambda part: m.ToolCallPart(part["tool"], talk.fresh(part["input"]), part["id"]),
             )
         )
 

@@ -1,3 +1,6 @@
+/** The frameworks that come with the package. */
+export type Framework = 'ai' | 'mastra' | 'langchain-js' | 'strands' | 'openai-agents-js';
+
 /** `T` with everything in it read-only: what a hook is given. A write to it does not compile. */
 export type ReadonlyDeep<T> = T extends (...args: any[]) => unknown
   ? T
@@ -146,8 +149,8 @@ export interface Report {
 }
 
 export interface CheckOptions {
-  /** `'ai'`, what its package exports, or an adapter. */
-  framework?: 'ai' | object;
+  /** The name of a framework, what its package exports, or an adapter. */
+  framework?: Framework | object;
   at: Boundary | (string & {});
   /**
    * Makes fresh hooks: `() => ({ prepareStep: makePrepareStep() })`; others of the same object are put in beside the one that is judged.
@@ -178,7 +181,13 @@ export class HookFaultError extends Error {
 }
 
 /** Makes a hook safe in one line: it gets copies, and only what it returns reaches the framework. */
-export function isolate<H>(hook: H, options: { framework?: 'ai' | object; at: Boundary | (string & {}) }): H;
+export function isolate<H>(
+  hook: H,
+  options: { framework?: Framework | object; at: Boundary | (string & {}) },
+): H;
 
 /** Makes a hook throw a TypeError at the line where it writes; in production (NODE_ENV) it is left as it is. */
-export function strict<H>(hook: H, options: { framework?: 'ai' | object; at: Boundary | (string & {}) }): H;
+export function strict<H>(
+  hook: H,
+  options: { framework?: Framework | object; at: Boundary | (string & {}) },
+): H;

@@ -1,9 +1,13 @@
 // What tests and programs import: checkHook, isolate and strict.
 import * as ai from './adapters/ai.js';
+import * as langchain from './adapters/langchain-js.js';
+import * as mastra from './adapters/mastra.js';
+import * as openai from './adapters/openai-agents-js.js';
+import * as strands from './adapters/strands.js';
 import { checkInProcess } from './src/in-process.js';
 import { isolated, strictly } from './src/isolate.js';
 
-const OWN = { ai };
+const OWN = { ai, mastra, 'langchain-js': langchain, strands, 'openai-agents-js': openai };
 
 function boundaryOf(framework, at) {
   const adapter = typeof framework === 'string' ? OWN[framework] : framework;

@@ -16,8 +16,7 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import Family, without_writes
-from agentcore.kit.places import Place, at, put, without
-from agentcore.kit.program import BadProgram
+from agentcore.kit.program import BadProgram, Place, at, put, without
 from agentcore.kit.safe_text import cut
 from agentcore.oracle.campaign.stop_rules import Interrupted, Limits, Tally, reason
 from agentcore.oracle.campaign.verdicts import (

@@ -17,14 +17,17 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import attrs
 
 from agentcore.oracle.campaign import worker
 from agentcore.oracle.campaign.stop_rules import arrived
 
-__all__ = ["Crew", "Promise", "alone", "collect_seldom", "processes"]
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["Crew", "Promise", "alone", "cluster", "collect_seldom", "processes"]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -124,3 +127,44 @@ def collect_seldom() -> None:
     """Runs leave nearly no cycles behind: searching for some within each would take a fifth of the time."""
     gc.freeze()
     gc.set_threshold(_SELDOM)
+
+
+# --- a cluster ----------------------------------------------------------------------------------------------
+
+
+def _client(address: str) -> Client:
+    # Here, because it is an extra, and not a small one.
+    from distributed import Client  # noqa: PLC0415
+
+    try:
+        return Client(address, set_as_default=False)
+    except OSError as error:
+        raise OSError(f"{error}; start a scheduler there (`dask scheduler`), or give its address") from error
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Crew]:
+    """The workers of the Dask scheduler at an address (`tcp://host:8786`); their drivers end in the end.
+
+    Needs the extra `dask`. A worker imports this package, so it has to be installed there, in the same
+    version; a target installs itself there. Workers with one thread each use the cores best: reference and
+    comparison are Python.
+
+    Raises:
+        ImportError: without the extra.
+        OSError: where there is no scheduler, or it has no worker.
+    """
+    with _client(address) as client:
+        size = sum(client.nthreads().values())
+        if not size:
+            raise OSError(f"the scheduler at {address} has no workers; start some: dask worker {address}")
+
+        def submit(function: Callable[..., Any], *arguments: Any) -> Promise[Any]:
+            # Not pure: the same work is done again where it is asked for again.
+            promise: Promise[Any] = client.submit(function, *arguments, pure=False)
+            return promise
+
+        try:
+            yield Crew(size=size, submit=submit)
+        finally:
+            client.run(worker.close_drivers)

@@ -19,10 +19,9 @@ import attrs
 
 from agentcore.kit.compare import places
 from agentcore.kit.families import Emulation, Family, Trace
-from agentcore.kit.places import at, put
-from agentcore.kit.places import places as places_in
 from agentcore.kit.profile_fields import IDENTITY
-from agentcore.kit.program import BadProgram
+from agentcore.kit.program import BadProgram, at, put
+from agentcore.kit.program import places as places_in
 from agentcore.kit.shrink import shrink, size
 from agentcore.messages.brief import brief
 from agentcore.oracle.comparison.comparands import Runner, Side, SideError

@@ -17,8 +17,7 @@ import platformdirs
 from filelock import FileLock
 
 from agentcore.errors import AgentCoreError
-from agentcore.kit.framework import Package
-from agentcore.kit.registry import PACKAGES
+from agentcore.kit.framework import PACKAGES, Package
 
 
 class TargetError(AgentCoreError):

@@ -20,7 +20,7 @@ from frameworks.parrot import family
 from frameworks.parrot.emulator import Settings
 from frameworks.parrot.framework import ENTRY
 from frameworks.parrot.profiles import FIRST, ParrotProfile
-from oracle.installed import installed
+from kit.installed import installed
 
 Json = dict[str, Any]
 

@@ -1,7 +1,7 @@
 // Where the packages are that the tests run on; tests/live/test_js.py installs them.
 import { join } from 'node:path';
 
-const root = process.env.AGENTCORE_LIVE_JS;
+export const root = process.env.AGENTCORE_LIVE_JS;
 if (!root) throw new Error('run these tests with pytest tests/live/test_js.py');
 export const packageFile = (name) => join(root, 'check-hook', name);
 export const project = (major) => join(root, `ai-${major}`);

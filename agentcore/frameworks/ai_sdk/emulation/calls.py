@@ -320,12 +320,33 @@ class Calls:
         name = get(self.store, call, "toolName")
         status = fields(self.store, setting).get(text(self.store, name), UNDEFINED)
         if is_nullish(status):
-            return ("user-approval" if self._needs_approval(call, step) else "not-applicable"), UNDEFINED
+            return ("user-approval" if self.needs_approval(call, step) else "not-applicable"), UNDEFINED
         if isinstance(status, str):
             return str(status), UNDEFINED
         return text(self.store, get(self.store, status, "type")), get(self.store, status, "reason")
 
-    def _needs_approval(self, call: Ref, step: StepCalls) -> bool:
+    def takes_input(self, tool: Value) -> bool:
+        """Whether a tool can run, and has a schema for its input.
+
+        Raises:
+            HeapTypeError: for what stands as a schema and is none.
+        """
+        schema = self._field(tool, "inputSchema")
+        if is_nullish(schema) or not isinstance(self._field(tool, "execute"), Function):
+            return False
+        require_schema(self.store, schema)
+        return True
+
+    def unlike_input(self, call: Ref) -> Ref:
+        """The error of an approved call whose input is not what its schema made of the model's."""
+        name = get(self.store, call, "toolName")
+        cause = "Approved tool input does not match the validated schema output."
+        message = f"Invalid input for tool {text(self.store, name)}: {cause}"
+        given = stringified(self.store, get(self.store, call, "input"))
+        return self._error("AI_InvalidToolInputError", message, toolName=name, toolInput=given)
+
+    def needs_approval(self, call: Ref, step: StepCalls) -> bool:
+        """Whether the tool of a call asks for approval of it."""
         needs = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
         if isinstance(needs, Function) and needs.call is not None:
             self.desk.hook = "needsApproval"

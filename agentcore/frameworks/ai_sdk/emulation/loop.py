@@ -12,9 +12,9 @@ from typing import Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
-from agentcore.frameworks.ai_sdk.emulation.history import Approving, check_messages, check_roles, check_system
+from agentcore.frameworks.ai_sdk.emulation.history import Approving, check_prompt, check_roles
 from agentcore.frameworks.ai_sdk.emulation.offered import Offer, make_offer, merged, require_callers
-from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, prompt, prompted
+from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, PLAIN_WITH_TEXT, prompt, prompted
 from agentcore.frameworks.ai_sdk.emulation.record import Models, Outcome, Recorded, Sent, Step, record
 from agentcore.frameworks.ai_sdk.emulation.results import (
     finish_event,
@@ -41,7 +41,6 @@ from agentcore.frameworks.ai_sdk.profiles import (
     Lifetime,
     ModelInfo,
     Moment,
-    PromptCheck,
     Report,
 )
 from agentcore.heap.copying import CopyDepth, Snapshot, deep_copy
@@ -61,7 +60,11 @@ from agentcore.heap.heap import (
 from agentcore.heap.js import PackageError, elements, get, is_nullish, or_else, stringified
 from agentcore.heap.views import Desk
 
-_RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.TAGGED: TAGGED}
+_RULES: Final = {
+    FileShape.PLAIN: PLAIN,
+    FileShape.PLAIN_WITH_TEXT: PLAIN_WITH_TEXT,
+    FileShape.TAGGED: TAGGED,
+}
 _CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
 
 
@@ -93,6 +96,7 @@ class AiSdkLoop:
         self.rules = attrs.evolve(
             _RULES[profile.files],
             merged_options_kept=profile.merged_options_kept,
+            lone_options_kept=profile.lone_options_kept,
             unsafe_keys_dropped=profile.unsafe_keys_dropped,
             approvals_excuse_results=profile.approvals_excuse_results,
         )
@@ -177,11 +181,8 @@ class AiSdkLoop:
             self.headers = named_headers(self.store, self.headers, named)
 
     def _start(self) -> None:
-        if self.profile.prompt_check is PromptCheck.SCHEMA:
-            check_system(self.store, self.system)
-            check_messages(self.store, self.caller)
-        else:
-            check_roles(self.store, self.caller, self._option("allowSystemInMessages"))
+        allowed = self._option("allowSystemInMessages")
+        check_prompt(self.store, self.profile.prompt_check, self.system, self.caller, allowed)
         self.initial = self._crossed(self.caller, self.profile.caller_to_initial)
         event = {"messages": self.caller, "tools": self.calls.tools, **self.options, **self.contexts}
         event |= {
@@ -467,8 +468,10 @@ class AiSdkLoop:
 
     def _response_model(self, step: Step) -> Value:
         """The model's id as a step's response has it, read when the model has answered."""
-        named = self._recorded_model(step) if self.profile.response_model_of_info else step.model
-        return get(self.store, named, "modelId")
+        if not self.profile.response_model_of_info:
+            return get(self.store, step.model, "modelId")
+        of_call = self.profile.model_info_made is ModelInfo.CALL
+        return get(self.store, self.model_info if of_call else step.model_info, "modelId")
 
     def _carry(self, step: Step, made: list[Ref]) -> None:
         if self.profile.base is Base.CARRIED:
@@ -538,7 +541,7 @@ class AiSdkLoop:
         reason = get(store, last, "finishReason")
         if reason == "stop":
             get(store, last, "text")
-        elif self.profile.last_step_read and reason != "tool-calls":
+        elif self.profile.last_text_read and reason != "tool-calls":
             get(store, get(store, last, "text"), "length")
         self.outcome.finish_reason = get(store, _last(elements(store, self.steps)), "finishReason")
         self.outcome.steps = self.steps

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import attrs
 
-from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
+from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, ChoiceWithoutTools
 from agentcore.heap.heap import (
     UNDEFINED,
     Function,
@@ -46,9 +46,11 @@ Read: TypeAlias = Callable[[str], Value]
 class Offer:
     """What a step offers its model: the tools, which of them are known and may run, and the choice.
 
-    `active`, `order` and `chosen` are what the hooks and the call say of it.
+    `active`, `order` and `chosen` are what the hooks and the call say of it. `listed` are the tools among
+    which those that the model is told of are looked for.
     """
 
+    listed: Value
     active: Value
     order: Value
     chosen: Value
@@ -59,7 +61,7 @@ class Offer:
 
     def again(self, store: Store, profile: AiSdkProfile) -> Offer:
         """The same with tools and a choice that are made anew."""
-        tools = offered_tools(store, profile, self.known, self)
+        tools = offered_tools(store, profile, self)
         return attrs.evolve(self, tools=tools, choice=_choice(store, profile, self.chosen, tools))
 
 
@@ -70,6 +72,7 @@ def make_offer(store: Store, profile: AiSdkProfile, tools: Value, option: Read, 
         HeapTypeError: for active tools, an order or a tool that cannot be read.
     """
     asked = Offer(
+        listed=tools,
         active=or_else(override("activeTools"), option("activeTools")),
         order=or_else(override("toolOrder"), option("toolOrder"))
         if "toolOrder" in profile.settings
@@ -83,10 +86,17 @@ def make_offer(store: Store, profile: AiSdkProfile, tools: Value, option: Read, 
     if profile.active_tools_enforced:
         active = active_tools(store, tools, asked.active)
         known, runnable = by_callers(store, active, option("experimental_toolCallers"))
-        asked = attrs.evolve(asked, known=known, runnable=runnable)
+        listed = tools if profile.empty_tools_offered else known
+        asked = attrs.evolve(asked, listed=listed, known=known, runnable=runnable)
     made = asked.again(store, profile)
-    forbidden = profile.tool_choice_enforced and get(store, made.choice, "type") == "none"
-    return attrs.evolve(made, runnable=UNDEFINED) if forbidden else made
+    if profile.tool_choice_enforced and forbids_calls(store, made.choice):
+        return attrs.evolve(made, runnable=UNDEFINED)
+    return made
+
+
+def forbids_calls(store: Store, choice: Value) -> bool:
+    """Whether a tool choice, as a model is given it, is that it calls no tool."""
+    return not is_nullish(choice) and get(store, choice, "type") == "none"
 
 
 def require_callers(store: Store, tools: Value, callers: Value) -> None:
@@ -126,13 +136,13 @@ def active_tools(store: Store, tools: Value, active: Value) -> Value:
 # ---------------------------------------------------------------- definitions
 
 
-def offered_tools(store: Store, profile: AiSdkProfile, tools: Value, asked: Offer) -> Value:
+def offered_tools(store: Store, profile: AiSdkProfile, asked: Offer) -> Value:
     """The definitions of the tools, undefined if there are none."""
-    if is_nullish(tools) or not fields(store, tools):
+    if is_nullish(asked.listed) or not fields(store, asked.listed):
         return UNDEFINED
-    own = fields(store, tools)
+    own = fields(store, asked.listed)
     named = in_object_order(own)
-    if not (profile.active_tools_enforced or is_nullish(asked.active)):
+    if not is_nullish(asked.active):
         named = [name for name in named if includes(store, asked.active, name)]
     if not is_nullish(asked.order):
         named = in_order(store, named, asked.order)
@@ -208,9 +218,10 @@ def require_schema(store: Store, schema: Value) -> None:
 
 
 def _choice(store: Store, profile: AiSdkProfile, choice: Value, tools: Value) -> Value:
-    """A tool choice as the model is given it; undefined where there are no tools, unless it is enforced."""
-    if tools is UNDEFINED and not profile.tool_choice_enforced:
-        return UNDEFINED
+    """A tool choice as the model is given it."""
+    if tools is UNDEFINED and profile.choice_without_tools is not ChoiceWithoutTools.ANY:
+        only_none = profile.choice_without_tools is ChoiceWithoutTools.NONE and choice == "none"
+        return store.object({"type": choice}) if only_none else UNDEFINED
     if is_nullish(choice):
         chosen: Mapping[str, Value] = {"type": "auto"}
     elif isinstance(choice, str):

@@ -8,9 +8,8 @@ from typing import Final, TypeAlias
 import attrs
 
 from agentcore.errors import InvalidDataContentError
-from agentcore.frameworks.ai_sdk.emulation.history import as_list
+from agentcore.frameworks.ai_sdk.emulation.history import FIELDS, Prompted, PromptMessage, as_list
 from agentcore.frameworks.ai_sdk.emulation.offered import merged as merged_options
-from agentcore.frameworks.ai_sdk.emulation.prompted import FIELDS, Prompted, PromptMessage
 from agentcore.frameworks.ai_sdk.emulation.results import or_null
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, PatternCell, Ref, Slot, Store, Value
 from agentcore.heap.js import (
@@ -58,6 +57,7 @@ class PromptRules:
     assistant_part: Callable[[Store, Value], Value]
     content_item: Callable[[Store, Slot], Slot]
     merged_options_kept: bool
+    lone_options_kept: bool
     unsafe_keys_dropped: bool
     approvals_excuse_results: bool
 
@@ -97,7 +97,7 @@ def prompt(
     for message in converted:
         if message.role == "tool" and merged and merged[-1].role == "tool":
             if rules.merged_options_kept:
-                _merge_options(store, merged[-1], message, unsafe_dropped=rules.unsafe_keys_dropped)
+                _merge_options(store, merged[-1], message, rules)
             merged[-1].join(message)
         else:
             merged.append(message)
@@ -107,15 +107,14 @@ def prompt(
     return store.derive(store.array(refs), messages)
 
 
-def _merge_options(
-    store: Store, earlier: PromptMessage, later: PromptMessage, *, unsafe_dropped: bool
-) -> None:
+def _merge_options(store: Store, earlier: PromptMessage, later: PromptMessage, rules: PromptRules) -> None:
     """The earlier message's options go to its last part, if it has one; the message keeps the later's."""
+    unsafe_dropped = rules.unsafe_keys_dropped
     last = earlier.content[-1] if earlier.content else UNDEFINED
-    if is_nullish(last):
+    if is_nullish(last) and rules.lone_options_kept:
         earlier.options = merged_options(store, earlier.options, later.options, unsafe_dropped=unsafe_dropped)
         return
-    if not is_nullish(earlier.options):
+    if not (is_nullish(last) or is_nullish(earlier.options)):
         own = get(store, last, "providerOptions")
         kept = merged_options(store, earlier.options, own, unsafe_dropped=unsafe_dropped)
         store.put(last, "providerOptions", kept)  # type: ignore[arg-type]
@@ -260,6 +259,24 @@ def _user_part(store: Store, part: Value) -> Ref:
     kind = get(store, part, "type")
     if kind == "text":
         return _copy(store, part, _TEXT)
+    return store.derive(store.object(_file(store, part)), part, fields=_MEDIA)
+
+
+def _user_part_with_text(store: Store, part: Value) -> Ref:
+    """A part of a user message; a file at an address has its text, if the parser writes another."""
+    kind = get(store, part, "type")
+    if kind == "text":
+        return _copy(store, part, _TEXT)
+    made = _file(store, part)
+    given = get(store, part, "image" if kind == "image" else "data")
+    address = url_text(store, made["data"])
+    if address is not None and isinstance(given, str) and address != given:
+        made["originalUrl"] = given
+    return store.derive(store.object(made), part, fields=_MEDIA)
+
+
+def _file(store: Store, part: Value) -> dict[str, Value]:
+    kind = get(store, part, "type")
     if kind not in ("image", "file"):
         raise PackageError("Error", f"Unsupported part type: {text(store, kind)}")
     data, named = _data(store, get(store, part, "image" if kind == "image" else "data"))
@@ -270,14 +287,13 @@ def _user_part(store: Store, part: Value) -> Ref:
         media_type = or_else(media_type, "image/*")
     elif is_nullish(media_type):
         raise PackageError("Error", "Media type is missing for file part")
-    fields = {
+    return {
         "type": "file",
         "mediaType": media_type,
         "filename": get(store, part, "filename") if kind == "file" else UNDEFINED,
         "data": data,
         "providerOptions": get(store, part, "providerOptions"),
     }
-    return store.derive(store.object(fields), part, fields=_MEDIA)
 
 
 # ---------------------------------------------------------------- data
@@ -373,6 +389,53 @@ def _addresses(store: Store, messages: Iterable[Value]) -> Iterator[Address]:
                 yield url.href, or_else(named, "image/*" if is_image else UNDEFINED)
 
 
+def _addresses_with_results(store: Store, messages: Iterable[Value]) -> Iterator[Address]:
+    """The addresses in user messages and in the results of tools, none that hold their data themselves."""
+    found: list[tuple[Value, Value]] = []
+    for message in messages:
+        role, content = get(store, message, "role"), get(store, message, "content")
+        if not is_array(store, content):
+            continue
+        for part in elements(store, content):
+            if role == "user":
+                found += _file_of(store, part)
+            elif role in ("tool", "assistant"):
+                found += _files_of_result(store, part)
+    for data, media_type in found:
+        address = url_text(store, _data(store, data)[0])
+        if address is not None:
+            yield address, media_type
+
+
+def _file_of(store: Store, part: Value) -> Iterator[tuple[Value, Value]]:
+    kind = get(store, part, "type")
+    if kind in ("image", "file"):
+        data = get(store, part, "image" if kind == "image" else "data")
+        yield data, or_else(get(store, part, "mediaType"), "image/*" if kind == "image" else UNDEFINED)
+
+
+def _files_of_result(store: Store, part: Value) -> Iterator[tuple[Value, Value]]:
+    if get(store, part, "type") != "tool-result":
+        return
+    output = get(store, part, "output")
+    if get(store, output, "type") != "content":
+        return
+    for item in iterated(store, get(store, output, "value")):
+        kind = get(store, item, "type")
+        if kind in ("image-url", "file-url"):
+            address = get(store, item, "url")
+            url = parse_url(address) if isinstance(address, str) else None
+            if url is None:
+                raise HeapTypeError("Invalid URL")
+            yield url.href, "image/*" if kind == "image-url" else get(store, item, "mediaType")
+
+
+def _has_prefix(media_type: str, begins: str) -> bool:
+    """Whether a media type begins so; one with a subtype is meant as a whole."""
+    whole = begins and not begins.endswith("/")
+    return media_type == begins if whole else media_type.startswith(begins)
+
+
 def _flat(store: Store, content: Value) -> Iterable[Value]:
     for part in elements(store, content):
         if is_array(store, part):
@@ -434,7 +497,20 @@ PLAIN: Final = PromptRules(
     assistant_part=_other_assistant_part,
     content_item=_content_item,
     merged_options_kept=False,
+    lone_options_kept=True,
     unsafe_keys_dropped=False,
     approvals_excuse_results=True,
 )
 """The rules of ai@6.0.134."""
+
+PLAIN_WITH_TEXT: Final = attrs.evolve(
+    PLAIN,
+    addresses=_addresses_with_results,
+    matches=_has_prefix,
+    user_part=_user_part_with_text,
+    merged_options_kept=True,
+    lone_options_kept=False,
+    unsafe_keys_dropped=True,
+    approvals_excuse_results=False,
+)
+"""The rules of ai@6.0.326."""

@@ -9,12 +9,21 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.calls import INHERITED, Asked, Calls, StepCalls, called, observe
-from agentcore.frameworks.ai_sdk.emulation.offered import Offer
+from agentcore.frameworks.ai_sdk.emulation.offered import Offer, forbids_calls
 from agentcore.frameworks.ai_sdk.emulation.settings import Model
-from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, Schedule
+from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
 from agentcore.heap.heap import UNDEFINED, Function, HeapTypeError, PatternCell, Ref, Store, Value
 from agentcore.heap.host_values import answer_parts
-from agentcore.heap.js import PackageError, elements, get, in_object_order, is_nullish, is_object, text
+from agentcore.heap.js import (
+    PackageError,
+    elements,
+    fields,
+    get,
+    in_object_order,
+    is_nullish,
+    is_object,
+    text,
+)
 from agentcore.heap.views import Desk
 from agentcore.messages.brief import brief
 
@@ -63,10 +72,8 @@ def record(profile: AiSdkProfile, calls: Calls, sent: Sent, step: StepCalls) -> 
         PackageError: for a provider's result of a call that is not there, or an answer that breaks the tool
             choice (where results come in the order of the calls).
     """
-    if profile.schedule is not None:
-        return _AsReady(profile, calls, step).record(sent, profile.schedule)
-    recorder = _AtTheEnd if profile.results_as_ready else _InCallOrder
-    return recorder(profile, calls, step).record(sent)
+    streamed = profile.results_as_ready or profile.schedule is not None
+    return (_Streamed if streamed else _InCallOrder)(profile, calls, step).record(sent)
 
 
 class _Recorder:
@@ -92,13 +99,13 @@ class _Recorder:
     def chosen(self, calls: Iterable[Ref]) -> PackageError | None:
         """What is wrong with these calls by the tool choice that is in force."""
         store, choice = self.store, self.step.choice
-        if not self.profile.tool_choice_enforced:
+        if not self.profile.tool_choice_enforced or is_nullish(choice):
             return None
         kind, calls = get(store, choice, "type"), list(calls)
-        if kind == "auto":
-            return None
         if kind == "none":
             wrong = bool(calls)
+        elif kind == "auto" or not self.profile.required_calls_enforced:
+            return None
         else:
             wanted = get(store, choice, "toolName")
             wrong = not any(kind == "required" or get(store, call, "toolName") == wanted for call in calls)
@@ -116,13 +123,13 @@ class _Recorder:
     def told(self, ref: Ref) -> None:
         """Shows a recorded part to whoever listens to the stream."""
         on_chunk = self.calls.hooks.on_chunk
-        if on_chunk is None:
+        if on_chunk is None or get(self.store, ref, "type") not in self.profile.chunks_told:
             return
         desk = self.calls.desk
         event = self.store.object({"chunk": ref})
         if self.profile.chunk_errors_swallowed:
             observe(desk, "onChunk", on_chunk, event)
-        elif get(self.store, ref, "type") in ("source", "tool-call", "tool-result"):
+        else:
             desk.hook = "onChunk"
             desk.settled(called(on_chunk, desk.hand(event, ("onChunk",))))
 
@@ -132,6 +139,12 @@ class _Recorder:
             return part
         read = {key: get(self.store, part, key) for key in ("type", "text", "providerMetadata")}
         return self.store.object(read)
+
+    def recorded_call(self, call: Ref) -> Ref:
+        """A call as it is recorded."""
+        if not self.profile.calls_copied:
+            return call
+        return self.store.derive(self.store.object(fields(self.store, call)), call)
 
     def provider_result(self, part: Ref, call: Value, dynamic: Value) -> Ref:
         """A result that the provider sent of a call it ran itself; undefined stands for an unknown call."""
@@ -252,140 +265,138 @@ class _InCallOrder(_Recorder):
         return self.provider_result(part, call, get(self.store, call, "dynamic"))
 
 
-class _AsReady(_Recorder):
-    """Chunk by chunk: tools run as calls come, and what is ready first is recorded first (claim X18)."""
+class _Streamed(_Recorder):
+    """Chunk by chunk: what is ready first is recorded first (claim X18), at once or by a schedule.
 
-    def record(self, sent: Sent, schedule: Schedule) -> Recorded:
-        recorded = Recorded()
-        known: dict[Value, Ref] = {}
-        flowing: list[tuple[int, int, Ref]] = []
-        ready: list[tuple[int, int, Ref]] = []
-        now = 0
-        for index, part in enumerate(self.parts(sent)):
-            kind = self.kind(part)
-            if kind == "tool-call":
-                call = self.parse(part, sent)
-                recorded.calls.append(call)
-                took, result, delay, waits = self._answered(call, schedule, known)
-                now += took
-                flowing.append((now, index, call))
-                if result is not None:
-                    ready.append((_MOMENT * waits if waits else now + delay, index, result))
-            elif kind == "tool-result":
-                call_id = get(self.store, part, "toolCallId")
-                dynamic = get(self.store, part, "dynamic")
-                result = self.provider_result(part, known.get(call_id, UNDEFINED), dynamic)
-                if get(self.store, part, "isError"):
-                    now += schedule.provider_error
-                    ready.append((now + schedule.provider_error_ready, index, result))
-                else:
-                    now += schedule.provider_result
-                    flowing.append((now, index, result))
-            else:
-                now += schedule.source if kind == "source" else schedule.text_start
-                flowing.append((now, index, self.plain_part(part)))
-                now += 0 if kind == "source" else schedule.text_rest
-        self._merge(recorded, flowing, ready, schedule.passing)
-        return recorded
-
-    def _answered(
-        self, call: Ref, schedule: Schedule, known: dict[Value, Ref]
-    ) -> tuple[int, Ref | None, int, int]:
-        """How long the call takes in the stream; what answers it, how much later; its tool's own time."""
-        store, calls = self.store, self.calls
-        if get(store, call, "invalid"):
-            return schedule.unknown_call, calls.invalid_result(call), schedule.unknown_ready, 0
-        if is_nullish(self.tool(call)):
-            return schedule.call, None, 0, 0
-        calls.input_available(call, self.step)
-        asked = calls.asked(call, self.step)
-        if asked is not None:
-            return schedule.asking_call, asked.request, schedule.asking_ready, 0
-        known[get(store, call, "toolCallId")] = call
-        if get(store, call, "providerExecuted") is True:
-            return schedule.call, None, 0, 0
-        result = calls.run(call, self.step)
-        failed = result is not None and get(store, result, "type") == "tool-error"
-        delay = schedule.error_ready if failed else schedule.result_ready
-        return schedule.call, result, delay, calls.takes(call)
-
-    def _merge(
-        self,
-        recorded: Recorded,
-        flowing: list[tuple[int, int, Ref]],
-        ready: list[tuple[int, int, Ref]],
-        passing: int,
-    ) -> None:
-        passed = 0
-        events = [(time, 0, index, ref) for time, index, ref in flowing]
-        for time, index, ref in sorted(ready, key=lambda entry: entry[:2]):
-            passed = max(time, passed) + passing
-            events.append((passed, 1, index, ref))
-        for _, _, _, ref in sorted(events, key=lambda event: event[:3]):
-            self.told(ref)
-            recorded.content.append(ref)
-            if get(self.store, ref, "type") in ("tool-result", "tool-error"):
-                recorded.outputs.append(ref)
-
-
-class _AtTheEnd(_Recorder):
-    """Chunk by chunk; tools run once the model has sent all, and the ones that throw are ready first."""
+    Tools run as calls come, or once the model has sent all; the ones that throw are ready first.
+    """
 
     def record(self, sent: Sent) -> Recorded:
-        store = self.store
         self.recorded = Recorded()
-        self.by_id: dict[Value, Any] = {}
-        waiting: list[Ref] = []
-        withheld = self.profile.tool_choice_enforced and get(store, self.step.choice, "type") == "none"
-        for part in self.parts(sent):
+        self.by_id: dict[Value, Ref] = {}
+        self.waiting: list[Ref] = []
+        self.now = 0
+        self.index = 0
+        self.flowing: list[tuple[int, int, Ref]] = []
+        self.ready: list[tuple[int, int, Ref]] = []
+        called: list[Ref] = []
+        withheld = self.profile.tool_choice_enforced and forbids_calls(self.store, self.step.choice)
+        for index, part in enumerate(self.parts(sent)):
+            self.index = index
             kind = self.kind(part)
             if kind == "tool-call":
-                call = self.parse(part, sent)
-                self.by_id[get(store, call, "toolCallId")] = call
-                if not withheld and self._runs(call):
-                    waiting.append(call)
+                called.append(self.parse(part, sent))
+                if not withheld:
+                    self._call(called[-1])
             elif kind != "tool-result":
-                self._record(self.plain_part(part))
+                self._plain(part)
             elif not withheld:
-                self._record(self._of_provider(part))
-        self.recorded.broken = self.chosen(self.by_id.values())
+                self._of_provider(part)
+        self._merge()
+        self.recorded.broken = self.chosen(called)
         if self.recorded.broken is None:
-            results = [self.calls.run(call, self.step) for call in waiting]
+            results = [self.calls.run(call, self.step) for call in self.waiting]
             got = [result for result in results if result is not None]
             for result in self.calls.as_ended(got):
-                self._record(result)
+                self._keep(result)
         return self.recorded
 
-    def _of_provider(self, part: Ref) -> Ref:
+    def _plain(self, part: Ref) -> None:
+        self._sent(self.plain_part(part))
+        if self.kind(part) == "source":
+            self._took("source")
+        else:
+            self._took("text_start")
+            self.now += self._time("text_rest")
+
+    def _of_provider(self, part: Ref) -> None:
         call = self.by_id.get(get(self.store, part, "toolCallId"), UNDEFINED)
-        return self.provider_result(part, call, get(self.store, part, "dynamic"))
+        result = self.provider_result(part, call, get(self.store, part, "dynamic"))
+        if self.profile.schedule is not None and get(self.store, part, "isError"):
+            self.now += self._time("provider_error")
+            self._answer(result, "provider_error_ready")
+        else:
+            self._sent(result)
+            self._took("provider_result")
 
-    def _runs(self, call: Ref) -> bool:
-        """Records a call and what answers it at once; whether it is to run later."""
+    def _call(self, call: Ref) -> None:
+        """Records a call and what answers it at once, or runs it, or leaves it for later."""
         store, calls = self.store, self.calls
-        self._record(call)
-        self.recorded.calls.append(call)
+        recorded = self.recorded_call(call)
+        self._sent(recorded)
+        self.recorded.calls.append(recorded)
+        if self.profile.results_as_ready:
+            self.by_id[get(store, call, "toolCallId")] = call
         if get(store, call, "invalid"):
+            self._took("unknown_call")
             if self.answered_here(call):
-                self._record(calls.invalid_result(call))
-            return False
-        if is_nullish(self.tool(call)):
-            return False
-        calls.input_available(call, self.step)
-        asked = calls.asked(call, self.step)
+                self._answer(calls.invalid_result(call), "unknown_ready")
+            return
+        asked = None
+        if not is_nullish(self.tool(call)):
+            calls.input_available(call, self.step)
+            asked = calls.asked(call, self.step)
+        self._took("call" if asked is None else "asking_call")
         if asked is not None:
-            self._record(asked.request)
-        if asked is not None and asked.response is not None:
-            self._record(asked.response)
-            self.recorded.answers.append(asked.response)
-        executable = not is_nullish(get(store, self.tool(call), "execute"))
-        return (
-            (asked is None or not asked.blocks)
-            and executable
-            and get(store, call, "providerExecuted") is not True
-        )
+            self._answer(asked.request, "asking_ready")
+            if asked.response is not None:
+                self._answer(asked.response, "asking_ready")
+                self.recorded.answers.append(asked.response)
+        if (asked is None or not asked.blocks) and not is_nullish(self.tool(call)):
+            self._start(call)
 
-    def _record(self, ref: Ref) -> None:
+    def _start(self, call: Ref) -> None:
+        """Runs a call, or leaves it for later."""
+        self.by_id[get(self.store, call, "toolCallId")] = call
+        if get(self.store, call, "providerExecuted") is True:
+            return
+        if self.profile.results_as_ready:
+            if not is_nullish(get(self.store, self.tool(call), "execute")):
+                self.waiting.append(call)
+            return
+        result = self.calls.run(call, self.step)
+        if result is not None:
+            failed = self.kind(result) == "tool-error"
+            self._answer(result, "error_ready" if failed else "result_ready", self.calls.takes(call))
+
+    # ------------------------------------------------------------ when
+
+    def _time(self, name: str) -> int:
+        schedule = self.profile.schedule
+        return 0 if schedule is None else getattr(schedule, name) or 0
+
+    def _sent(self, ref: Ref) -> None:
+        """Something of the model's is there; without a schedule it is recorded at once."""
+        if self.profile.schedule is None:
+            self._keep(ref)
+        else:
+            self.flowing.append((self.now, self.index, ref))
+
+    def _took(self, name: str) -> None:
+        """How long the last of the model's things took to pass."""
+        self.now += self._time(name)
+        if self.flowing:
+            self.flowing[-1] = (self.now, *self.flowing[-1][1:])
+
+    def _answer(self, ref: Ref, name: str, waits: int = 0) -> None:
+        """An answer is ready some time from now; without a schedule, at once."""
+        if self.profile.schedule is None:
+            self._keep(ref)
+        else:
+            time = _MOMENT * waits if waits else self.now + self._time(name)
+            self.ready.append((time, self.index, ref))
+
+    def _merge(self) -> None:
+        """Records what is to come by a schedule."""
+        passed = 0
+        events = [(time, 0, index, ref) for time, index, ref in self.flowing]
+        for time, index, ref in sorted(self.ready, key=lambda entry: entry[:2]):
+            passed = max(time, passed) + self._time("passing")
+            events.append((passed, 1, index, ref))
+        for _, _, _, ref in sorted(events, key=lambda event: event[:3]):
+            self._keep(ref)
+
+    def _keep(self, ref: Ref) -> None:
         self.told(ref)
         self.recorded.content.append(ref)
         if self.kind(ref) in ("tool-result", "tool-error"):

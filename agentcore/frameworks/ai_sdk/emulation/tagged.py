@@ -337,6 +337,7 @@ TAGGED: Final = PromptRules(
     assistant_part=other_assistant_part,
     content_item=content_item,
     merged_options_kept=True,
+    lone_options_kept=True,
     unsafe_keys_dropped=True,
     approvals_excuse_results=False,
 )

@@ -11,9 +11,8 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from agentcore.frameworks.mastra.emulation.content import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.errors import MastraError
-from agentcore.frameworks.mastra.emulation.forms import each_of, filled, has, starts_with
+from agentcore.frameworks.mastra.emulation.forms import FORMAT, each_of, filled, has, starts_with, tool_name
 from agentcore.frameworks.mastra.emulation.intake import of_core
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value

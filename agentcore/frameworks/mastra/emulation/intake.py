@@ -7,17 +7,20 @@ the caller's own parts in it where the form has the same ones. Files and images 
 from __future__ import annotations
 
 from agentcore.frameworks.mastra.emulation.clock import invalid_date, is_date
-from agentcore.frameworks.mastra.emulation.content import (
+from agentcore.frameworks.mastra.emulation.errors import printed
+from agentcore.frameworks.mastra.emulation.forms import (
     FORMAT,
     Context,
+    Form,
+    assign,
     core_content,
+    form_of,
+    has,
     reasoning_of,
     stamp,
     texts_checked,
     ui_content,
 )
-from agentcore.frameworks.mastra.emulation.errors import printed
-from agentcore.frameworks.mastra.emulation.forms import Form, assign, form_of, has
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import (
     PackageError,

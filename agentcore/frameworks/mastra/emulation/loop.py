@@ -14,9 +14,9 @@ import attrs
 
 from agentcore.frameworks.mastra.emulation import tools as tooling
 from agentcore.frameworks.mastra.emulation.clock import Clock, date
-from agentcore.frameworks.mastra.emulation.content import FORMAT
 from agentcore.frameworks.mastra.emulation.conversion import of_messages, prompt
 from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, Outcome, TripWire, Tripwire
+from agentcore.frameworks.mastra.emulation.forms import FORMAT
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
 from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, answered

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from agentcore.frameworks.mastra.emulation.content import FORMAT, stamp
-from agentcore.frameworks.mastra.emulation.forms import assign, is_same, part_key, starts_with
+from agentcore.frameworks.mastra.emulation.forms import FORMAT, assign, is_same, part_key, stamp, starts_with
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get, is_array, is_nullish, or_else, spread
 

@@ -9,17 +9,18 @@ from typing import Final
 
 from agentcore.frameworks.mastra.emulation import merging
 from agentcore.frameworks.mastra.emulation.clock import Clock, date, is_date, parsed, time_of
-from agentcore.frameworks.mastra.emulation.content import core_content, stamp
 from agentcore.frameworks.mastra.emulation.errors import MastraError, printed
 from agentcore.frameworks.mastra.emulation.forms import (
     Form,
     assign,
+    core_content,
     each_of,
     filled,
     has,
     is_empty,
     is_same,
     messages_equal,
+    stamp,
     system_form_of,
     system_key,
 )

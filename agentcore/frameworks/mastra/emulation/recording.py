@@ -11,7 +11,7 @@ import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import response_messages, step_content
 from agentcore.frameworks.mastra.emulation.clock import Clock, date
-from agentcore.frameworks.mastra.emulation.content import FORMAT, tool_name
+from agentcore.frameworks.mastra.emulation.forms import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.tools import Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording

@@ -13,13 +13,14 @@ from typing import Any, Final, cast
 from agentcore.frameworks.strands.emulation.agent import (
     Agent,
     as_text,
+    context,
     field,
+    given,
     inside,
     items,
     own,
     text_message,
 )
-from agentcore.frameworks.strands.emulation.contexts import context, given
 from agentcore.frameworks.strands.emulation.settings import Model, Said
 from agentcore.frameworks.strands.emulation.tools import Chains
 from agentcore.frameworks.strands.emulation.turns import Steps

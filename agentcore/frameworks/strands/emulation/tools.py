@@ -12,8 +12,16 @@ from typing import Any, Final, TypeAlias, cast
 
 import attrs
 
-from agentcore.frameworks.strands.emulation.agent import Agent, Registered, as_text, failed, field, own
-from agentcore.frameworks.strands.emulation.contexts import context, given
+from agentcore.frameworks.strands.emulation.agent import (
+    Agent,
+    Registered,
+    as_text,
+    context,
+    failed,
+    field,
+    given,
+    own,
+)
 from agentcore.frameworks.strands.emulation.settings import (
     InvalidOutputError,
     Middleware,

@@ -4,7 +4,12 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './files.js';
 
-const OWN = { ai: new URL('../adapters/ai.js', import.meta.url) };
+const OWN = Object.fromEntries(
+  ['ai', 'mastra', 'langchain-js', 'strands', 'openai-agents-js'].map((name) => [
+    name,
+    new URL(`../adapters/${name}.js`, import.meta.url),
+  ]),
+);
 const REQUIRED = { name: 'string', boundaries: 'object', run: 'function', paths: 'object' };
 const SPEC = new Set([
   'when',

@@ -72,7 +72,9 @@ export class Bridge {
   takeOver(owner, key, stay) {
     const pair = this.tables.framework.get(owner);
     owner[key] = this.leave([[key, pair.hook[key]]], stay)[0];
-    this.#settle(pair);
+    pair.slots.framework = slotsOf(pair.framework, pair.kind);
+    // This slot is no write; what was written to others is still to be found.
+    pair.slots.hook = pair.seen = withSlot(pair.seen, key, pair.hook[key]);
   }
 
   #settle(pair) {
@@ -150,7 +152,7 @@ export class Bridge {
         return known;
       }
       const kind = kindOf(value);
-      if (kind === 'opaque' && side === 'framework' && !this.lasting)
+      if (kind === 'opaque' && side === 'framework' && !this.lasting && !this.leaves.framework.has(value))
         this.opaque.set(placeOf(via), value.constructor?.name ?? 'object');
       if (kind === undefined || kind === 'opaque') return undefined;
       const info = { node: value, kind, vias: [via], children: [] };
@@ -273,6 +275,13 @@ function nameAfter({ pair, vias }, side) {
     pair.vias = [...(pair.made ?? []), ...vias.filter((via) => !pair.made?.includes(via))];
   else if (side === 'framework' || pair.vias === undefined) pair.vias = vias;
   if (side === 'hook') pair.made ??= pair.vias;
+}
+
+function withSlot({ keys, values, accessors }, key, value) {
+  const index = keys.indexOf(key);
+  return index < 0
+    ? { keys: [...keys, key], values: [...values, value], accessors }
+    : { keys, values: values.with(index, value), accessors };
 }
 
 const placesOf = (pair) => [...new Set(pair.vias.map(placeOf))];

@@ -9,16 +9,18 @@ const PREFIX = '.agentcore-check-hook-';
 const made = new Set();
 
 /**
- * Writes the module that exports `hook` (the person's module) and `framework` (its package).
+ * Writes the module that exports `hook` (the person's module) and `framework` (what the modules of its packages export).
  * @returns {Promise<{file: string, sources: string[]}>} The module, and the person's files that went into it.
  */
-export async function bundle({ file, framework, frameworkRoot }) {
+export async function bundle({ file, packages = [], frameworkRoot }) {
   const folder = dirname(file);
   removeStale(folder);
   const outfile = join(folder, `${PREFIX}${process.pid}-${made.size}.mjs`);
   const lines = [`export * as hook from ${JSON.stringify(`./${basename(file)}`)};`];
-  if (framework) lines.push(`export * as framework from ${JSON.stringify(framework)};`);
-  const result = await build(lines.join('\n'), folder, outfile, framework, frameworkRoot);
+  const names = packages.map((_, index) => `framework${index}`);
+  packages.forEach((name, index) => lines.push(`import * as ${names[index]} from ${JSON.stringify(name)};`));
+  lines.push(`export const framework = { ${names.map((name) => `...${name}`).join(', ')} };`);
+  const result = await build(lines.join('\n'), folder, outfile, packages, frameworkRoot);
   made.add(outfile);
   try {
     writeFileSync(outfile, result.outputFiles[0].contents);
@@ -36,7 +38,7 @@ export async function bundle({ file, framework, frameworkRoot }) {
   };
 }
 
-async function build(contents, folder, outfile, framework, frameworkRoot) {
+async function build(contents, folder, outfile, packages, frameworkRoot) {
   try {
     return await (
       await esbuild()
@@ -57,7 +59,7 @@ async function build(contents, folder, outfile, framework, frameworkRoot) {
         js: "import { createRequire as agentcoreRequire } from 'node:module'; const require = agentcoreRequire(import.meta.url);",
       },
       loader: { '.txt': 'text', '.md': 'text' },
-      plugins: [marksOfReact, packagesOutside(framework, frameworkRoot)],
+      plugins: [marksOfReact, packagesOutside(packages, frameworkRoot)],
     });
   } catch (error) {
     const [first] = error.errors ?? [];
@@ -76,15 +78,15 @@ const marksOfReact = {
 };
 
 // Packages stay outside; what a workspace links to, which is source, goes in. The framework may be another release than the person's.
-function packagesOutside(framework, frameworkRoot) {
+function packagesOutside(packages, frameworkRoot) {
+  const swappable = new Set(frameworkRoot ? packages.map(nameOf) : []);
   return {
     name: 'packages-outside',
     setup(builder) {
       builder.onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, pluginData }) => {
         if (pluginData === 'resolving' || kind === 'entry-point' || path.startsWith('node:'))
           return undefined;
-        const swapped =
-          framework && frameworkRoot && (path === framework || path.startsWith(`${framework}/`));
+        const swapped = swappable.has(nameOf(path));
         const found = await builder.resolve(path, {
           kind,
           resolveDir: swapped ? frameworkRoot : resolveDir,
@@ -99,6 +101,9 @@ function packagesOutside(framework, frameworkRoot) {
     },
   };
 }
+
+/** The package of a module: `@mastra/core` of `@mastra/core/agent`. */
+export const nameOf = (module) => /^(?:@[^/]+\/)?[^/]+/.exec(module)[0];
 
 // A check that was killed leaves its module; the next one in the folder removes it.
 function removeStale(folder) {

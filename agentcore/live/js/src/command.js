@@ -81,7 +81,7 @@ async function checked(options) {
     Object.assign(task, release(options, adapter));
     const made = await bundle({
       file: options.file,
-      framework: adapter.packages?.[0],
+      packages: adapter.packages,
       frameworkRoot: task.frameworkRoot,
     });
     Object.assign(task, { module: made.file, sources: made.sources });

@@ -15,8 +15,8 @@ export class Crossing {
       ),
     );
     for (const name of spec.next ?? [])
-      if (typeof args[0][name] === 'function') this.#pairNext(args[0][name]);
-    for (const arg of args) if (typeof arg === 'function') this.#pairNext(arg);
+      if (typeof args[0][name] === 'function') this.#pairNext(args[0][name], stay);
+    for (const arg of args) if (typeof arg === 'function') this.#pairNext(arg, stay);
     const roots = [...rootsOf(args, spec), ...args.map((arg, index) => [spec.params?.[index] ?? '', arg])];
     return { given: args.length === 0 ? [] : this.bridge.enter(roots, stay).slice(-args.length), stay };
   }
@@ -32,12 +32,17 @@ export class Crossing {
   }
 
   // A function that the hook calls to go on: its arguments leave the hook's side, and its result enters.
-  #pairNext(next) {
+  #pairNext(next, stay) {
     if (this.bridge.leaves.framework.has(next)) return;
-    const across = (result) => this.#crossed('result', result, 'enter');
+    const across = (result) => this.#crossed('result', result, 'enter', stay);
     const onward = (...args) => {
       this.bridge.look();
-      const result = next(...this.bridge.leave(args.map((arg) => ['next', arg])));
+      const result = next(
+        ...this.bridge.leave(
+          args.map((arg) => ['next', arg]),
+          stay,
+        ),
+      );
       return typeof result?.then === 'function' ? result.then(across) : across(result);
     };
     this.bridge.pairLeaf(next, onward);
@@ -54,7 +59,7 @@ export class Crossing {
       const mapped =
         items instanceof ReadableStream
           ? this.#mappedStream(items, direction)
-          : this.#mappedItems(items, direction);
+          : this.#mappedItems(items, direction, stay);
       this.bridge.pairLeaf(...(direction === 'enter' ? [items, mapped] : [mapped, items]));
     }
     return this.bridge[direction]([[place, value]], stay)[0];
@@ -93,23 +98,31 @@ export class Crossing {
     );
   }
 
-  async *#mappedItems(items, direction) {
+  async *#mappedItems(items, direction, stay) {
+    const iterator = items[Symbol.asyncIterator]();
+    let ended = false;
     try {
-      for await (const item of items) {
+      while (!ended) {
+        const { done, value } = await iterator.next();
         this.bridge.look();
-        yield this.bridge[direction]([['yielded', item]])[0];
+        const mapped = this.bridge[direction]([[done ? 'returned' : 'yielded', value]], stay)[0];
+        ended = done === true;
+        if (ended) return mapped;
+        yield mapped;
       }
     } catch (error) {
       if (direction === 'leave') this.failed(error);
+      ended = true;
       throw error;
     } finally {
+      if (!ended) await iterator.return?.();
       this.bridge.look();
     }
   }
 }
 
 // What stays itself, by a function of the arguments or by the names of fields of any of them.
-const staying = (args, stay = []) =>
+export const staying = (args, stay = []) =>
   Array.isArray(stay) ? args.flatMap((arg) => stay.map((name) => arg?.[name])) : stay(args);
 
 // Fields of a single argument are places by their own names, the most telling first.

@@ -72,11 +72,14 @@ function findingText(found, { hook }) {
 }
 
 function summary({ verdict, findings }) {
-  const count = (severity) =>
-    findings.filter((found) => found.severity === severity && found.counts_for_verdict).length;
   if (verdict === null) return 'not judged';
-  if (verdict === 'clean') return 'clean: no difference between the hook and its returned values alone';
-  return `${verdict}: ${count('fault')} faults, ${count('note')} notes`;
+  if (findings.length === 0) return 'clean: no difference between the hook and its returned values alone';
+  const count = (severity) => {
+    const number = findings.filter((found) => found.severity === severity && found.counts_for_verdict).length;
+    return `${number} ${severity}${number === 1 ? '' : 's'}`;
+  };
+  const uncounted = findings.filter((found) => !found.counts_for_verdict).length;
+  return `${verdict}: ${count('fault')}, ${count('note')}${uncounted > 0 ? `; ${uncounted} not counted` : ''}`;
 }
 
 const escaped = (value) =>

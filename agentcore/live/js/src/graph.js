@@ -2,16 +2,22 @@
 import { types } from 'node:util';
 
 const plainPrototypes = new Set([Object.prototype, null]);
-const privateState = /#[A-Za-z_$]|__classPrivateField|\.(?:set|add)\(this\b/;
+const privateState = /#[A-Za-z_$]|__classPrivateField/;
+// `fields.set(this, ...)`: private fields in a WeakMap beside the class. A collection of a method's own holds no state.
+const besides = /([\w$]+)\.(?:set|add)\(this\b/g;
+const isBeside = (source) =>
+  Array.from(source.matchAll(besides), ([, name]) => name).some(
+    (name) => !new RegExp(`\\b(?:const|let|var)\\s+${name.replaceAll('$', '\\$')}\\b`).test(source),
+  );
 const classVerdicts = new WeakMap();
 
 // A class with private state breaks if its fields are copied: private names are not copied with them, and a WeakMap does not know the copy.
 function hidesState(prototype) {
   for (let at = prototype; !plainPrototypes.has(at); at = Object.getPrototypeOf(at)) {
     const maker = Object.getOwnPropertyDescriptor(at, 'constructor')?.value;
-    if (typeof maker !== 'function' || privateState.test(Function.prototype.toString.call(maker)))
-      return true;
-    if (/\[native code\]\s*}$/.test(Function.prototype.toString.call(maker))) return true;
+    if (typeof maker !== 'function') return true;
+    const source = Function.prototype.toString.call(maker);
+    if (privateState.test(source) || isBeside(source) || /\[native code\]\s*}$/.test(source)) return true;
   }
   return false;
 }

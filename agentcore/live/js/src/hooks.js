@@ -30,9 +30,9 @@ function besides(value, at, boundaries) {
 function exported(module, name, at) {
   const names = name === undefined ? [at, 'default'] : [name];
   for (const wanted of names) {
-    const value = wanted.split('.').reduce((owner, key) => owner?.[key], module);
+    const value = memberOf(module, wanted);
     if (value !== undefined) return value;
-    const inDefault = wanted.split('.').reduce((owner, key) => owner?.[key], module.default);
+    const inDefault = memberOf(module.default, wanted);
     if (inDefault !== undefined && wanted !== 'default') return inDefault;
   }
   const all = Object.keys(module).join(', ') || 'nothing';
@@ -41,6 +41,10 @@ function exported(module, name, at) {
     `the module exports no ${names.join(' or ')}; it exports ${all}. Export the hook, or a function that makes it (--factory)`,
   );
 }
+
+// Some boundaries have a dot in their names.
+const memberOf = (owner, name) =>
+  owner?.[name] ?? name.split('.').reduce((holder, key) => holder?.[key], owner);
 
 const isClass = (value) =>
   typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));

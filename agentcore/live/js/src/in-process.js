@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { missingIn, pathsOf } from './adapters.js';
 import { Collection, sampleOf } from './collect.js';
+import { nameOf } from './bundle.js';
 import { packageFolder, readJson } from './files.js';
 import { formatted } from './formats.js';
 import { hookOf } from './hooks.js';
@@ -129,7 +130,7 @@ function takeOver(events) {
 }
 
 // The release that the test's project imports, or the module that the test gives.
-async function packageOf(adapter, framework, project) {
+export async function packageOf(adapter, framework, project) {
   const [name] = adapter.packages ?? [];
   if (!name) return { sdk: {}, version: adapter.version };
   const folder = packageFolder(name, project);
@@ -138,12 +139,24 @@ async function packageOf(adapter, framework, project) {
   const sdk =
     typeof framework === 'object' && !framework.boundaries
       ? framework
-      : await import(pathToFileURL(join(folder, entryOf(manifest, folder))));
+      : Object.assign(
+          {},
+          ...(await Promise.all(adapter.packages.map((module) => imported(module, project)))),
+        );
   return { sdk, version: manifest.version, resolvedFrom: folder };
 }
 
-/** The file that `import` of a package loads. */
-export function entryOf({ exports, module, main }, folder) {
+async function imported(module, project) {
+  const folder = packageFolder(nameOf(module), project);
+  if (!folder) throw new Error(`${nameOf(module)} is not installed in ${project} nor above it`);
+  const path = `.${module.slice(nameOf(module).length)}`;
+  return await import(
+    pathToFileURL(join(folder, entryOf(readJson(join(folder, 'package.json')), folder, path)))
+  );
+}
+
+/** The file that `import` of a package, or of the module `path` of it, loads. */
+export function entryOf({ exports, module, main }, folder, path = '.') {
   const condition = (target) => {
     if (typeof target === 'string') return target;
     if (Array.isArray(target)) return target.map(condition).find(Boolean);
@@ -157,6 +170,6 @@ export function entryOf({ exports, module, main }, folder) {
   const root =
     exports === undefined
       ? undefined
-      : condition(typeof exports === 'string' || !('.' in exports) ? exports : exports['.']);
+      : condition(typeof exports === 'string' || !('.' in exports) ? exports : exports[path]);
   return root ?? [module, main, 'index.js'].find((file) => file && existsSync(join(folder, file)));
 }

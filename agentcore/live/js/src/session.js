@@ -207,9 +207,10 @@ export class Session {
     const handles =
       call.spec.handles && new Snapshot(call.spec.handles(args).map((handle) => ['handle', handle]));
     const ended = () => {
-      this.bridge.look();
+      // Before writes to copies may reach the framework's objects: a handle may lead to these, too.
       this.#handled(handles);
       this.crossing.outlets(args, call.spec, call.stay);
+      this.bridge.look();
     };
     return this.#run(
       call,

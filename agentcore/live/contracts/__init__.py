@@ -1,0 +1,1 @@
+"""Contracts of frameworks: who sees a write, and which release changed that (`spec/contracts.md`)."""
