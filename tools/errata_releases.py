@@ -9,16 +9,13 @@ tools/data/errata-releases.json, and the tables of the page show them (tests/spe
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import platformdirs
-
 from agentcore.oracle.drivers.driver import Answer, Driver
-from agentcore.oracle.drivers.packages import TARGETS, sources
+from agentcore.oracle.drivers.packages import command
 from agentcore.oracle.spec.examples import Example, Expectation, examples, value_at
 
 ROOT: Final = Path(__file__).parent.parent
@@ -28,32 +25,6 @@ RELEASES: Final = (
     *(f"6.0.{patch}" for patch in (134, 140, 170, 200, 230, 260, 290, 310, 326)),
     *("7.0.0", "7.0.173"),
 )
-_SECONDS: Final = 300
-
-
-def installed(release: str) -> tuple[str, ...]:
-    """The command line of the driver on a release of `ai`, which is installed the first time.
-
-    Raises:
-        CalledProcessError: if npm fails.
-    """
-    target = TARGETS["ai-sdk@6.0.134" if release.startswith("6.") else "ai-sdk@7.0.173"]
-    root = platformdirs.user_cache_path("agentcore") / "releases" / f"ai-{release}"
-    place = root / target.folder
-    if not (root / "complete").exists():
-        for name, content in sources(target).items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_bytes(content)
-        package = json.loads((place / "package.json").read_text("utf-8"))
-        package["dependencies"]["ai"] = release
-        (place / "package.json").write_text(json.dumps(package), encoding="utf-8")
-        (place / "package-lock.json").unlink()
-        npm = ("npm", "install", "--no-audit", "--no-fund")
-        subprocess.run(  # noqa: S603 - an installer, with fixed arguments
-            npm, cwd=place, check=True, capture_output=True, timeout=_SECONDS
-        )
-        (root / "complete").touch()
-    return ("node", str(place / "driver.mjs"))
 
 
 def claimed(release: str, example: Example) -> Iterator[Expectation]:
@@ -70,7 +41,7 @@ def holds(expectation: Expectation, trace: Mapping[str, Any]) -> bool:
 def found_on(release: str, file: Path = ERRATA) -> Mapping[str, Mapping[str, bool]]:
     """For each line an example begins at, and each path of it: whether what was claimed is so."""
     found: dict[str, dict[str, bool]] = {}
-    with Driver(installed(release)) as driver:
+    with Driver(command(f"ai-sdk@{release}")) as driver:
         for example in examples(file):
             for each in claimed(release, example):
                 driver.submit(example.on(each.profile))

@@ -71,6 +71,18 @@ def _reports(_: click.Context, __: click.Parameter, files: tuple[Path, ...]) -> 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 
 
+class _TargetName(click.Choice[str]):
+    """The name of a target, or of another release of its package."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the name; anything else is an error of usage."""
+        try:
+            targets.target_of(value)
+        except targets.TargetError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
 @click.command()
 @click.option(
     "--profile",
@@ -84,8 +96,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False, writable=True)
 )
 @click.option(
     "--target",
-    type=click.Choice(tuple(targets.TARGETS)),
-    help="A package that agentcore installs and drives.",
+    type=_TargetName(tuple(targets.TARGETS)),
+    help="A package that agentcore installs and drives. Any other release of one that npm installs may be "
+    "named, such as `NAME@6.0.200`: it is held to the newest of these that is older.",
 )
 @click.option(
     "-n", "--programs", type=_COUNT, help="How many programs: 1000, unless --seconds says how long."
@@ -198,6 +211,8 @@ def check(context: click.Context, /, **given: Any) -> None:
     if options.driver and not options.scheduler:
         require_program(options.driver)
     plan = _plan(profile, options)
+    if options.target and not targets.target_of(options.target).pinned:
+        warn(f"{options.target} is held to the profile {profile}.")
     try:
         plan.command()
         context.exit(_checked(plan, options))
@@ -240,7 +255,7 @@ def _profile(options: _Options) -> str:
         return profile_for_driver(options.driver, options.time_limit)
     if not options.target:
         raise click.UsageError(f"say whose behaviour is expected: --profile, one of {', '.join(_PROFILES)}")
-    return targets.TARGETS[options.target].profile
+    return targets.target_of(options.target).profile
 
 
 def _list_features(options: _Options) -> None:

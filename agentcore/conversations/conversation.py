@@ -382,7 +382,7 @@ class Conversation(Sequence[Message]):
 
     @property
     def record(self) -> Vector[TurnMessage]:
-        """All messages up to the head, as they were said: no compaction takes anything from it."""
+        """All messages up to the head, as they were said (rule conversation.record-whole)."""
         return vector(one for turn in self.path for one in turn.messages)
 
     def __len__(self) -> int:
@@ -493,6 +493,8 @@ class Conversation(Sequence[Message]):
 
     def edit(self, message_id: str, message: Message) -> Conversation:
         """Return the conversation before that message, with another one said in its place (`before`).
+
+        The turn of that message stays as it is, beside the next one (rule conversation.branch).
 
         The next turn is made by `agent.generate(conversation=...)`, without a prompt.
 

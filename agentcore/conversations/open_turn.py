@@ -65,6 +65,8 @@ class OpenTurn:
     def after(self, run: Run) -> Conversation:
         """Return the conversation with the turn as the run has made it so far; costs what the turn adds.
 
+        Each message has who gave it, its step and its hook (rule conversation.turn).
+
         The run is one that began with `messages`, or what a hook put in their place. Without a message in the
         turn, and without a lasting edit, it is the conversation before.
         """
@@ -246,6 +248,7 @@ def open_turn_of(conversation: Conversation, run: Run) -> OpenTurn:
         InvalidConversationError: if the conversation's last turn is not what the run has made.
     """
     last = conversation.turn
+    # Another run's conversation is refused (rule conversation.run-goes-on).
     if last is None or conversation.given:
         raise _other_run("$.head", "it ends with no turn of this run")
     responses = last.responses

@@ -27,8 +27,8 @@ class ConversationRule(SourcedRequirement):
     CONVERSATION_RECORD_WHOLE = (
         "conversation.record-whole",
         (
-            "What a hook leaves for good is what the next turn begins with; the record beside it has every "
-            "message as it was said."
+            "What a hook leaves for good is what the next turn begins with; the record beside it has "
+            "every message as it was said."
         ),
         "core",
     )
@@ -59,16 +59,16 @@ class ConversationRule(SourcedRequirement):
     STORE_STORED_ONCE = (
         "store.stored-once",
         (
-            "A turn is known by its id: appended again it is stored once, and a turn that is stored is never "
-            "rewritten."
+            "A turn is known by its id: appended again it is stored once, and a turn that is stored is "
+            "never rewritten."
         ),
         "core",
     )
     STORE_WHOLE_TURN = (
         "store.whole-turn",
         (
-            "An append stores the whole turn or nothing, whether it fails, is cancelled, or its process is "
-            "killed, and costs what the turn adds."
+            "An append stores the whole turn or nothing, whether it fails, is cancelled, or its process "
+            "is killed, and costs what the turn adds."
         ),
         "core",
     )

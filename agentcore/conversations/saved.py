@@ -205,7 +205,7 @@ def _written_in(turn: Turn) -> Callable[[TurnMessage], JsonValue]:
 
 
 def conversation_from_json(value: object, *, limit: int = ROOM) -> Conversation:
-    """Return the conversation that was saved.
+    """Return the conversation that was saved, equal to it (rule conversation.saved).
 
     Args:
         value: what `conversation_to_json` returned, or its JSON text read again.

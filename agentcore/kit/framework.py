@@ -50,7 +50,8 @@ class Package:
     `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`. Both pin all there is to
     install, by the hashes of its files and by no address. `files` are more files of the driver, beside
     `folder`, and `shared` are files of `agentcore/kit/drivers`; other packages may have both kinds too. Where
-    the package is installed, all of them lie as they are named here, beside each other.
+    the package is installed, all of them lie as they are named here, beside each other. `pinned` is false for
+    a release that no file pins: what npm finds for it when it is installed first is kept.
     """
 
     profile: str
@@ -60,6 +61,7 @@ class Package:
     files: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     installer: Literal["npm", "pip"] = "npm"
+    pinned: bool = True
 
 
 # One for each: the plugin of mypy knows no converter that is generic.

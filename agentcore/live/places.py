@@ -468,9 +468,9 @@ def _marked(value: Any, scene: Scene, kept: frozenset[int]) -> Any:
         return _marked_text(value, scene)
     copy = copy_of([value], kept)
     reader = Data(kept)
-    for place in Walk([("copy", copy)], scene, kept).places:
-        if place.act != "change":
-            continue
+    texts = [each for each in Walk([("copy", copy)], scene, kept).places if each.act == "change"]
+    # A framework may put the instructions of a message in anew: they are the last choice.
+    for place in sorted(texts, key=lambda each: each.owner == "instructions"):
         *way, step = place.keys[1:]
         holder = copy
         for each in way:

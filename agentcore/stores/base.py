@@ -114,10 +114,11 @@ class ConversationStore(Protocol):
         ...
 
     async def append(self, conversation_id: str, expected_head: str | None, turn: Turn) -> None:
-        """Store a turn, which is the conversation's head then; all of it or, on an error, nothing.
+        """Store a turn, which is the conversation's head then; all of it or nothing (rule store.whole-turn).
 
-        A turn that is stored already is not stored again, and moves no head: so a turn may be appended again
-        after a failure, a cancellation or a crash. A cancelled append has either happened or not.
+        A turn that is stored already is not stored again (rule store.stored-once), and moves no head: so a
+        turn may be appended again after a failure, a cancellation or a crash. A cancelled append has either
+        happened or not.
 
         Args:
             conversation_id: any text; the first turn makes the conversation.
@@ -154,7 +155,7 @@ class ConversationStore(Protocol):
 
 
 def check_head(conversation_id: str, expected: str | None, actual: str | None) -> None:
-    """Check that a writer knows the head. Raises HeadConflictError if not."""
+    """Check that a writer knows the head (rule store.expected-head). Raises HeadConflictError if not."""
     if expected != actual:
         raise HeadConflictError(conversation_id, expected, actual)
 

@@ -21,7 +21,7 @@ from agentcore.live.contracts.releases import CORE, Package, output_of, package_
 from agentcore.live.installs import InstallError, Place, cache_folder, installed, nearest
 from agentcore.live.process import Worker, WorkerFailedError, workspace
 
-__all__ = ["RULES", "Measurement", "measure", "measure_project", "parts_kept"]
+__all__ = ["RULES", "Measurement", "kept", "measure", "measure_project"]
 
 _LIVE: Final = Path(__file__).parent.parent
 RULES: Final[dict[str, Any]] = json.loads((_LIVE / "schemas" / "places.json").read_text("utf-8"))
@@ -62,9 +62,9 @@ def measure(framework: str, version: str, at: str | None = None, path: str | Non
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".lock"):
         for chosen in ((None, None), (at, path)):
-            kept = folder / _name(framework, *chosen)
-            if kept.is_file():
-                found = json.loads(kept.read_text("utf-8"))
+            file = folder / _name(framework, *chosen)
+            if file.is_file():
+                found = json.loads(file.read_text("utf-8"))
                 if "error" in found:
                     raise InstallError(found["error"])
                 return _chosen(found, at, path)
@@ -73,21 +73,21 @@ def measure(framework: str, version: str, at: str | None = None, path: str | Non
         except (InstallError, WorkerFailedError) as error:
             # A connection may be back the next time; what was installed and cannot be run will not.
             if isinstance(error, _UnsupportedError):
-                kept.write_text(json.dumps({"error": str(error)}), encoding="utf-8")
+                file.write_text(json.dumps({"error": str(error)}), encoding="utf-8")
             raise InstallError(str(error)) from error
-        kept.write_text(json.dumps(made), encoding="utf-8")
+        file.write_text(json.dumps(made), encoding="utf-8")
     return made
 
 
-def parts_kept(framework: str, version: str) -> list[tuple[str, Measurement]]:
-    """Returns what the cache has of single boundaries of a release: the boundary, and what was measured.
+def kept(framework: str, version: str) -> list[tuple[str | None, Measurement]]:
+    """Returns what the cache has of a release: what was measured, with the boundary if it was only one.
 
     Args:
         framework: a name of `KNOWN`.
         version: the release.
     """
     found = []
-    for at in KNOWN[framework].boundaries:
+    for at in (None, *KNOWN[framework].boundaries):
         for path in (None, *KNOWN[framework].paths):
             file = _folder(framework, version) / _name(framework, at, path)
             if file.is_file() and "error" not in (read := json.loads(file.read_text("utf-8"))):

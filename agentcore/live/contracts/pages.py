@@ -157,11 +157,11 @@ def _timeline(of: Mapping[str, Any]) -> Iterator[str]:
         return
     yield "## Changes\n"
     versions = ordered(first for first, *_ in found)
-    for key in sorted(found, key=lambda each: versions.index(each[0]), reverse=True):
-        first, last, exact = key
+    for stretch in sorted(found, key=lambda each: versions.index(each[0]), reverse=True):
+        first, last, exact = stretch
         gap = "" if exact else " (releases between the two were not measured)"
         yield f"### {first}\n\nAfter `{last}`{gap}:\n"
-        yield from found[key]
+        yield from found[stretch]
         yield ""
 
 

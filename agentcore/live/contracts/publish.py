@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.live.contracts import pages
 from agentcore.live.contracts.bisect import bisect
-from agentcore.live.contracts.measure import Measurement, digest, measure, parts_kept
+from agentcore.live.contracts.measure import Measurement, digest, kept, measure
 from agentcore.live.contracts.releases import between, ordered, package_of, published, resolved
 from agentcore.live.contracts.table import Answer, Row, answers_of, changes, collapsed, missing
 from agentcore.live.installs import InstallError
@@ -20,6 +20,7 @@ from agentcore.live.installs import InstallError
 __all__ = ["measurement_of", "pages_of", "publish", "read"]
 
 _FILE: Final = "contracts.json"
+_NEIGHBOURS: Final = 2
 _UNKNOWN: Final[Answer] = (("unknown", ()),)
 Timeline: TypeAlias = tuple[tuple[str, Answer], ...]
 """Releases at which the answer became another one, with that answer; the first is the first one measured."""
@@ -86,6 +87,11 @@ def _write(folder: Path, framework: str, of: dict[str, Any]) -> None:
         (folder / name).write_text(content, encoding="utf-8")
 
 
+def _at(boundary: str) -> str:
+    """Returns the value of `--at` for a boundary, which may be a method of it."""
+    return boundary.partition(".")[0]
+
+
 class _Framework:
     """The measurements of one framework."""
 
@@ -104,37 +110,59 @@ class _Framework:
             InstallError: if none can be measured.
         """
         for version in ordered({resolved(self._package, each) for each in wanted}):
-            self._report(f"measuring {self._name} {version}")
-            try:
-                self.whole[version] = measure(self._name, version)
-            except InstallError as error:
-                self.skipped[version] = str(error).strip().splitlines()[0]
+            self._measure(version)
         if not self.whole:
             raise InstallError(f"no release of {self._name} could be measured: {self.skipped}")
 
+    def _measure(self, version: str) -> None:
+        if version in self.whole:
+            return
+        self._report(f"measuring {self._name} {version}")
+        try:
+            self.whole[version] = measure(self._name, version)
+        except InstallError as error:
+            self.skipped[version] = str(error).strip().splitlines()[0]
+        self.whole = {each: self.whole[each] for each in ordered(self.whole)}
+
     def narrow_all(self, only: str | None) -> None:
-        """Between two releases that differ, measures those that it takes to name the first ones.
+        """Finds the releases that changed something, and measures each whole, with the one before it.
+
+        One boundary is searched at a time: what changed with it has an edge then, too.
 
         Args:
-            only: the only boundary for which that is done; None for all.
+            only: the only boundary that is looked at; None for all.
         """
-        for old, new in pairwise(self.whole):
-            differing = changes(self.whole[old], self.whole[new])
-            for at in sorted({row.boundary.partition(".")[0] for row in differing}):
-                if only in (None, at):
-                    self._narrow(at, old, new)
+        tried = set[tuple[str, str, str]]()
+        while (gap := next(self._gaps(only, tried), None)) is not None:
+            tried.add(gap)
+            at, old, new = gap
+            search = bisect(
+                between(self._listed, old, new),
+                partial(measure, self._name, at=at),
+                samples=0,
+                report=lambda what, at=at: self._report(f"{at}: {what}"),  # type: ignore[misc]
+            )
+            for edge in search.edges:
+                self._measure(edge.last_old)
+                self._measure(edge.first_new)
 
-    def _narrow(self, at: str, old: str, new: str) -> None:
-        releases = between(self._listed, old, new)
-        of = partial(measure, self._name, at=at)
-        bisect(releases, of, samples=0, report=lambda what: self._report(f"{at}: {what}"))
+    def _gaps(self, only: str | None, tried: set[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+        """Yields boundaries that differ between releases with others between them, the smallest first."""
+        for old, new in pairwise(self.whole):
+            if len(between(self._listed, old, new)) == _NEIGHBOURS:
+                continue
+            size = Counter(_at(row["boundary"]) for row in self.whole[new]["rows"])
+            differing = {_at(row.boundary) for row in changes(self.whole[old], self.whole[new])}
+            for at in sorted(differing, key=lambda each: (size[each], each)):
+                if only in (None, at) and (at, old, new) not in tried:
+                    yield at, old, new
 
     def _observations(self) -> Iterator[tuple[str, str | None, Measurement]]:
         """Yields what is known: releases that were measured whole, then single boundaries of others."""
         yield from ((version, None, of) for version, of in self.whole.items())
         for version in self._listed:
             if version not in self.whole:
-                yield from ((version, at, of) for at, of in parts_kept(self._name, version))
+                yield from ((version, at, of) for at, of in kept(self._name, version))
 
     def contract(self) -> dict[str, Any]:
         """Returns what is published of the framework."""
@@ -179,7 +207,7 @@ class _Framework:
             covered = {(row.path, row.boundary) for row in answers} | lacking.keys()
             for row in rows:
                 key = (row.path, row.boundary)
-                if at is None or (row.boundary.partition(".")[0] == at and key in covered):
+                if at is None or (_at(row.boundary) == at and key in covered):
                     seen[row][version] = _UNKNOWN if key in lacking else answers.get(row, ())
                     self._measured[key].add(version)
         return {row: self._timeline(seen[row]) for row in rows}
@@ -207,7 +235,7 @@ class _Framework:
         index = measured.index(version)
         if index == 0:
             return None
-        exact = len(between(self._listed, measured[index - 1], version)) == 2  # noqa: PLR2004 - the two themselves
+        exact = len(between(self._listed, measured[index - 1], version)) == _NEIGHBOURS
         return {"last_other": measured[index - 1], "first_this": version, "exact": exact}
 
     def _unmeasured(self) -> list[dict[str, Any]]:
@@ -224,7 +252,7 @@ def measurement_of(of: Mapping[str, Any], framework: str, version: str) -> Measu
     rows, lacking = [], dict[tuple[str, str], dict[str, str]]()
     for section in of["contracts"]:
         for group in section["groups"]:
-            answers = _at(group["statements"], version)
+            answers = _answers_at(group["statements"], version)
             for path in group["paths"]:
                 if answers == [{"result": "unknown"}]:
                     key = (path, section["boundary"])
@@ -242,7 +270,7 @@ def measurement_of(of: Mapping[str, Any], framework: str, version: str) -> Measu
     return {**about, **more, "rows": rows, "unmeasured": [*lacking.values()], "runs": 0}
 
 
-def _at(statements: Sequence[Mapping[str, Any]], version: str) -> list[dict[str, Any]]:
+def _answers_at(statements: Sequence[Mapping[str, Any]], version: str) -> list[dict[str, Any]]:
     """Returns the answers that hold at a release, of statements that are newest first."""
     versions = ordered([version, *(each["from"]["first_this"] for each in statements if each["from"])])
     place = versions.index(version)

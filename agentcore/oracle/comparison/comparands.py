@@ -16,7 +16,7 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import Family, Trace, UnknownProfileError, family_of, profiles_under
 from agentcore.oracle.drivers.driver import Answer, Crashed, Driver, Hung, Malformed, Unsupported
-from agentcore.oracle.drivers.packages import TARGETS, command
+from agentcore.oracle.drivers.packages import TargetError, command, target_of
 
 __all__ = ["Runner", "Side", "SideError", "side"]
 
@@ -76,11 +76,13 @@ def side(name: str) -> Side:
         else:
             return Side(name=name, profile=name, target=None)
     else:
-        missing = f"no target is named {wanted!r}"
+        missing = ""
     target, _, path = wanted.partition("/")
-    if target not in TARGETS:
-        raise SideError(f"{missing}; targets are {', '.join(TARGETS)}")
-    profile = TARGETS[target].profile + (f"/{path}" if path else "")
+    try:
+        held_to = target_of(target).profile
+    except TargetError as unknown:
+        raise SideError("; ".join(filter(None, (missing, str(unknown))))) from None
+    profile = held_to + (f"/{path}" if path else "")
     try:
         profiles_under(profile)
     except UnknownProfileError as unknown:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+import attrs
 import platformdirs
 from filelock import FileLock
 
@@ -37,11 +40,42 @@ _OWN: Final = MappingProxyType(
 _INSTALL_SECONDS: Final = 300
 # An installation is the pinned files and nothing else: no package runs code of its own while it is installed
 # (scripts of npm packages, source distributions of Python), and what is not pinned is not installed.
-_NPM: Final = ("ci", "--ignore-scripts", "--no-audit", "--no-fund")
+_QUIETLY: Final = ("--ignore-scripts", "--no-audit", "--no-fund")
 _PIP: Final = (
     *("-m", "pip", "install", "--require-hashes", "--no-deps", "--only-binary", ":all:"),
     *("--disable-pip-version-check", "--no-input"),
 )
+
+
+def target_of(name: str) -> Package:
+    """Returns the target of a name, which may have any release of a package that npm installs.
+
+    A release without a target of its own is driven as another one of its major version, and held to the
+    profile of that: the newest that is older, or the oldest if none is.
+
+    Raises:
+        TargetError: for a name of no package, and for a release of which no target has the major version.
+    """
+    if name in TARGETS:
+        return TARGETS[name]
+    package, _, version = name.rpartition("@")
+    known = {one: each for one, each in TARGETS.items() if one.rpartition("@")[0] == package}
+    wanted = _numbers(version)
+    near = {
+        numbers: each
+        for one, each in known.items()
+        if each.installer == "npm" and wanted and (numbers := _numbers(one))[:1] == wanted[:1]
+    }
+    if not near:
+        raise TargetError(f"no target is named {name!r}; there are {', '.join(known or TARGETS)}")
+    found = near[max((numbers for numbers in near if numbers <= wanted), default=min(near))]
+    return attrs.evolve(found, package=f"{found.package.rpartition('@')[0]}@{version}", pinned=False)
+
+
+def _numbers(name: str) -> tuple[int, ...]:
+    """The numbers of a release at the end of a name, such as `name@1.2.3`; empty if it ends otherwise."""
+    found = re.fullmatch(r"(?:.*@)?(\d+)\.(\d+)\.(\d+)", name, re.ASCII)
+    return tuple(map(int, found.groups())) if found else ()
 
 
 def sources(target: Package) -> dict[str, bytes]:
@@ -49,11 +83,19 @@ def sources(target: Package) -> dict[str, bytes]:
     names = (*target.files, *(f"{target.folder}/{name}" for name in _OWN[target.installer]))
     places = {name: files(target.source) / "package" / name for name in names}
     common = {name: files("agentcore.kit") / "drivers" / name for name in target.shared}
-    return {name: place.read_bytes() for name, place in (common | places).items()}
+    found = {name: place.read_bytes() for name, place in (common | places).items()}
+    if not target.pinned:
+        del found[f"{target.folder}/package-lock.json"]
+        own = f"{target.folder}/package.json"
+        package, _, version = target.package.rpartition("@")
+        wanted = json.loads(found[own])
+        wanted["dependencies"][package] = version
+        found[own] = json.dumps(wanted).encode()
+    return found
 
 
 def command(name: str) -> tuple[str, ...]:
-    """The command line that starts a target's driver; installs the package the first time.
+    """The command line that starts the driver of `target_of` a name; installs the package the first time.
 
     Installed packages are kept in the folder that the environment variable AGENTCORE_CACHE names, or in the
     user's cache.
@@ -61,9 +103,7 @@ def command(name: str) -> tuple[str, ...]:
     Raises:
         TargetError: for an unknown name, where Node or npm is missing, or when npm fails.
     """
-    if name not in TARGETS:
-        raise TargetError(f"no target is named {name!r}; there are {', '.join(TARGETS)}")
-    target = TARGETS[name]
+    target = target_of(name)
     return (_by_npm if target.installer == "npm" else _by_pip)(target)
 
 
@@ -71,7 +111,9 @@ def _by_npm(target: Package) -> tuple[str, ...]:
     node, npm = _found("node"), _found("npm")
 
     def install(place: Path) -> None:
-        _run(target, [npm, *_NPM], place)
+        if not (place / "package-lock.json").exists():
+            _run(target, [npm, "install", "--package-lock-only", *_QUIETLY], place)
+        _run(target, [npm, "ci", *_QUIETLY], place)
 
     return (node, str(_installed(target, install) / "driver.mjs"))
 

@@ -23,7 +23,7 @@ from agentcore.oracle.comparison.changes import (
     witness_of,
 )
 from agentcore.oracle.comparison.comparands import Runner, Side, SideError, side
-from agentcore.oracle.drivers.packages import TARGETS, Target
+from agentcore.oracle.drivers.packages import Target
 from kit.installed import installed
 from oracle import toy_versions
 from oracle.driver_commands import TESTS
@@ -45,7 +45,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def live(monkeypatch: pytest.MonkeyPatch, version: str) -> Side:
     """A package that is expected to be `sum@2`, and is the driver of a version."""
     target = Target(profile="sum@2", package="sum", source="oracle", folder="none")
-    monkeypatch.setattr(comparands, "TARGETS", {**TARGETS, "sum@2": target})
+    monkeypatch.setattr(comparands, "target_of", lambda _: target)
     monkeypatch.setattr(comparands, "command", lambda _: toy_versions.driver(version))
     return side("live:sum@2")
 
@@ -347,8 +347,8 @@ def test_a_side_is_a_profile_or_a_target(
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("ai-sdk-5", r"no profile is named 'ai-sdk-5'.*; targets are ai-sdk@6\.0\.134"),
-        ("live:ai-sdk-6", "no target is named 'ai-sdk-6'; targets are"),
+        ("ai-sdk-5", r"no profile is named 'ai-sdk-5'.*; there are ai-sdk@6\.0\.134"),
+        ("live:ai-sdk-6", "no target is named 'ai-sdk-6'; there are"),
         ("ai-sdk@6.0.134/sideways", r"ai-sdk@6\.0\.134 has no path 'sideways'"),
     ],
 )

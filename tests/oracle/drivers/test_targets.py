@@ -18,7 +18,7 @@ import pytest
 
 from agentcore.errors import AgentCoreError
 from agentcore.oracle.drivers import packages as targets
-from agentcore.oracle.drivers.packages import TARGETS, Target, TargetError, command, sources
+from agentcore.oracle.drivers.packages import TARGETS, Target, TargetError, command, sources, target_of
 from oracle.driver_commands import TESTS
 
 NAME: Final = "ai-sdk@6.0.134"
@@ -88,6 +88,63 @@ def test_a_package_is_installed_once_beside_its_driver(tools: FakeTools, cache: 
     assert (place / "node_modules").is_dir()
     assert command(NAME) == (node, driver)
     assert tools.runs.read_text("utf-8") == f"{place} ci --ignore-scripts --no-audit --no-fund\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [
+        ("ai-sdk@6.0.1", "ai-sdk-6"),
+        ("ai-sdk@6.0.135", "ai-sdk-6"),
+        ("ai-sdk@6.0.325", "ai-sdk-6"),
+        ("ai-sdk@6.1.0", "ai-sdk-6.0.326"),
+        ("ai-sdk@7.1.2", "ai-sdk-7"),
+        ("mastra@1.9.0", "mastra@1.0.4"),
+    ],
+)
+def test_another_release_is_held_to_the_newest_known_one_below_it_or_the_oldest(
+    name: str, profile: str
+) -> None:
+    found = target_of(name)
+    assert found.profile == profile
+    assert not found.pinned
+    package, _, version = found.package.rpartition("@")
+    assert f"@{version}" in name
+    assert json.loads(text_of(found, "package.json"))["dependencies"][package] == version
+    assert f"{found.folder}/package-lock.json" not in sources(found)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ai-sdk@5.0.0",
+        "ai-sdk@8.0.0",
+        "ai-sdk@six",
+        "ai-sdk@6.0",
+        "ai-sdk",
+        "strands-py@2.0.0",
+    ],
+)
+def test_a_release_of_an_unknown_major_version_is_an_error(name: str) -> None:
+    with pytest.raises(TargetError, match=f"no target is named '{name}'; there are "):
+        target_of(name)
+
+
+def test_another_release_is_locked_once(tools: FakeTools, cache: Path) -> None:
+    tools.add(
+        "npm",
+        f'echo "$1 $2" >> {tools.runs}\nif [ $1 = install ]; then touch package-lock.json; exit; fi\nexit 1',
+    )
+    for _ in range(2):
+        with pytest.raises(TargetError, match=r"npm could not install ai@6\.0\.200"):
+            command("ai-sdk@6.0.200")
+    assert tools.runs.read_text("utf-8").split() == [
+        *("install", "--package-lock-only"),
+        *("ci", "--ignore-scripts") * 2,
+    ]
+    tools.add("npm", "mkdir node_modules")
+    _, driver = command("ai-sdk@6.0.200")
+    assert (Path(driver).parent / "package-lock.json").exists()
+    assert [*cache.glob("*/complete")]
 
 
 def test_two_that_need_a_package_at_once_have_it_installed_once(tools: FakeTools, cache: Path) -> None:

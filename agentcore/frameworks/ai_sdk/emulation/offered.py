@@ -46,11 +46,10 @@ Read: TypeAlias = Callable[[str], Value]
 class Offer:
     """What a step offers its model: the tools, which of them are known and may run, and the choice.
 
-    `active`, `order` and `chosen` are what the hooks and the call say of it. `listed` are the tools among
-    which those that the model is told of are looked for.
+    `active`, `order` and `chosen` are what the hooks and the call say of it.
     """
 
-    listed: Value
+    tools_of_call: Value
     active: Value
     order: Value
     chosen: Value
@@ -72,7 +71,7 @@ def make_offer(store: Store, profile: AiSdkProfile, tools: Value, option: Read, 
         HeapTypeError: for active tools, an order or a tool that cannot be read.
     """
     asked = Offer(
-        listed=tools,
+        tools_of_call=tools,
         active=or_else(override("activeTools"), option("activeTools")),
         order=or_else(override("toolOrder"), option("toolOrder"))
         if "toolOrder" in profile.settings
@@ -86,8 +85,7 @@ def make_offer(store: Store, profile: AiSdkProfile, tools: Value, option: Read, 
     if profile.active_tools_enforced:
         active = active_tools(store, tools, asked.active)
         known, runnable = by_callers(store, active, option("experimental_toolCallers"))
-        listed = tools if profile.empty_tools_offered else known
-        asked = attrs.evolve(asked, listed=listed, known=known, runnable=runnable)
+        asked = attrs.evolve(asked, known=known, runnable=runnable)
     made = asked.again(store, profile)
     if profile.tool_choice_enforced and forbids_calls(store, made.choice):
         return attrs.evolve(made, runnable=UNDEFINED)
@@ -138,12 +136,14 @@ def active_tools(store: Store, tools: Value, active: Value) -> Value:
 
 def offered_tools(store: Store, profile: AiSdkProfile, asked: Offer) -> Value:
     """The definitions of the tools, undefined if there are none."""
-    if is_nullish(asked.listed) or not fields(store, asked.listed):
+    if is_nullish(asked.tools_of_call) or not fields(store, asked.tools_of_call):
         return UNDEFINED
-    own = fields(store, asked.listed)
+    own = fields(store, asked.known)
     named = in_object_order(own)
     if not is_nullish(asked.active):
         named = [name for name in named if includes(store, asked.active, name)]
+    if not (named or profile.empty_tools_offered):
+        return UNDEFINED
     if not is_nullish(asked.order):
         named = in_order(store, named, asked.order)
     return store.array([_definition(store, profile, name, own[name]) for name in named])

@@ -259,8 +259,11 @@ export function marked(value, mark, of) {
   if (typeof value === 'string') return markedText(value, mark, of.texts);
   const [copy] = new Bridge().enter([['copy', value]], of.stay);
   const walk = new Walk([['copy', [copy]]], of);
-  for (const { act, keys, owner } of walk.places) {
-    if (act !== 'change' || (of.owner && owner !== of.owner)) continue;
+  const isOfInstructions = ({ owner }) => owner === 'instructions';
+  const texts = walk.places.filter(({ act }) => act === 'change');
+  // A framework may put the instructions of a message in anew: they are the last choice.
+  texts.sort((one, other) => isOfInstructions(one) - isOfInstructions(other));
+  for (const { keys } of texts) {
     const holder = at([[copy]], keys.slice(0, -1));
     const key = keys.at(-1);
     const text = markedText(slot(holder, key), mark, of.texts);

@@ -73,7 +73,7 @@ function lived(task) {
   });
   children.add(child);
   return new Promise((resolve) => {
-    const state = { at: undefined, cause: undefined, stderr: '', heard: performance.now() };
+    const state = { at: undefined, cause: undefined, stderr: '', heard: performance.now(), used: 0 };
     const kill = (cause) => {
       state.cause ??= cause;
       child.kill('SIGKILL');
