@@ -37,6 +37,10 @@ __all__ = ["OpenTurn", "first_turn_of", "open_turn_of"]
 _GIVEN: Final = "prepare_call"
 
 
+def _base(value: Conversation | None) -> Conversation:
+    return Conversation() if value is None else value
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class OpenTurn:
@@ -47,7 +51,7 @@ class OpenTurn:
     the place of those that the run was to be given.
     """
 
-    base: Conversation = field(factory=Conversation)
+    base: Conversation = field(default=None, converter=_base)
     prompt: Vector[Message] = field(factory=vector)
     id: str = field(factory=new_id)
     run_start: int = 0

@@ -1,4 +1,4 @@
-"""What holds for conversations and their stores, by name."""
+"""What holds for conversations and for what keeps them, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from agentcore.requirements.differences import SourcedRequirement
 
 
 class ConversationRule(SourcedRequirement):
-    """What a conversation keeps, and what a store does with its turns, one statement a rule."""
+    """What a conversation and a store do, one statement a rule."""
 
     CONVERSATION_TURN = (
         "conversation.turn",

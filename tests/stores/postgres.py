@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 BINARIES: Final = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-_SECONDS: Final = 30
+_SECONDS: Final = 300
 
 
 def missing() -> str | None:
@@ -35,9 +35,13 @@ def _user() -> str | None:
 
 
 class Server:
-    """A server with an empty database; `stop` ends it and removes its files."""
+    """A server with an empty database; `stop` ends it and removes its files.
 
-    def __init__(self) -> None:
+    Unless it is `durable`, it does not wait for the disk, which only a crash of the whole machine would show.
+    """
+
+    def __init__(self, *, durable: bool = False) -> None:
+        self._fsync = "on" if durable else "off"
         self._folder = Path(tempfile.mkdtemp(prefix="agentcore-postgres-"))
         self._as: dict[str, Any] = {}
         if os.geteuid() == 0:
@@ -46,7 +50,9 @@ class Server:
             # Without the groups of root.
             self._as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         self._data = self._folder / "data"
-        self._run("initdb", "-D", self._data, "-U", "agentcore", "-A", "trust", "-E", "UTF8", "--locale=C")
+        self._run(
+            "initdb", "-D", self._data, "-U", "agentcore", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"
+        )
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
@@ -68,8 +74,12 @@ class Server:
         """Start it, and wait until it answers."""
         options = (
             "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
+            "-c", f"fsync={self._fsync}",
         )  # fmt: skip
-        argv = [str(BINARIES[-1] / "postgres"), "-D", str(self._data), "-p", str(self.port), *options]
+        # It ends with the process that started it, however that ends.
+        with_parent = ("setpriv", "--pdeathsig", "INT") if shutil.which("setpriv") else ()
+        binary = str(BINARIES[-1] / "postgres")
+        argv = [*with_parent, binary, "-D", str(self._data), "-p", str(self.port), *options]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(argv, cwd=self._folder, stdout=log, stderr=log, **self._as)
         until = time.monotonic() + _SECONDS

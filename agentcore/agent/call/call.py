@@ -516,9 +516,8 @@ def _checked_fields(result: object, agent: Agent[Any]) -> dict[str, Any]:
 def turn_of(
     conversation: Conversation | None, messages: Iterable[Message], prompt: Prompt | None
 ) -> OpenTurn:
-    """The turn of a call that is given these."""
-    given = _joined(messages, prompt)
-    return OpenTurn(prompt=given) if conversation is None else OpenTurn(base=conversation, prompt=given)
+    """The turn of a call that is given these; None: the first of a conversation."""
+    return OpenTurn(base=conversation, prompt=_joined(messages, prompt))
 
 
 def _joined(messages: Iterable[Message], prompt: Prompt | None) -> Vector[Message]:
