@@ -81,9 +81,10 @@ def _program(vector: Vector) -> str:
 
 def _versions(before: Vector, after: Vector, paths: list[str]) -> str:
     among = ", ".join(path for path in paths if path)
-    since = vector_releases.measured().get(after.file.relative_to(vector_releases.VECTORS).as_posix())
     told = [among] if among else []
-    told += [since] if since and after.profile == vector_releases.PROFILE else []
+    if after.profile == vector_releases.PROFILE:
+        file = after.file.relative_to(vector_releases.VECTORS).as_posix()
+        told += [each for each in (vector_releases.measured().get(file),) if each]
     beside = f" ({'; '.join(told)})" if told else ""
     return f"{before.profile} to {after.profile}{beside}"
 
