@@ -52,7 +52,7 @@ class ConversationRule(SourcedRequirement):
         "store.expected-head",
         (
             "A turn is appended to the head that its writer expects; if there is another one, nothing is "
-            "stored and the writer is told both."
+            "stored and the error names both."
         ),
         "core",
     )

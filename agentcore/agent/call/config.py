@@ -273,7 +273,7 @@ def _end(arguments: Any, error: Exception) -> Tripped | HookFailed:
 # cancelled. Only the run's own cancellation may end the run (rule cancel.only-the-run); any other is a
 # failure of the code that raised it (rule cancel.own-error).
 #
-# How the two are told apart, and why that is enough:
+# How to know which of the two it was, and why that is enough:
 #
 # * asyncio cancels a task by `Task.cancel` and by nothing else: `asyncio.timeout`, `wait_for`, `TaskGroup`
 #   and the scopes of anyio call it, too. `Task.cancelling()` counts these requests, and whoever made one

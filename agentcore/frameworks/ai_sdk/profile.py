@@ -328,9 +328,7 @@ class AiSdkProfile:
     runs_only_functions: bool = attrs.field(
         metadata=decision("Whether a call of a tool whose `execute` is no function stays pending.")
     )
-    tool_events: tuple[str, ...] = attrs.field(
-        metadata=decision("What the observers of tool calls are told.")
-    )
+    tool_events: tuple[str, ...] = attrs.field(metadata=decision("What the observers of tool calls get."))
 
     errors_named: bool = attrs.field(
         metadata=decision(
@@ -472,12 +470,10 @@ class AiSdkProfile:
         metadata=decision("Whether the text of the last step is read unless it ended for its calls.")
     )
     chunk_errors_swallowed: bool = attrs.field(
-        metadata=decision(
-            "Whether what throws when it is told of a part of the answer leaves the run going on."
-        )
+        metadata=decision("Whether a run goes on when an observer of a part of the answer throws.")
     )
     chunks_told: tuple[str, ...] = attrs.field(
-        metadata=decision("The types of the parts that `onChunk` is told of as they are recorded.")
+        metadata=decision("The types of the parts that `onChunk` gets as they are recorded.")
     )
     model_call: str = attrs.field(metadata=decision("The method of a model that is called."))
     model_version: str = attrs.field(metadata=decision("The version of the protocol that a model speaks."))
