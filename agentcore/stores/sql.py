@@ -75,7 +75,6 @@ _TURNS: Final = sa.Table(
     sa.Column("context_length", sa.BigInteger(), nullable=False),
     sa.Column("body", sa.Text(), nullable=False),
     sa.UniqueConstraint("conversation", "id"),
-    sqlite_with_rowid=False,
 )
 _MESSAGES: Final = sa.Table(
     "agentcore_messages",
@@ -89,7 +88,6 @@ _MESSAGES: Final = sa.Table(
     sa.ForeignKeyConstraint(
         ["conversation", "turn"], ["agentcore_turns.conversation", "agentcore_turns.number"]
     ),
-    sqlite_with_rowid=False,
 )
 _VERSION_TABLE: Final = "agentcore_version"
 

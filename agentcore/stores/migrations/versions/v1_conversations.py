@@ -32,7 +32,6 @@ def upgrade() -> None:
         sa.Column("context_length", sa.BigInteger(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.UniqueConstraint("conversation", "id"),
-        sqlite_with_rowid=False,
     )
     op.create_table(
         "agentcore_messages",
@@ -45,7 +44,6 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["conversation", "turn"], ["agentcore_turns.conversation", "agentcore_turns.number"]
         ),
-        sqlite_with_rowid=False,
     )
 
 
