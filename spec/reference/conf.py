@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from importlib.metadata import version as installed
 from typing import Any
 
 import attrs
 
 from agentcore.kit.profile_fields import fields_of
+
+# It tells of its plugins when it is imported, which is no warning of the build.
+logging.getLogger("alembic").setLevel(logging.WARNING)
 
 project = "agentcore"
 version = release = installed("agentcore-reference")
