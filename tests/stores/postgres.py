@@ -76,7 +76,7 @@ class Server:
             "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
             "-c", f"fsync={self._fsync}",
         )  # fmt: skip
-        # It ends with the process that started it, however that ends. Linux counts the thread: start it in one
+        # It ends with the process that started it, however that ends. Linux counts the thread: use one
         # that lasts.
         with_parent = ("setpriv", "--pdeathsig", "INT") if shutil.which("setpriv") else ()
         binary = str(BINARIES[-1] / "postgres")
