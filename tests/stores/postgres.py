@@ -76,7 +76,8 @@ class Server:
             "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
             "-c", f"fsync={self._fsync}",
         )  # fmt: skip
-        # It ends with the process that started it, however that ends.
+        # It ends with the process that started it, however that ends. Linux counts the thread: use one
+        # that lasts.
         with_parent = ("setpriv", "--pdeathsig", "INT") if shutil.which("setpriv") else ()
         binary = str(BINARIES[-1] / "postgres")
         argv = [*with_parent, binary, "-D", str(self._data), "-p", str(self.port), *options]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import attrs
 import pytest
 import sqlalchemy as sa
@@ -309,7 +308,7 @@ async def test_a_database_that_is_away_is_told_and_the_turn_may_be_appended_agai
         assert isinstance(raised.value.__cause__, sa.exc.DBAPIError)
         with pytest.raises(StoreUnavailableError):
             await store.load("a")
-        await anyio.to_thread.run_sync(server.start)
+        server.start()
         await store.append("a", "t0", second)
         assert [turn.id for turn in (await store.load("a")).turns] == ["t0", "t1"]
 
