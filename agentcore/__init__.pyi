@@ -86,7 +86,7 @@ from .records.saved import (
     load as load,
     save as save,
 )
-from .stores.base import (
+from .conversations.stores import (
     ConversationStore as ConversationStore,
     HeadConflictError as HeadConflictError,
     MemoryStore as MemoryStore,

@@ -21,6 +21,7 @@ import anyio
 import sqlalchemy as sa
 
 from agentcore.conversations.conversation import Turn, TurnMessage, new_id
+from agentcore.conversations.sql import SqlStore
 from agentcore.messages.messages import (
     AssistantMessage,
     Message,
@@ -31,7 +32,6 @@ from agentcore.messages.messages import (
     ToolResultPart,
     UserMessage,
 )
-from agentcore.stores.sql import SqlStore
 
 MARKS: Final = (10, 100, 1000)
 _LAST: Final = 10

@@ -19,7 +19,7 @@ def test_no_circle_of_rooms() -> None:
 
 def test_rooms_and_floors_are_few() -> None:
     rooms = architecture.graph()
-    assert len(rooms) <= 21
+    assert len(rooms) <= 20
     assert architecture.floors(rooms) <= 10
 
 

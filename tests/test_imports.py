@@ -26,7 +26,6 @@ ROOMS: Final = (
     "heap",
     "kit",
     "agent",
-    "stores",
     "frameworks",
     "oracle/drivers",
     "oracle/spec",

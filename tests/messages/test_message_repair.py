@@ -44,7 +44,7 @@ from agentcore.messages.messages import (
 from agentcore.messages.values import vector
 from agentcore.messages.wire import message_to_wire
 from agentcore.requirements.rules import Rule
-from conversations import conversations
+from conversation_strategies import conversations
 from refusals import (
     ANSWER,
     REFUSED,

@@ -22,7 +22,7 @@ from agentcore.messages.messages import (
 )
 from agentcore.messages.values import vector
 from agentcore.messages.wire import message_to_wire
-from conversations import conversations
+from conversation_strategies import conversations
 from refusals import ANSWER, REFUSED, SYSTEM, TAKEN, USER, answers, asks, calls, results
 
 OTHER = UserMessage("other")

@@ -16,12 +16,10 @@ from alembic.migration import MigrationContext
 
 from agentcore.agent.agent import Agent
 from agentcore.agent.models import ScriptedModel
+from agentcore.conversations import sql
 from agentcore.conversations.conversation import Conversation, KeptMessages, Turn
-from agentcore.errors import InvalidConversationError, NotInConversationError
-from agentcore.messages.content import GeneratedText
-from agentcore.messages.messages import FilePart, UserMessage
-from agentcore.stores import sql
-from agentcore.stores.base import (
+from agentcore.conversations.sql import SqlStore
+from agentcore.conversations.stores import (
     ConversationStore,
     HeadConflictError,
     StoreError,
@@ -29,7 +27,9 @@ from agentcore.stores.base import (
     StoreVersionError,
     TurnConflictError,
 )
-from agentcore.stores.sql import SqlStore
+from agentcore.errors import InvalidConversationError, NotInConversationError
+from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import FilePart, UserMessage
 from turns import said, turn_of
 
 pytestmark = pytest.mark.anyio

@@ -38,15 +38,15 @@ from agentcore.conversations.conversation import (
     context_length,
 )
 from agentcore.conversations.saved import message_fields, read_message_fields, read_turn_fields, turn_fields
-from agentcore.errors import InvalidConversationError, InvalidJsonError, NotInConversationError
-from agentcore.messages.values import JsonValue, dump_json, json_path, parse_json
-from agentcore.stores.base import (
+from agentcore.conversations.stores import (
     StoreError,
     StoreUnavailableError,
     StoreVersionError,
     TurnConflictError,
     check_head,
 )
+from agentcore.errors import InvalidConversationError, InvalidJsonError, NotInConversationError
+from agentcore.messages.values import JsonValue, dump_json, json_path, parse_json
 
 __all__ = ["SqlStore"]
 
@@ -295,7 +295,7 @@ def _may_pass(error: exc.DBAPIError) -> bool:
 
 
 def _scripts() -> str:
-    return str(files("agentcore.stores").joinpath("migrations"))
+    return str(files("agentcore.conversations").joinpath("migrations"))
 
 
 def _newest() -> str:

@@ -18,8 +18,8 @@ import anyio
 import sqlalchemy as sa
 
 from agentcore.conversations.conversation import KeptMessages, Piece, Turn, TurnMessage
+from agentcore.conversations.sql import SqlStore
 from agentcore.messages.messages import AssistantMessage, UserMessage
-from agentcore.stores.sql import SqlStore
 
 
 def turn_number(number: int) -> Turn:

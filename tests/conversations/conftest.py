@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 import sqlalchemy as sa
 
-from agentcore.stores.base import ConversationStore, MemoryStore
-from agentcore.stores.sql import SqlStore
-from stores import postgres
+from agentcore.conversations.sql import SqlStore
+from agentcore.conversations.stores import ConversationStore, MemoryStore
+from conversations import postgres
 
 SQL: Final = ("sqlite", "postgresql")
 

@@ -17,9 +17,9 @@ import anyio.from_thread
 import pytest
 
 from agentcore.conversations.conversation import Conversation
-from agentcore.stores.sql import SqlStore
-from stores import writer
-from stores.postgres import Server
+from agentcore.conversations.sql import SqlStore
+from conversations import writer
+from conversations.postgres import Server
 
 _SECONDS: Final = 120
 
@@ -32,7 +32,7 @@ class Writers:
         root = Path(writer.__file__).parent.parent
         env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(root), str(root.parent)))}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "stores.writer", url],
+            [sys.executable, "-m", "conversations.writer", url],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -101,7 +101,7 @@ class StoreVersionError(StoreError):
 
 
 class ConversationStore(Protocol):
-    """What keeps conversations; `MemoryStore` and `agentcore.stores.sql.SqlStore` do."""
+    """What keeps conversations; `MemoryStore` and `agentcore.conversations.sql.SqlStore` do."""
 
     async def load(self, conversation_id: str) -> Conversation:
         """Return the conversation with all turns that have been appended, in one order for all readers.

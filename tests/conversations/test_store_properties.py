@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from agentcore.conversations.conversation import Conversation
-from agentcore.stores.base import ConversationStore, HeadConflictError, MemoryStore
-from agentcore.stores.sql import SqlStore
-from stores import postgres
+from agentcore.conversations.sql import SqlStore
+from agentcore.conversations.stores import ConversationStore, HeadConflictError, MemoryStore
+from conversations import postgres
 from strategies import messages
 from turns import Planned, plans
 

@@ -1,1 +1,0 @@
-"""Stores of conversations: in memory, in SQLite and in PostgreSQL."""
