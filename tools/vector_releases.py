@@ -26,7 +26,7 @@ DATA: Final = Path(__file__).parent / "data" / "vector-releases.json"
 PROFILE: Final = "ai-sdk-6.0.326"
 FIRST: Final = 134
 LAST: Final = 326
-GAP: Final = 12
+GAP: Final = 20
 
 
 def patches() -> tuple[int, ...]:
