@@ -32,6 +32,7 @@ from agentcore import (
     tool,
 )
 from agentcore.agent.rules import AgentRule
+from agentcore.conversations.conversation import Conversation
 from agentcore.messages.content import ToolCall
 from agentcore.messages.readonly import MUTATORS, refused_write_in
 from agentcore.messages.values import is_value
@@ -131,8 +132,9 @@ class Boundary:
 
     def tried(self, name: str, given: Any, *, hook: str | None) -> None:
         for where, value in reached(given):
+            # A conversation is a sequence, and a value of its own.
             plain = isinstance(value, (Mapping, Sequence, AbstractSet)) and type(value) not in KINDS
-            if plain and value is not given:
+            if plain and value is not given and not isinstance(value, Conversation):
                 self.faults.append(f"{name}: {where} is a {type(value).__name__}")
             for what, write in self._sampled(name, value):
                 self.places[name] = self.places.get(name, 0) + 1

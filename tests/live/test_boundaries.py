@@ -16,6 +16,9 @@ CLEAN: Final = {
     ("langchain", "wrap_model_call"): "WrapModelCallClean",
     ("openai-agents", "on_llm_start"): "OnLlmStartClean",
 }
+# What their hooks write lies behind a live handle, for which no copy stands: it has no line, and nothing is
+# isolated.
+BY_HANDLE: Final = {("strands-py", at) for at in KNOWN["strands-py"].boundaries}
 BOUNDARIES: Final = [
     (name, at) for name, known in KNOWN.items() if known.language == "python" for at in known.boundaries
 ]
@@ -29,8 +32,9 @@ def test_a_polluting_hook_has_a_write_with_its_line(framework: str, at: str) -> 
     assert report["verdict"] == "fault"
     assert report["exit"] == 1
     assert write["seen"]
-    assert write["line"] is not None
-    assert write["line"]["file"].endswith("_hooks.py")
+    if (framework, at) not in BY_HANDLE:
+        assert write["line"] is not None
+        assert write["line"]["file"].endswith("_hooks.py")
     assert write["conversation"]["turns"]
 
 
@@ -105,7 +109,7 @@ def test_release_1_of_pydantic_ai_is_judged_as_well() -> None:
 
 
 # `isolate` and `strict` know boundaries by their fields only: some of them stand for all, but in nox.
-MENDED: Final = BOUNDARIES if WHOLE else BOUNDARIES[::4]
+MENDED: Final = [each for each in (BOUNDARIES if WHOLE else BOUNDARIES[::4]) if each not in BY_HANDLE]
 # It writes what is its own, after returning it: isolate keeps that apart, strict does not freeze it.
 OWN: Final = ("openai-agents", "session_input_callback")
 

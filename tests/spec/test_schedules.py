@@ -65,6 +65,11 @@ def test_the_data_are_those_of_the_pinned_package_and_of_all_sequences(series: S
     assert written(series, read(text)) == text
 
 
+# Where tools run once the model has sent all, its later chunks come before every answer, however long they
+# take.
+UNSEEN: Final = {"ai-sdk-6.0.326/stream": ["text_rest"]}
+
+
 @pytest.mark.slow
 @ALL
 def test_every_number_is_decided_by_the_data(series: Series) -> None:
@@ -76,7 +81,7 @@ def test_every_number_is_decided_by_the_data(series: Series) -> None:
         far = ({**numbers, name: value + change} for change in (-30, 30))
         if all(next(differences(series, orders, other), None) is None for other in far):
             unseen.append(name)
-    assert unseen == []
+    assert unseen == UNSEEN.get(series.name, [])
 
 
 def test_a_number_that_is_wrong_is_seen_and_found_again() -> None:
