@@ -33,6 +33,8 @@ def checked(
     """Checks a hook of `hooks/`; skips the test if the release cannot be installed, but never in CI."""
     file = file or HOOKS / f"{framework.replace('-', '_')}_hooks.py"
     options.setdefault("version", RELEASES[framework])
+    # On a machine with other work, a first call that imports a framework may take long.
+    options.setdefault("limit", 30.0)
     request = Request(
         hook=f"{file}#{hook}",
         framework=framework,
