@@ -1,8 +1,8 @@
 """What a store of conversations promises, its errors, and the store in memory.
 
 A store keeps turns, and never changes one. `append` adds one turn to an expected head, as a whole or not at
-all; whoever expected another head is told both, so that two writers never interleave. Which turn is new goes
-by its id: the same turn again is stored once.
+all; the error of a writer that expected another head names both, so two never interleave. Whether a turn is
+new goes by its id: the same turn again is stored once.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def test_the_json_is_as_the_specification_says() -> None:
     }
 
 
-# ---------------------------------------------------------------- what is none
+# ---------------------------------------------------------------- JSON that is no conversation
 
 
 def _put(keys: tuple[str | int, ...], value: Any) -> Any:

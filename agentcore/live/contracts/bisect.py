@@ -77,7 +77,7 @@ def bisect(
         samples: how many releases between the ends are measured first: equal ends do not exclude a change and
             its reversal between them.
         differ: returns the rows that differ between two measurements.
-        report: is told what is measured.
+        report: called with a text for each release that is measured.
 
     Raises:
         Undecided: if one of the ends cannot be measured.

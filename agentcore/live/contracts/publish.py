@@ -49,7 +49,7 @@ def publish(
             newest; without any, all frameworks that are published.
         at: the only boundary for which releases between are searched; None for all.
         quick: whether no releases between are searched.
-        report: is told what is measured.
+        report: called with a text for each release that is measured.
 
     Raises:
         InstallError: if a package manager cannot be asked, or no release can be measured.
