@@ -32,6 +32,9 @@ _PACKAGES: Final = {
     "models": "agent.models",
     "tools": "agent.tools",
     "compat.ai_sdk": "frameworks.ai_sdk.emulation",
+    "frameworks.ai_sdk.framework": "frameworks.ai_sdk",
+    "frameworks.mastra.framework": "frameworks.mastra",
+    "frameworks.strands.framework": "frameworks.strands",
     "oracle.isolated": "kit.isolation",
     "compat.mastra": "frameworks.mastra",
     "compat.strands": "frameworks.strands",
@@ -86,8 +89,8 @@ _MODULES: Final = (
     _Moved(
         "compat",
         "heap",
-        "cells copying depth:copying given:host_values handouts:boundary_log heap js layered loading "
-        "names:boundary_log pictures pollution reach:pollution rules snapshots:copying views",
+        "cells copying depth:copying given:loading host_values:loading handouts:boundary_log heap js layered "
+        "loading names:boundary_log pictures pollution reach:pollution rules snapshots:copying views",
     ),
     _Moved("compat", "kit", "documented:profile_fields"),
     _Moved("compat.ai_sdk", "frameworks.ai_sdk", "profiles rules"),
@@ -158,7 +161,12 @@ _MODULES: Final = (
         "said:models specs:agent",
     ),
     _Moved("guard", "guard", "classes:report comparing:report places:snapshot showing:report values:report"),
-    _Moved("heap", "heap", "copy_depth:copying names:boundary_log reach:pollution snapshots:copying"),
+    _Moved("agent.tools", "agent.tools", "define:tool"),
+    _Moved(
+        "heap",
+        "heap",
+        "copy_depth:copying host_values:loading names:boundary_log reach:pollution snapshots:copying",
+    ),
     _Moved("heap", "kit", "profile_fields"),
     _Moved(
         "kit",
@@ -229,7 +237,7 @@ _MODULES: Final = (
         "writes",
     ),
     _Moved("testing", "testing", "conversations:hooks faults:prompts mirrors:runs words:prompts"),
-    _Moved("tools", "agent.tools", "contract define errors:contract results:tool tool"),
+    _Moved("tools", "agent.tools", "contract define:tool errors:contract results:tool tool"),
 )
 
 

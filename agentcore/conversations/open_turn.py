@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
+from uuid import UUID, uuid4
 
 import attrs
 from attrs import field
@@ -22,7 +23,6 @@ from agentcore.conversations.conversation import (
     Piece,
     Turn,
     TurnMessage,
-    new_id,
 )
 from agentcore.errors import InvalidConversationError
 from agentcore.machine.effects import Forked, HookResult, Processed
@@ -37,30 +37,36 @@ __all__ = ["OpenTurn", "first_turn_of", "open_turn_of"]
 _GIVEN: Final = "prepare_call"
 
 
-def _base(value: Conversation | None) -> Conversation:
-    return Conversation() if value is None else value
-
-
 @sealed
 @attrs.frozen(kw_only=True)
 class OpenTurn:
     """The next turn of a conversation, before its run has ended.
 
-    `base` is the conversation that the turn follows, `prompt` are the caller's new messages, and `run_start`
-    counts the run's responses that `base` has already. `replaced_by` is who may have put other messages in
-    the place of those that the run was to be given.
+    `base` is the conversation that the turn follows, None for none, `prompt` are the caller's new messages,
+    and `run_start` counts the run's responses that `base` has already. `replaced_by` is who may have put
+    other messages in the place of those that the run was to be given. Every call makes one, and few are asked
+    for the conversation: the work is done then.
     """
 
-    base: Conversation = field(default=None, converter=_base)
+    base: Conversation | None = None
     prompt: Vector[Message] = field(factory=vector)
-    id: str = field(factory=new_id)
+    uuid: UUID = field(factory=uuid4)
     run_start: int = 0
     replaced_by: str = _GIVEN
+
+    @property
+    def id(self) -> str:
+        """The id of the turn, as `new_id` makes it."""
+        return self.uuid.hex
 
     @property
     def messages(self) -> Vector[Message]:
         """The messages that the run begins with."""
         return grown(self.base.messages, self.prompt) if self.base else self.prompt
+
+    @property
+    def _followed(self) -> Conversation:
+        return Conversation() if self.base is None else self.base
 
     def after(self, run: Run) -> Conversation:
         """Return the conversation with the turn as the run has made it so far; costs what the turn adds.
@@ -73,17 +79,17 @@ class OpenTurn:
         own = [*self._given(), *self._responses(run)]
         context = self._context(run, own)
         if not own and context is None:
-            return self.base
+            return self._followed
         turn = Turn(
-            id=self.id, parent=self.base.head, messages=own, context=context, run_start=self.run_start
+            id=self.id, parent=self._followed.head, messages=own, context=context, run_start=self.run_start
         )
-        return self.base.with_turn(turn)
+        return self._followed.with_turn(turn)
 
     # ------------------------------------------------------------ what was said
 
     def _given(self) -> Iterator[TurnMessage]:
         number = 0
-        for one in self.base.given:
+        for one in self._followed.given:
             if isinstance(one, EditedMessage):
                 yield self._made(number, one.message, "caller", replaces=one.replaces)
             else:
@@ -94,7 +100,7 @@ class OpenTurn:
             number += 1
 
     def _responses(self, run: Run) -> Iterator[TurnMessage]:
-        first = len(self.base.given) + len(self.prompt) - self.run_start
+        first = len(self._followed.given) + len(self.prompt) - self.run_start
         response, steps = run.chains.response, _steps(run)
         for index in range(self.run_start, len(response)):
             yield self._made(first + index, response[index], "run", step=steps.get(index))
@@ -126,8 +132,8 @@ class OpenTurn:
         shown = run.conversation
         said = [one.message for one in own]
         before = len(shown) - len(said)
-        base = self.base.context
-        if before == len(base) and following(shown, self.base.context_messages) is not None:
+        base = self._followed.context
+        if before == len(base) and following(shown, self._followed.context_messages) is not None:
             rest = (shown[index] for index in range(before, len(shown)))
             if all(one is other for one, other in zip(rest, said, strict=True)):
                 return None

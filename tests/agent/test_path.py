@@ -14,8 +14,7 @@ import agentcore
 from agentcore import Agent, GeneratedText, ScriptedModel, StepArguments, ToolCall, UserMessage, tool
 
 PACKAGE: Final = Path(agentcore.__file__).parent
-# Two of them make the turn of the call's conversation.
-MOST: Final = 26
+MOST: Final = 24
 
 
 @tool

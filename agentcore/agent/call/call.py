@@ -372,7 +372,8 @@ async def begun(
     agent: Agent[Any, Any], turn: OpenTurn, checkpoint: Checkpoint | None, state: Any
 ) -> Call[Any]:
     """A call of the agent that makes the turn, about to begin; `prepare_call` has been asked."""
-    messages = turn.messages
+    # Without a conversation the module of turns is not on the way of a call.
+    messages = turn.prompt if turn.base is None else turn.messages
     agent, given, timings = await _prepared(agent, messages, state)
     given_by = None if given is messages else "prepare_call"
     return Call(

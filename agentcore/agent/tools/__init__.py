@@ -19,8 +19,7 @@ from agentcore.agent.tools.contract import (
     MismatchError,
     Problem,
 )
-from agentcore.agent.tools.define import tool, tool_without_execute
-from agentcore.agent.tools.tool import ApprovalRule, Arguments, Tool, ToolContext
+from agentcore.agent.tools.tool import ApprovalRule, Arguments, Tool, ToolContext, tool, tool_without_execute
 
 __all__ = [
     "ApprovalRule",

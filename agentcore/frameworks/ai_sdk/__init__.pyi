@@ -1,3 +1,8 @@
+# So imported because the lazy names are those that are imported from here.
+import typing
+
+import agentcore.kit.framework
+
 from .emulator import (
     PROFILES as PROFILES,
     CompatRun as CompatRun,
@@ -12,3 +17,5 @@ from .emulator import (
     View as View,
     run as run,
 )
+
+FRAMEWORK: typing.Final[agentcore.kit.framework.Framework]

@@ -13,7 +13,6 @@ from agentcore.frameworks.ai_sdk.emulation.offered import Offer, forbids_calls
 from agentcore.frameworks.ai_sdk.emulation.settings import Model
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
 from agentcore.heap.heap import UNDEFINED, Function, HeapTypeError, PatternCell, Ref, Store, Value
-from agentcore.heap.host_values import answer_parts
 from agentcore.heap.js import (
     PackageError,
     elements,
@@ -24,6 +23,7 @@ from agentcore.heap.js import (
     is_object,
     text,
 )
+from agentcore.heap.loading import answer_parts
 from agentcore.heap.views import Desk
 from agentcore.messages.brief import brief
 

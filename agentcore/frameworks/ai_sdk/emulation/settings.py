@@ -14,8 +14,8 @@ import attrs
 
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
 from agentcore.heap.heap import UNDEFINED, NotEmulatedError, Ref, Store, Value
-from agentcore.heap.host_values import is_list, is_mapping_of, is_one
 from agentcore.heap.js import PackageError, fields, is_array, is_nullish, is_object, or_else, text
+from agentcore.heap.loading import is_list, is_mapping_of, is_one
 from agentcore.heap.views import Desk, ObjectView
 from agentcore.messages.brief import brief
 from agentcore.messages.values import json_path

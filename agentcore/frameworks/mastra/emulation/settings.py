@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from agentcore.heap.heap import Ref, Slot
-from agentcore.heap.host_values import is_list, is_mapping_of, is_one
+from agentcore.heap.loading import is_list, is_mapping_of, is_one
 from agentcore.heap.views import Desk
 from agentcore.messages.brief import brief
 from agentcore.messages.values import json_path

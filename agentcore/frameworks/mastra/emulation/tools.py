@@ -26,7 +26,6 @@ from agentcore.heap.heap import (
     Store,
     Value,
 )
-from agentcore.heap.host_values import answer_parts, unfit
 from agentcore.heap.js import (
     PackageError,
     elements,
@@ -40,6 +39,7 @@ from agentcore.heap.js import (
     stringified,
     text,
 )
+from agentcore.heap.loading import answer_parts, unfit
 from agentcore.heap.views import Desk, View
 
 _NOT_INPUT: Final = ("resumeData", "suspendedToolCallId", "suspendedToolRunId")

@@ -26,8 +26,8 @@ from agentcore.frameworks.strands.emulation.tools import Chains
 from agentcore.frameworks.strands.emulation.turns import Steps
 from agentcore.frameworks.strands.profiles import EmptyBlock, ModelState, StrandsProfile
 from agentcore.heap.heap import UNDEFINED, ObjectCell, Ref, Slot, Store, Value
-from agentcore.heap.host_values import require_json, unfit
 from agentcore.heap.js import PackageError
+from agentcore.heap.loading import require_json, unfit
 from agentcore.heap.views import Desk
 
 TOOL_NAME: Final = re.compile("[a-zA-Z0-9_-]{1,64}")

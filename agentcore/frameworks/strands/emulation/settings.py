@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from agentcore.frameworks.strands.emulation.turns import Item
-from agentcore.heap.host_values import is_list, is_mapping_of, is_one
+from agentcore.heap.loading import is_list, is_mapping_of, is_one
 from agentcore.heap.views import ObjectView
 from agentcore.messages.brief import brief
 

@@ -42,8 +42,8 @@ from agentcore.heap.heap import (
     Store,
     Value,
 )
-from agentcore.heap.host_values import require_json
 from agentcore.heap.js import stringified
+from agentcore.heap.loading import require_json
 from agentcore.heap.views import ArrayView, Desk, ObjectView
 
 

@@ -10,7 +10,6 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 import places
-from holders import aliases, identity
 from places import NowhereError, Place
 from pydantic import create_model
 from strands import Agent
@@ -26,7 +25,7 @@ from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecut
 from strands.types._events import EventLoopStopEvent
 from strands.types.events import ModelStopReason, ToolResultEvent
 
-from live import EVENTS, Held, constant, context_root, event_root, live
+from live import EVENTS, Held, aliases, constant, context_root, event_root, identity, live
 from scripted import Json, ProgramTool, ScriptedModel, spoken, stop_reason_of
 
 MODEL_CALLS = 25
