@@ -151,8 +151,8 @@ _MODULES: Final = (
     _Moved(
         "frameworks.strands",
         "frameworks.strands",
-        "causes:family comparison:family features:program isolation:family shrinking:family "
-        "structured:program",
+        "causes:family comparison:family features:program handlers:programs isolation:family "
+        "shrinking:family structured:program",
     ),
     _Moved(
         "frameworks.strands.emulation",
@@ -232,7 +232,7 @@ _MODULES: Final = (
     _Moved(
         "oracle.strands",
         "frameworks.strands",
-        "acting causes:family comparison:family family features:program handlers holders:shapes "
+        "acting causes:family comparison:family family features:program handlers:programs holders:shapes "
         "isolation:family ops program programs reference shapes shrinking:family structured:program "
         "writes",
     ),
