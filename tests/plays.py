@@ -19,6 +19,7 @@ from agentcore.machine.effects import (
     ModelAnswer,
     ModelFailed,
     NeedApprovals,
+    NeedFinish,
     NeedModel,
     NeedPrepareStep,
     NeedProcessInput,
@@ -26,6 +27,7 @@ from agentcore.machine.effects import (
     NeedTools,
     Outcome,
     Processed,
+    Rejected,
     Settings,
     ToolFailed,
     ToolOutcomes,
@@ -240,6 +242,8 @@ class Play:
     replies: bool = False
     # How many steps other runs had before, whose answers and hooks come first.
     earlier: int = 0
+    # How often its result is rejected.
+    rejects: int = 0
 
     def outcome(self, run: Run, count: int) -> Outcome:  # noqa: C901 - a table of needs
         """The answer to what the run needs, which is its `count`-th need."""
@@ -267,8 +271,15 @@ class Play:
                 return ApprovalsNeeded(one.tool_call_id for one in wanted.calls if one.tool_call_id == "d")
             case NeedStop():
                 return HookResult([] if number < 4 else "enough")
+            case NeedFinish() if self._rejects(run, wanted):
+                return Rejected("again")
             case _:
                 return HookResult(object())
+
+    def _rejects(self, run: Run, wanted: NeedFinish) -> bool:
+        if run.reply is not None or wanted.result.tripwire is not None:
+            return False
+        return sum(isinstance(one, Rejected) for one in run.outcomes) < self.rejects
 
     def _answer(self, number: int) -> ModelAnswer:
         if number >= len(self.script):
@@ -321,6 +332,7 @@ plays: Final = st.builds(
     asks=st.just(frozenset[int]()) | st.frozensets(st.integers(0, 12), max_size=3),
     partly=st.booleans(),
     replies=st.booleans(),
+    rejects=st.sampled_from([0, 0, 1, 3]),
 )
 
 

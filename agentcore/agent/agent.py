@@ -44,6 +44,7 @@ from agentcore.agent.call.call import (
     turn_of,
 )
 from agentcore.agent.call.checks import (
+    are_limits,
     at_least,
     conditions_of,
     is_flag,
@@ -65,6 +66,7 @@ from agentcore.agent.call.config import (
     OnStepStart,
     PrepareStep,
     StopCondition,
+    UsageLimits,
     step_count_is,
 )
 from agentcore.agent.middleware import Middleware
@@ -128,6 +130,8 @@ class ResumeOverrides(TypedDict, total=False):
     on_finish: OnFinish | None
     on_chunk: OnChunk | None
     settings: Mapping[str, object] | None
+    output_retries: int
+    usage_limits: UsageLimits | None
     max_retries: int
     tool_concurrency: int
     slow_hook_seconds: float
@@ -166,11 +170,12 @@ class Agent(Generic[_T, State]):
     has a timeout; then the thread is left behind, and what it returns is dropped.
 
     `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
-    is read as, unless a hook asked for another one. `tracer` is an OpenTelemetry tracer, whose spans of
-    middleware and processors have content of messages and instructions only with `trace_content`. `settings`
-    are the model's (`temperature`, `max_output_tokens`, ...); they are in no saved run. `slow_hook_seconds`
-    is how long the hooks before a step's model call may take together, and any other hook alone, before a
-    warning is logged.
+    is read as, unless a hook asked for another one; with `output_retries`, a model whose answer is not that
+    is told why and asked again, at most so often in a run. `usage_limits` are what a run may use. `tracer` is
+    an OpenTelemetry tracer, whose spans of middleware and processors have content of messages and
+    instructions only with `trace_content`. `settings` are the model's (`temperature`, `max_output_tokens`,
+    ...); they are in no saved run. `slow_hook_seconds` is how long the hooks before a step's model call may
+    take together, and any other hook alone, before a warning is logged.
 
     With `validate_prompt`, a prompt that providers refuse fails the run by a RefusedPromptError before the
     model is asked: a result without its call, two calls of one id, a message that says nothing
@@ -214,6 +219,8 @@ class Agent(Generic[_T, State]):
         default=None, converter=context, kw_only=True, eq=strict_key, repr=False
     )
     output: Output[_T] | None = field(default=None, validator=is_output, kw_only=True)
+    output_retries: int = field(default=0, validator=at_least(0), kw_only=True)
+    usage_limits: UsageLimits | None = field(default=None, validator=are_limits, kw_only=True)
     validate_prompt: bool = field(default=True, validator=is_flag, kw_only=True)
     max_retries: int = field(default=2, validator=at_least(0), kw_only=True)
     tool_concurrency: int = field(default=8, validator=at_least(1), kw_only=True)

@@ -28,6 +28,22 @@ class AgentRule(SourcedRequirement):
         ),
         "core",
     )
+    USAGE_LIMITED = (
+        "usage.limited",
+        (
+            "A model call or tools that would use more than a limit are not begun: the run fails with all "
+            "that it has, and goes on from there under other limits, of which what it used before counts."
+        ),
+        "core",
+    )
+    MODEL_FALLS_BACK = (
+        "model.falls-back",
+        (
+            "Where a model fails, the next one is given the same request, with its own state; a stream of "
+            "which something has been given is not begun again."
+        ),
+        "core",
+    )
     HOOK_FAILURE_NAMED = (
         "hook.failure-named",
         "An error that a hook raised names the hook and the step.",

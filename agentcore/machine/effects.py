@@ -63,6 +63,7 @@ __all__ = [
     "NeedTools",
     "Outcome",
     "Processed",
+    "Rejected",
     "RunResult",
     "Settings",
     "StepStartEvent",
@@ -471,6 +472,18 @@ class Answered:
 
 @sealed
 @attrs.frozen
+class Rejected:
+    """The result is none that the caller can use, for this reason: the run goes on with another step.
+
+    Answers a NeedFinish, before anybody is told of the end (rule output.asked-again). Whoever drives the run
+    tells the model why, by an edit of that step.
+    """
+
+    reason: str
+
+
+@sealed
+@attrs.frozen
 class Cancelled:
     """Somebody cancelled the run, whatever it was waiting for."""
 
@@ -500,6 +513,7 @@ Outcome: TypeAlias = (
     | ToolsFailed
     | Asked
     | Answered
+    | Rejected
     | Cancelled
 )
 Logged: TypeAlias = Outcome | Forked

@@ -16,6 +16,7 @@ import attrs
 
 from agentcore.errors import AgentCoreError, AnswersError, RunCancelledError, UnexpectedOutcomeError
 from agentcore.machine.effects import (
+    NO_RESULT,
     Answered,
     ApprovalsNeeded,
     Asked,
@@ -38,6 +39,7 @@ from agentcore.machine.effects import (
     NeedTools,
     Outcome,
     Processed,
+    Rejected,
     RunResult,
     Settings,
     ToolFailed,
@@ -58,6 +60,7 @@ from agentcore.machine.state import (
     approval_requests,
     approved_calls,
     doubtful_calls,
+    draft_of,
     edits_of,
     goes_on,
     in_call_order,
@@ -220,12 +223,6 @@ def _trip(run: Run, _: NeedProcessInput | NeedPrepareStep, given: Tripped) -> Mo
     return _finish(run, given.tripwire)
 
 
-def _draft(run: Run) -> Draft:
-    if not isinstance(run.current, Draft):
-        raise UnexpectedOutcomeError("the run was put together by hand: it has no step going on")
-    return run.current
-
-
 # ---------------------------------------------------------------- before a step
 
 
@@ -254,7 +251,7 @@ def _prepare_step(run: Run, _: NeedPrepareStep, given: HookResult | Processed) -
 
 
 def _ask_model(run: Run, _: NeedStepStart, __: HookResult) -> Move:
-    return _at(run, _draft(run).request)
+    return _at(run, draft_of(run).request)
 
 
 def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResult | ToolError]) -> Move:
@@ -274,7 +271,7 @@ def _next_step(run: Run) -> Move:
 
 
 def _take_answer(run: Run, _: NeedModel, given: ModelAnswer) -> Move:
-    draft = _draft(run)
+    draft = draft_of(run)
     after = _after_answer(run, with_answer(draft, given, run.settings))
     if given.model_state is None:
         return after  # model.state-from-the-answer
@@ -292,7 +289,7 @@ def _after_answer(run: Run, draft: Draft) -> Move:
 
 
 def _request_approvals(run: Run, _: NeedApprovals, given: ApprovalsNeeded) -> Move:
-    return _with_requests(run, _draft(run), given.tool_call_ids)
+    return _with_requests(run, draft_of(run), given.tool_call_ids)
 
 
 def _with_requests(run: Run, draft: Draft, needed: frozenset[str]) -> Move:
@@ -320,7 +317,7 @@ def _after_tools(run: Run, outcomes: tuple[ToolSucceeded | ToolFailed, ...]) -> 
     if isinstance(run.current, Approvals):
         calls = approved_calls(run.current, run.settings)
         return _after_approvals(run, run.current, in_call_order(calls, outcomes, run.settings))
-    draft = _draft(run)
+    draft = draft_of(run)
     calls = runnable_calls(draft.calls, draft.requests, run.settings)
     return _after_step(run, draft, in_call_order(calls, outcomes, run.settings))
 
@@ -349,6 +346,12 @@ def _finish(run: Run, tripwire: Tripwire | None = None) -> Move:
 
 def _end(run: Run, need: NeedFinish, _: HookResult) -> Move:
     return _at(run, Done(need.result)) if run.reply is None else _replied(run, run.reply)
+
+
+def _reject(run: Run, need: NeedFinish, _: Rejected) -> Move:
+    if run.step_number >= run.settings.max_steps or need.result.tripwire or run.reply:
+        return _end(run, need, NO_RESULT)
+    return _next_step(run)
 
 
 # ---------------------------------------------------------------- the table
@@ -383,6 +386,7 @@ TABLE: Final = (
     Arm(Rule.LOOP_CONTINUES, (NeedStepFinish,), (HookResult,), _continue),
     Arm(Rule.LOOP_STOPS, (NeedStop,), (HookResult,), _stop),
     Arm(Rule.PENDING_REPLY, (NeedFinish,), (HookResult,), _end),
+    Arm(Rule.OUTPUT_ASKED_AGAIN, (NeedFinish,), (Rejected,), _reject),
     Arm(Difference.FAILURE_KEEPS_STEPS, (NeedModel,), (ModelFailed,), _fail),
     Arm(Difference.REFUSED_WRITE_FAILS, (NeedTools,), (ToolsFailed,), _fail),
     Arm(Difference.HOOK_FAILURE_FAILS, (*_HOOKED, Interrupted), (HookFailed,), _fail),

@@ -73,6 +73,7 @@ __all__ = [
     "check_choice",
     "checked",
     "doubtful_calls",
+    "draft_of",
     "edits_of",
     "goes_on",
     "in_call_order",
@@ -178,6 +179,13 @@ class Interrupted:
 
     interrupts: tuple[Interrupt, ...]
     run: Run
+
+
+def draft_of(run: Run) -> Draft:
+    """The step that is going on. Raises UnexpectedOutcomeError if there is none."""
+    if not isinstance(run.current, Draft):
+        raise UnexpectedOutcomeError("the run was put together by hand: it has no step going on")
+    return run.current
 
 
 # ---------------------------------------------------------------- moves

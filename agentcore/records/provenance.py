@@ -15,6 +15,7 @@ import attrs
 from attrs import field
 
 from agentcore.machine.hooks import StepRecord
+from agentcore.messages.message_trim import TokenCounter, estimate_tokens
 from agentcore.messages.messages import Message
 from agentcore.messages.values import (
     NO_ITEMS,
@@ -38,6 +39,7 @@ from agentcore.records.origins import (
 
 __all__ = [
     "Added",
+    "CachedStep",
     "Change",
     "HookEdit",
     "Initial",
@@ -51,6 +53,7 @@ __all__ = [
     "StepAccount",
     "account",
     "changes",
+    "prompt_cache",
 ]
 
 
@@ -166,6 +169,61 @@ def _shared(one: Vector[Message], other: Vector[Message]) -> int:
     """How many messages two prompts have in common at their beginning; costs what they do not share."""
     differ = (place for place in changed_places(one, other) if one[place] != other[place])
     return next(differ, min(len(one), len(other)))
+
+
+# ---------------------------------------------------------------- what a provider need not read again
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class CachedStep:
+    """How much of a step's prompt a provider has in its cache at best, and what was lost of it.
+
+    Args:
+        step_number: the step.
+        tokens: those of the prompt, by the count that was given.
+        cached_tokens: those of the messages at the beginning that the step before had sent already.
+        lost_tokens: those of the messages that the step before had sent and that follow the place where this
+            prompt differs first, so that they are read, or paid for, in vain.
+        broken_by: that place, and the hook that made it; None while the prompt goes on where the one before
+            ended.
+    """
+
+    step_number: int
+    tokens: int
+    cached_tokens: int
+    lost_tokens: int
+    broken_by: PrefixBreak | None
+
+
+def prompt_cache(
+    steps: Sequence[StepRecord], count: Callable[[Message], int] = estimate_tokens
+) -> tuple[CachedStep, ...]:
+    """What each step's prompt shares with the one before it, in tokens, and which hook broke it.
+
+    Args:
+        steps: all steps of a run, from step 0, as `run.steps`.
+        count: the tokens of a message; without it an estimate, a quarter of its characters.
+
+    Returns:
+        An entry for each step. What providers really took from their caches is in each record's `usage`.
+    """
+    tokens = TokenCounter(count)
+    found: list[CachedStep] = []
+    for number, record in enumerate(steps):
+        told = account(record, steps[:number])
+        before = found[-1].tokens if found else 0
+        cached = before if told.broken_by is None else tokens(record.prompt[: told.shared_prefix])
+        found.append(
+            CachedStep(
+                step_number=number,
+                tokens=tokens(record.prompt),
+                cached_tokens=cached,
+                lost_tokens=before - cached,
+                broken_by=told.broken_by,
+            )
+        )
+    return frozen_list(found)
 
 
 # ---------------------------------------------------------------- what hooks did

@@ -65,6 +65,14 @@ class Rule(SourcedRequirement):
         ("A tool's own conversion of its output is made once, by whoever ran the tool, and used everywhere."),
         "X10",
     )
+    OUTPUT_ASKED_AGAIN = (
+        "output.asked-again",
+        (
+            "A result that is rejected before anybody is told of it stays in the run, which goes on with "
+            "another step; a run that ended by its limit of steps or by a processor ends all the same."
+        ),
+        "core",
+    )
     OUTPUT_CLIENT_ERROR_TEXT = (
         "output.client-error-text",
         (

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from pydantic_core import from_json as from_json_text
 from agent.kit import add, call, run_by, scripted, streamed, text, types
 from agentcore.agent.agent import Agent, AgentError, NoObjectError
 from agentcore.agent.call.config import step_count_is
+from agentcore.agent.call.loop import ASKED_AGAIN
 from agentcore.agent.events import PartialObject
 from agentcore.agent.middleware import InvokeModelStage
 from agentcore.agent.models import ModelResponse
@@ -16,9 +18,15 @@ from agentcore.agent.output import OtherOutputError, Output, OutputError
 from agentcore.agent.rules import AgentRule
 from agentcore.errors import InvalidOverrideError
 from agentcore.machine.hooks import StepOverride
+from agentcore.machine.run import Run
+from agentcore.machine.step import step
+from agentcore.messages.chains import Chains
 from agentcore.messages.content import GeneratedText
+from agentcore.messages.messages import UserMessage
 from agentcore.messages.values import dump_json, thaw
+from agentcore.records.provenance import account
 from agentcore.records.saved import from_json, to_json
+from agentcore.requirements.rules import Rule
 from rulebook import states
 
 pytestmark = pytest.mark.anyio
@@ -30,6 +38,13 @@ class Sum(BaseModel):
 
 
 SUM = Output.of(Sum)
+
+
+def step_chains(run: Run) -> Chains:
+    """The chains that the results of all steps come to."""
+    return reduce(
+        step, (record.results for record in run.steps), Chains.start(run.given, run.settings.system)
+    )
 
 
 @BOTH
@@ -343,3 +358,47 @@ async def test_the_work_of_partial_objects_grows_with_the_text_and_not_its_squar
         assert sum(read) < 25 * len(answer)
         sums.append(sum(read))
     assert sums[1] < 10 * sums[0]
+
+
+@states(Rule.OUTPUT_ASKED_AGAIN)
+@BOTH
+async def test_a_model_whose_answer_is_not_the_output_is_told_why_and_asked_again(path: str) -> None:
+    model = scripted(text('{"total": "x"}'), [call(a=1)], text('{"total": 2}'))
+    ends: list[object] = []
+    agent = Agent(model, tools=[add], output=SUM, output_retries=1, on_finish=ends.append, stop_when=None)
+    result = await run_by(path, agent, "q")
+    assert result.object == Sum(total=2)
+    assert len(ends) == 1
+    told = model.calls[1].prompt[-1]
+    assert isinstance(told, UserMessage)
+    assert "$.total" in str(told.content)
+    assert [message.role for message in result.messages] == ["assistant", "assistant", "tool", "assistant"]
+    [edit] = account(result.steps[1], result.steps[:1]).hooks
+    assert (edit.hook, edit.fields) == (ASKED_AGAIN, ("lasting_messages",))
+    assert from_json(to_json(result.run)) == result.run
+    assert [message.role for message in result.conversation][:3] == ["user", "assistant", "user"]
+    [brought] = [one for one in result.conversation.context if one.given_by == "hook"]
+    assert (brought.hook, brought.step) == (ASKED_AGAIN, 1)
+    assert step_chains(result.run) == result.run.chains
+
+
+@states(Rule.OUTPUT_ASKED_AGAIN)
+@BOTH
+async def test_a_model_is_asked_again_as_often_as_it_may_be_in_a_run(path: str) -> None:
+    agent = Agent(scripted(*[text("no")] * 5), output=SUM, output_retries=2)
+    with pytest.raises(AgentError, match="OutputError") as raised:
+        await run_by(path, agent, "q")
+    assert len(raised.value.run.steps) == 3
+    with pytest.raises(AgentError) as resumed:
+        await agent.resume(raised.value.run)
+    assert len(resumed.value.run.steps) == 3
+
+
+@BOTH
+async def test_a_result_without_an_answer_is_not_asked_for_again(path: str) -> None:
+    agent = Agent(
+        scripted([call(a=1)]), tools=[add], output=SUM, output_retries=2, stop_when=step_count_is(1)
+    )
+    result = await run_by(path, agent, "q")
+    with pytest.raises(NoObjectError):
+        _ = result.object

@@ -24,6 +24,7 @@ from agentcore.machine.effects import (
     Need,
     Outcome,
     Processed,
+    Rejected,
     ToolFailed,
     ToolOutcomes,
     ToolsFailed,
@@ -50,6 +51,7 @@ OUTCOMES: Final[tuple[Outcome, ...]] = (
     ToolsFailed(ValueError("broke")),
     Asked([Interrupt(name="sure")]),
     Answered({}),
+    Rejected("again"),
     Cancelled(),
 )
 PAIRS: Final = [(need, outcome) for arm in TABLE for need in arm.needs for outcome in arm.outcomes]

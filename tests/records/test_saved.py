@@ -25,6 +25,7 @@ from agentcore.machine.effects import (
     NeedModel,
     NeedPrepareStep,
     Processed,
+    Rejected,
     Settings,
     ToolFailed,
     ToolOutcomes,
@@ -216,6 +217,7 @@ OUTCOMES: list[Logged] = [
     Asked([Interrupt(name="n", reason=[1], source="execute-tool", step_number=1, tool_call_id="c")]),
     Asked([Interrupt(name="n", source="agent-stream"), Interrupt(name="m")]),
     Answered({"a": {"b": [None]}, "c": 1.5}),
+    Rejected("$.total: a number"),
     ApprovalsNeeded(["b", "a"]),
     ToolOutcomes(
         [ToolFailed("c", "e"), ToolSucceeded("d", None, model_output=ContentOutput([{"type": "x"}]))]

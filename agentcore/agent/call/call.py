@@ -28,11 +28,11 @@ from agentcore.agent.call.errors import (
     signals,
     without_signals,
 )
-from agentcore.agent.call.loop import Driver
+from agentcore.agent.call.loop import Driver, has_answered
 from agentcore.agent.call.stages import Chain
 from agentcore.agent.middleware import AgentStreamContext, AgentStreamStage, Handlers
 from agentcore.agent.models.base import holds_history
-from agentcore.agent.output import AgentResult, Output
+from agentcore.agent.output import AgentResult
 from agentcore.agent.telemetry import NO_SPANS, Observer, Spans, Timings
 from agentcore.conversations.conversation import Conversation
 from agentcore.conversations.open_turn import OpenTurn, first_turn_of, open_turn_of
@@ -52,7 +52,7 @@ from agentcore.machine.run import Failed, Interrupted, Run, give, start
 from agentcore.messages.content import ContentPart, GeneratedText, check_content
 from agentcore.messages.interrupts import InterruptSignal
 from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
-from agentcore.messages.values import JsonObject, Vector, json_path, sealed, strict_key, vector
+from agentcore.messages.values import JsonObject, Vector, json_path, sealed, vector
 from agentcore.records.history import has_begun, one_step, replay
 
 __all__ = [
@@ -86,7 +86,6 @@ class Call(Generic[_T]):
         observer: Observer,
         *,
         name: str | None,
-        output: Output[_T] | None,
         invocation_state: Any,
         on_start: Callable[[Run], object] | None = None,
         given_by: str | None = None,
@@ -96,7 +95,6 @@ class Call(Generic[_T]):
         self._parts = parts
         self._observer = observer
         self._name = name
-        self._output = output
         self._invocation_state = invocation_state
         self._on_start = on_start
         # The hook that returned the messages that the run begins with.
@@ -206,23 +204,14 @@ class Call(Generic[_T]):
         """The object of the run, or none (rule output.of-the-last-step)."""
         if isinstance(run.pending, Interrupted):
             return ()
-        if (self._output is not None or asked is not None) and not _has_answered(run):
+        if (self._parts.output is not None or asked is not None) and not has_answered(run):
             return ()
         if asked is None:
             return cast("tuple[_T, ...]", (None,))
         try:
-            return (self._output_of(asked).parse(run.steps[-1].text),)
+            return (cast("_T", self._driver.output_of(asked).parse(run.steps[-1].text)),)
         except Exception as error:
             raise self._failed(run, error) from error
-
-    def _output_of(self, asked: JsonObject) -> Output[Any]:
-        """The output that was asked for: a hook's, the call's, or of a saved run what its JSON says."""
-        key, own = strict_key(asked), self._output
-        if key in self._driver.outputs:
-            return self._driver.outputs[key]
-        if own is not None and strict_key(own.response_format) == key:
-            return own
-        return Output.of_format(asked)
 
     # ------------------------------------------------------------ the stage of the whole call
 
@@ -275,13 +264,6 @@ class Call(Generic[_T]):
         parts = [GeneratedText(content)] if isinstance(content, str) else list(content)
         check_content(parts)
         return self._result_of(one_step(context.settings, context.messages, parts))
-
-
-def _has_answered(run: Run) -> bool:
-    """Whether the run ended with an answer of the model, and not with calls or by a processor."""
-    if cast("Done", run.pending).result.tripwire is not None or pending_of(run):
-        return False
-    return all(call.provider_executed for call in run.steps[-1].tool_calls)
 
 
 _R = TypeVar("_R")
@@ -381,7 +363,6 @@ async def begun(
         _parts(agent, checkpoint),
         Observer(agent.slow_hook_seconds, _spans(agent), timings),
         name=agent.name,
-        output=agent.output,
         invocation_state=state,
         on_start=_told_of_runs(agent.on_start, state),
         given_by=given_by,
@@ -456,7 +437,6 @@ def resumed(  # noqa: PLR0913 - what a call goes on with
         parts,
         Observer(agent.slow_hook_seconds, _spans(agent)),
         name=agent.name,
-        output=agent.output,
         invocation_state=state,
         turn=turn,
     )
@@ -492,7 +472,9 @@ def _parts(agent: Agent[Any], checkpoint: Checkpoint | None) -> Parts:
         on_chunk=agent.on_chunk,
         checkpoint=checkpoint,
         settings=agent.settings,
-        response_format=None if agent.output is None else agent.output.response_format,
+        output=agent.output,
+        output_retries=agent.output_retries,
+        usage_limits=agent.usage_limits,
         max_retries=agent.max_retries,
         tool_concurrency=agent.tool_concurrency,
     )

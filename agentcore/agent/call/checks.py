@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar, cast, get_args
 
 import attrs
 
-from agentcore.agent.call.config import StopCondition
+from agentcore.agent.call.config import StopCondition, UsageLimits
 from agentcore.agent.call.errors import InvalidAgentError
 from agentcore.agent.middleware import (
     AgentStreamContext,
@@ -213,6 +213,12 @@ def is_flag(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     """A validator of switches. Raises InvalidAgentError for what is neither True nor False."""
     if not isinstance(value, bool):
         raise _wrong(f"$.{attribute.name}", "True or False", value)
+
+
+def are_limits(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    """A validator of limits. Raises InvalidAgentError for what is none, such as a dict."""
+    if value is not None and not isinstance(value, UsageLimits):
+        raise _wrong(f"$.{attribute.name}", "UsageLimits, such as UsageLimits(requests=10)", value)
 
 
 def is_output(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:

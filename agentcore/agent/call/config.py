@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import math
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import anyio
@@ -14,7 +14,7 @@ import attrs
 from anyio.lowlevel import checkpoint
 from attrs import field
 
-from agentcore.agent.call.errors import ForeignCancellationError
+from agentcore.agent.call.errors import ForeignCancellationError, InvalidAgentError, UsageLimitError
 from agentcore.agent.events import AgentEvent, ChunkEvent
 from agentcore.agent.middleware import Handlers, Middleware, Stage, handlers_of
 from agentcore.agent.models.base import LanguageModel, holds_history
@@ -26,11 +26,13 @@ from agentcore.machine.effects import (
     NO_RESULT,
     HookFailed,
     HookResult,
+    ModelAnswer,
     NeedPrepareStep,
     NeedProcessInput,
     Processed,
     RunResult,
     StepStartEvent,
+    ToolOutcomes,
     Tripped,
 )
 from agentcore.machine.hooks import ProcessorEdit, StepRecord, handing
@@ -44,6 +46,7 @@ from agentcore.machine.processors import (
     ended,
 )
 from agentcore.machine.run import Run
+from agentcore.messages.content import Usage
 from agentcore.messages.values import NO_ENTRIES, JsonObject, Vector, sealed, strict_key
 
 __all__ = [
@@ -57,7 +60,9 @@ __all__ = [
     "Parts",
     "PrepareStep",
     "Processors",
+    "Spending",
     "StopCondition",
+    "UsageLimits",
     "any_of",
     "awaited",
     "cancellations",
@@ -97,6 +102,80 @@ def with_prepare_step(
     return (*processors, NamedProcessor(id=PREPARE_STEP, process_input_step=prepare_step))
 
 
+def _is_limit(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
+    if value is not None and (type(value) is not int or value < 0):
+        reason = f"expected a whole number from 0, or None for no limit, got {value!r}"
+        raise InvalidAgentError(f"$.usage_limits.{attribute.name}", reason)
+
+
+@sealed
+@attrs.frozen(kw_only=True)
+class UsageLimits:
+    """What a run may use at most; None sets no limit.
+
+    A run that goes on counts what it used before, so `agent.resume(error.run, usage_limits=...)` takes higher
+    limits. A model call or tools that would go beyond a limit are not begun, and the run fails by a
+    UsageLimitError with all that has been paid for in it (rule usage.limited).
+
+    Args:
+        requests: answers of models, one a step; attempts that failed are not counted.
+        tool_calls: calls that the run's own tools have answered, with an error or without.
+        input_tokens: tokens of prompts, as providers report them, those in a cache included.
+        output_tokens: tokens of answers.
+        total_tokens: both.
+
+    Raises:
+        InvalidAgentError: for a limit that is not a whole number from 0.
+    """
+
+    requests: int | None = field(default=None, validator=_is_limit)
+    tool_calls: int | None = field(default=None, validator=_is_limit)
+    input_tokens: int | None = field(default=None, validator=_is_limit)
+    output_tokens: int | None = field(default=None, validator=_is_limit)
+    total_tokens: int | None = field(default=None, validator=_is_limit)
+
+
+class Spending:
+    """What a run has used so far, and whether its limits allow more; counts each outcome once."""
+
+    def __init__(self, limits: UsageLimits) -> None:
+        self._limits = limits
+        self._counted = 0
+        self._requests = 0
+        self._tool_calls = 0
+        self._usage = Usage()
+
+    def check_request(self, run: Run) -> None:
+        """Raises UsageLimitError if the run may not ask a model once more."""
+        self._count(run)
+        limits, usage = self._limits, self._usage
+        self._check("requests", limits.requests, self._requests, 1)
+        # How many a call will use is not known: it is begun while one token is left.
+        self._check("input_tokens", limits.input_tokens, usage.input_tokens, 1)
+        self._check("output_tokens", limits.output_tokens, usage.output_tokens, 1)
+        self._check("total_tokens", limits.total_tokens, usage.total_tokens, 1)
+
+    def check_tools(self, run: Run, count: int) -> None:
+        """Raises UsageLimitError if the run may not run so many tool calls."""
+        self._count(run)
+        self._check("tool_calls", self._limits.tool_calls, self._tool_calls, count)
+
+    def _count(self, run: Run) -> None:
+        for index in range(self._counted, len(run.outcomes)):
+            outcome = run.outcomes[index]
+            if isinstance(outcome, ModelAnswer):
+                self._requests += 1
+                self._usage += outcome.usage
+            elif isinstance(outcome, ToolOutcomes):
+                self._tool_calls += len(outcome.outcomes)
+        self._counted = len(run.outcomes)
+
+    @staticmethod
+    def _check(name: str, limit: int | None, used: int, wanted: int) -> None:
+        if limit is not None and used + wanted > limit:
+            raise UsageLimitError(name, limit, used, wanted)
+
+
 @sealed
 @attrs.frozen(kw_only=True)
 class Parts:
@@ -117,9 +196,16 @@ class Parts:
     on_chunk: OnChunk | None = None
     checkpoint: Checkpoint | None = None
     settings: JsonObject = field(default=NO_ENTRIES)
-    response_format: JsonObject | None = None
+    output: Output[Any] | None = None
+    output_retries: int = 0
+    usage_limits: UsageLimits | None = None
     max_retries: int = 2
     tool_concurrency: int = 8
+
+    @property
+    def response_format(self) -> JsonObject | None:
+        """What the call's own output asks for; None for text."""
+        return None if self.output is None else self.output.response_format
 
     def asked_format(self, response_format: JsonObject | None) -> JsonObject | None:
         """Returns what a step asks its model for, None for text, if its hooks returned this format."""
@@ -175,19 +261,23 @@ class Processors:
 
     async def process_input(self, wanted: NeedProcessInput) -> _Ended:
         """What comes of calling `process_input` of each."""
-        return await self._each("process_input", wanted.call)
+        return await self._each("process_input", wanted.call, self._parts.processors)
 
-    async def prepare_step(self, wanted: NeedPrepareStep) -> _Ended:
-        """What comes of calling `process_input_step` of each."""
+    async def prepare_step(self, wanted: NeedPrepareStep, first: NamedProcessor | None = None) -> _Ended:
+        """What comes of calling `process_input_step` of each; of `first` before those of the call."""
         self.models.clear()
         self.outputs.clear()
-        if not self._parts.processors:
+        processors = self._parts.processors if first is None else (first, *self._parts.processors)
+        if not processors:
             return NO_RESULT
         step = wanted.step.of_call(self._parts.settings, self._parts.response_format)
-        return await self._each("process_input_step", step)
+        return await self._each("process_input_step", step, processors)
 
-    async def _each(self, way: str, so_far: _Preparation) -> _Ended:
-        for processor_id, call in self._calls(way):
+    async def _each(self, way: str, so_far: _Preparation, processors: tuple[NamedProcessor, ...]) -> _Ended:
+        for processor in processors:
+            processor_id, call = processor.id, getattr(processor, way)
+            if call is None:
+                continue
             arguments = so_far.arguments(processor_id, self._invocation_state)
             try:
                 so_far = so_far.after(await self._edit(way, call, so_far, arguments))
@@ -199,12 +289,6 @@ class Processors:
             finally:  # also where it was cancelled
                 arguments.message_list.close()
         return Processed(so_far.edits) if so_far.edits else NO_RESULT
-
-    def _calls(self, way: str) -> Iterator[tuple[str, Any]]:
-        for processor in self._parts.processors:
-            call = getattr(processor, way)
-            if call is not None:
-                yield processor.id, call
 
     async def _edit(self, way: str, call: Any, so_far: _Preparation, arguments: Any) -> ProcessorEdit | None:
         is_of_step = isinstance(arguments, StepArguments)

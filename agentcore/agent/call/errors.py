@@ -23,6 +23,7 @@ __all__ = [
     "RunningLoopError",
     "UnfinishedStreamError",
     "UnknownModelError",
+    "UsageLimitError",
     "resumable",
     "signals",
     "without_signals",
@@ -79,6 +80,28 @@ def _step_of(run: Run) -> int | None:
         return None
     is_after = isinstance(run.pending, NeedStepFinish | NeedStop | NeedFinish | Done)
     return max(run.step_number - is_after, 0)
+
+
+class UsageLimitError(AgentCoreError):
+    """A run would use more than its limits allow; it is the `__cause__` of an AgentError, which has the run.
+
+    `limit` is the name of the field of UsageLimits, `maximum` its value, `used` what the run has used of it.
+    """
+
+    wire_name = "UsageLimitError"
+
+    def __init__(self, limit: str, maximum: int, used: int, wanted: int) -> None:
+        super().__init__(limit, maximum, used, wanted)
+        self.limit = limit
+        self.maximum = maximum
+        self.used = used
+        self.wanted = wanted
+
+    def __str__(self) -> str:
+        return (
+            f"{self.limit}: {self.used} of {self.maximum} are used and at least {self.wanted} more wanted; "
+            "go on with agent.resume(error.run, usage_limits=...) and a higher limit"
+        )
 
 
 class UnknownModelError(AgentCoreError):

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import attrs
 
 from agentcore.agent.call.checks import check_passed_on
-from agentcore.agent.call.config import Cancellation, Emit, Parts, Processors, awaited, cancellations
+from agentcore.agent.call.config import (
+    Cancellation,
+    Emit,
+    Parts,
+    Processors,
+    Spending,
+    awaited,
+    cancellations,
+)
 from agentcore.agent.call.errors import (
     ChunkHookError,
     InvalidAnswerError,
     UnknownModelError,
+    UsageLimitError,
     signals,
     without_signals,
 )
@@ -34,11 +43,12 @@ from agentcore.agent.middleware import (
     ModelDelta,
 )
 from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse
-from agentcore.agent.output import Output, PartialObjects
+from agentcore.agent.output import Output, OutputError, PartialObjects
 from agentcore.agent.telemetry import Observer
 from agentcore.agent.tools import Tool
 from agentcore.machine.effects import (
     NO_RESULT,
+    Answered,
     ApprovalsNeeded,
     Asked,
     Cancelled,
@@ -57,19 +67,28 @@ from agentcore.machine.effects import (
     NeedStop,
     NeedTools,
     Outcome,
+    Rejected,
     ToolOutcomes,
     ToolsFailed,
     Tripped,
 )
 from agentcore.machine.hooks import handing, merge_settings
+from agentcore.machine.pending import pending_of
+from agentcore.machine.processors import NamedProcessor
 from agentcore.machine.run import Failed, Interrupted, Run, give, need
 from agentcore.messages.content import ContentPart, ToolCall
 from agentcore.messages.interrupts import InterruptSignal
-from agentcore.messages.values import JsonObject
+from agentcore.messages.messages import UserMessage
+from agentcore.messages.values import JsonObject, strict_key
 
-__all__ = ["Driver"]
+__all__ = ["ASKED_AGAIN", "Driver", "has_answered"]
 
 _T = TypeVar("_T")
+
+ASKED_AGAIN: Final = "output-asked-again"
+"""The id under which the message that asks again is among the edits of its step."""
+
+_ASKED_AGAIN: Final = "Answer again, with the whole of it and nothing else."
 
 
 class Driver:
@@ -101,6 +120,7 @@ class Driver:
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
         self._definitions = {tool.name: tool.definition for tool in parts.tools}
         self._processors = Processors(parts, observer, invocation_state, cancellation)
+        self._spending = None if parts.usage_limits is None else Spending(parts.usage_limits)
         self._read = ReadCalls()
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
@@ -142,10 +162,14 @@ class Driver:
             self.run = give(self.run, ToolOutcomes(self._tool_calls.finished))
         self._tool_calls = None
 
-    @property
-    def outputs(self) -> Mapping[str, Output[Any]]:
-        """The outputs that hooks of the last step asked for, by the keys of their response formats."""
-        return self._processors.outputs
+    def output_of(self, asked: JsonObject) -> Output[Any]:
+        """The output that was asked for: a hook's, the call's, or of a saved run what its JSON says."""
+        key, own, of_hooks = strict_key(asked), self._parts.output, self._processors.outputs
+        if key in of_hooks:
+            return of_hooks[key]
+        if own is not None and strict_key(own.response_format) == key:
+            return own
+        return Output.of_format(asked)
 
     @property
     def _step_number(self) -> int:
@@ -177,7 +201,7 @@ class Driver:
 
     async def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
         self._observer.begin_step()
-        return await self._processed(self._processors.prepare_step(wanted))
+        return await self._processed(self._processors.prepare_step(wanted, _asking_again(self.run)))
 
     async def _processed(self, outcome: Awaitable[Outcome]) -> Outcome:
         ended = await outcome
@@ -213,9 +237,26 @@ class Driver:
         return NO_RESULT
 
     async def _finish(self, wanted: NeedFinish) -> Outcome:
+        rejected = self._rejected()
+        if rejected is not None:
+            return rejected
         if self._parts.on_finish is None:
             return NO_RESULT
         return await self._hook("on_finish", self._step_number - 1, self._parts.on_finish, wanted.result)
+
+    def _rejected(self) -> Rejected | None:
+        """Why the answer is not what was asked for, while the model may be asked again."""
+        run, left = self.run, self._parts.output_retries
+        asked = self._parts.asked_format(run.steps[-1].override.response_format) if run.steps else None
+        if not left or asked is None or run.reply is not None or not has_answered(run):
+            return None
+        if sum(isinstance(outcome, Rejected) for outcome in run.outcomes) >= left:
+            return None
+        try:
+            self.output_of(asked).parse(run.steps[-1].text)
+        except OutputError as error:
+            return Rejected(str(error))
+        return None
 
     # ------------------------------------------------------------ the model
 
@@ -225,6 +266,8 @@ class Driver:
         is_json = self._parts.asked_format(wanted.response_format) is not None
         self._partial = PartialObjects(self._step_number) if is_json and self._tell else None
         try:
+            if self._spending is not None:
+                self._spending.check_request(self.run)
             model, request = self._model_of(wanted.model), self._request(wanted)
             if self._model_handlers is None:
                 response = await self._asked(model, request, self._tell)
@@ -233,6 +276,8 @@ class Driver:
             if self._partial is not None:
                 await self._show(self._partial.ended(response.content))
             return self._answer(wanted, response)
+        except UsageLimitError as error:
+            return ModelFailed(error, hook="usage_limits")
         except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
             return ModelFailed(error)
         except BaseException as error:
@@ -352,6 +397,11 @@ class Driver:
         return ask
 
     async def _run_tools(self, wanted: NeedTools) -> Outcome:
+        if self._spending is not None:
+            try:
+                self._spending.check_tools(self.run, len(wanted.calls))
+            except UsageLimitError as error:
+                return ToolsFailed(error, hook="usage_limits")
         self._tool_calls = ToolCalls(
             self.run,
             wanted,
@@ -398,6 +448,28 @@ class Driver:
     async def _show(self, partial: PartialObject | None) -> None:
         if partial is not None:
             await self._emit(partial)
+
+
+def _asking_again(run: Run) -> NamedProcessor | None:
+    """The processor that tells the model why its result was rejected; None where none was before this step.
+
+    It is a lasting edit: a user message is in no response chain, and what comes after the answer is about it.
+    """
+    before = (one for one in reversed(run.outcomes) if not isinstance(one, Asked | Answered))
+    last = next(before, None)
+    if not isinstance(last, Rejected):
+        return None
+    told = UserMessage(f"{last.reason}\n{_ASKED_AGAIN}")
+    return NamedProcessor(
+        id=ASKED_AGAIN, process_input_step=lambda step: {"lasting_messages": [*step.messages, told]}
+    )
+
+
+def has_answered(run: Run) -> bool:
+    """Whether a run at its end has an answer of the model, and was not ended by calls or a processor."""
+    if cast("NeedFinish | Done", run.pending).result.tripwire is not None or pending_of(run):
+        return False
+    return all(call.provider_executed for call in run.steps[-1].tool_calls)
 
 
 def _truth(condition: Callable[[_T], object]) -> Callable[[_T], Awaitable[bool]]:

@@ -20,15 +20,18 @@ from agentcore.agent.models.base import (
     ToolInputDelta,
     Usage,
 )
+from agentcore.agent.models.fallback import FallbackModel, ModelsFailedError
 from agentcore.agent.models.scripted import ScriptedModel
 
 __all__ = [
+    "FallbackModel",
     "InvalidResponseError",
     "LanguageModel",
     "ModelError",
     "ModelEvent",
     "ModelRequest",
     "ModelResponse",
+    "ModelsFailedError",
     "PartDone",
     "ReasoningDelta",
     "ResponseDone",
