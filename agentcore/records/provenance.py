@@ -201,6 +201,8 @@ def prompt_cache(
 ) -> tuple[CachedStep, ...]:
     """What each step's prompt shares with the one before it, in tokens, and which hook broke it.
 
+    Rule cache.prefix.
+
     Args:
         steps: all steps of a run, from step 0, as `run.steps`.
         count: the tokens of a message; without it an estimate, a quarter of its characters.

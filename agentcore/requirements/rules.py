@@ -65,6 +65,14 @@ class Rule(SourcedRequirement):
         ("A tool's own conversion of its output is made once, by whoever ran the tool, and used everywhere."),
         "X10",
     )
+    CACHE_PREFIX = (
+        "cache.prefix",
+        (
+            "What a provider can take from its cache of a prompt is the messages at its beginning that the "
+            "prompt before it has as well; where they end too early, the hook whose edit ended them is named."
+        ),
+        "core",
+    )
     OUTPUT_ASKED_AGAIN = (
         "output.asked-again",
         (

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import anyio
@@ -11,7 +12,9 @@ from agentcore import Agent, UserMessage
 from agentcore.messages.message_trim import estimate_tokens
 from agentcore.messages.messages import Message
 from agentcore.records.provenance import prompt_cache
+from agentcore.requirements.rules import Rule
 from plays import Play, played, plays
+from rulebook import states
 
 
 def cached(hook: Any) -> list[tuple[int, int, int]]:
@@ -53,13 +56,14 @@ def shared(one: list[Message], other: list[Message]) -> int:
     return count
 
 
+@states(Rule.CACHE_PREFIX)
 @given(plays)
 def test_each_step_is_counted_from_its_prompt_and_the_one_before(play: Play) -> None:
     steps = played(play)[-1].steps
     prompts = [[], *(list(step.prompt) for step in steps)]
     found = prompt_cache(steps)
     assert len(found) == len(steps)
-    for one, (old, new) in zip(found, zip(prompts, prompts[1:], strict=False), strict=True):
+    for one, (old, new) in zip(found, pairwise(prompts), strict=True):
         same = shared(old, new)
         assert one.tokens == sum(map(estimate_tokens, new))
         assert one.cached_tokens == sum(map(estimate_tokens, new[:same]))
