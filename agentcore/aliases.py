@@ -63,7 +63,7 @@ _MODULES: Final = (
     _Moved(
         "",
         "records",
-        "account:provenance history origins outcome_json replay_cost:history run_json saved",
+        "account:provenance history origins outcome_json replay_cost:history run_json:saved saved",
     ),
     _Moved("", "requirements", "differences requirement:differences rules"),
     _Moved("agent", "agent", "result:output"),
@@ -92,7 +92,7 @@ _MODULES: Final = (
         "cells copying depth:copying given:loading host_values:loading handouts:boundary_log heap js layered "
         "loading names:boundary_log pictures pollution reach:pollution rules snapshots:copying views",
     ),
-    _Moved("compat", "kit", "documented:profile_fields"),
+    _Moved("compat", "kit", "documented:framework"),
     _Moved("compat.ai_sdk", "frameworks.ai_sdk", "profiles rules"),
     _Moved(
         "compat.ai_sdk",
@@ -167,16 +167,17 @@ _MODULES: Final = (
         "heap",
         "copy_depth:copying host_values:loading names:boundary_log reach:pollution snapshots:copying",
     ),
-    _Moved("heap", "kit", "profile_fields"),
+    _Moved("heap", "kit", "profile_fields:framework"),
     _Moved(
         "kit",
         "kit",
-        "features:choices flips:profile_fields places:program recording:ops registry:framework "
-        "schemas:program shrink_edits:shrink",
+        "features:choices flips:framework places:program profile_fields:framework recording:ops "
+        "registry:framework schemas:program shrink_edits:shrink",
     ),
     _Moved("kit.isolation", "kit.isolation", "timing:judge"),
     _Moved("machine", "machine", "calls:state message_list:processors"),
     _Moved("messages", "kit", "schema:program"),
+    _Moved("records", "records", "run_json:saved"),
     _Moved("messages", "messages", "codec:wire paths:brief rounds:prompt tokens:message_trim usage:content"),
     _Moved(
         "models",

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.kit.profile_fields import told
+from agentcore.kit.framework import told
 from agentcore.requirements.rules import Requirement
 from spec import cases, claims, errata, machine_table, pull_request, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements

@@ -11,7 +11,7 @@ import agentcore
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.frameworks.strands.profiles import StrandsProfile
-from agentcore.kit.profile_fields import fields_of
+from agentcore.kit.framework import fields_of
 
 pytestmark = pytest.mark.slow
 

@@ -2,6 +2,11 @@
 
 `save` writes a run to a file and `load` reads it. `to_json` and `from_json` are for everything else that
 keeps JSON, such as a database; `outcome_to_json` is for engines that keep a run's outcomes one by one.
+
+A saved run is its settings, its messages and its outcomes, and is loaded by playing them again: nothing that
+follows from these is taken from the file, so a loaded run cannot be in a state that no run comes to. Its
+response chain and its need are written as well, for readers, and to find out that another version would
+continue the run differently.
 """
 
 from __future__ import annotations
@@ -9,17 +14,356 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
 
-from agentcore.errors import InvalidJsonError, SavedRunError
+import attrs
+
+from agentcore.errors import InvalidJsonError, SavedRunError, WireError
+from agentcore.machine.effects import Forked, Logged, Processed
+from agentcore.machine.hooks import ProcessorEdit, StepOverride
+from agentcore.machine.run import start
 from agentcore.machine.state import Run
-from agentcore.messages.values import parse_json
-from agentcore.records.history import ROOM
-from agentcore.records.outcome_json import outcome_from_json, outcome_to_json
-from agentcore.records.run_json import VERSION, from_json, to_json
+from agentcore.messages.chains import Chains
+from agentcore.messages.messages import Message
+from agentcore.messages.values import (
+    FrozenDict,
+    JsonObject,
+    JsonValue,
+    Vector,
+    extend_vector,
+    following,
+    json_path,
+    parse_json,
+    strict_key,
+    thaw,
+    vector,
+)
+from agentcore.messages.wire import (
+    is_array,
+    kind_of,
+    located,
+    message_to_wire,
+    messages_from_wire,
+    read_json,
+    read_object,
+    reads_each,
+)
+from agentcore.records.history import ROOM, Room, play_cost, replayed
+from agentcore.records.outcome_json import (
+    PlacedMessages,
+    is_count,
+    outcome_from_json,
+    outcome_to_json,
+    read_at,
+    read_outcome,
+    read_settings,
+    write_ids,
+    write_outcome,
+    write_settings,
+)
 
-__all__ = ["VERSION", "from_json", "load", "outcome_from_json", "outcome_to_json", "save", "to_json"]
+__all__ = [
+    "VERSION",
+    "from_json",
+    "load",
+    "outcome_from_json",
+    "outcome_to_json",
+    "save",
+    "to_json",
+]
+
+VERSION: Final = 3
+"""What `to_json` writes. `from_json` reads 2 as well, which had no references to the step input."""
+
+_READ: Final = (2, VERSION)
+_NAMES: Final = frozenset({"version", "settings", "initial", "others", "outcomes", "response", "pending"})
+
+
+def to_json(run: Run) -> dict[str, Any]:
+    """Return the run as plain JSON, which `json.dumps` takes and `from_json` reads.
+
+    Its size is that of the run's messages and outcomes, history or not. Errors are kept by the name of their
+    type and their text, and the context is among the settings; answers to questions and models' states are
+    among the outcomes.
+
+    Raises:
+        SavedRunError: for a number of steps or tokens beyond 2**53 - 1.
+    """
+    book = _Book(run)
+    outcomes = tuple(book.written(outcome, chains) for outcome, chains in _with_chains(run))
+    saved = FrozenDict(
+        {
+            "version": VERSION,
+            "settings": write_settings(run.started_with),
+            "initial": _written(run.given),
+            "others": _written(book.others),
+            "outcomes": outcomes,
+            "response": _written(run.chains.response),
+            "pending": type(run.pending).__name__,
+        }
+    )
+    return cast("dict[str, Any]", thaw(saved))
+
+
+def from_json(value: object, *, limit: int = ROOM) -> Run:
+    """Return the run that was saved, with its history; it goes on as the one that was saved would.
+
+    Rule run.saved.
+
+    Args:
+        value: what `to_json` returned, or its JSON text read again.
+        limit: how many messages, ids and copies it may come to (`agentcore.records.history`). A run of
+        thousands
+            of steps whose hooks replaced most of the history at each of them may come to more.
+
+    Raises:
+        SavedRunError: for anything that `to_json` did not write, with the path of the fault. Nothing that the
+            run holds is in the error's text.
+    """
+    fields = _fields(value)
+    run = _start(fields)
+    others = read_at("$.others", lambda: messages_from_wire(fields["others"]))
+    book = _Book(run, others, Room(limit))
+    for index, entry in enumerate(_array(fields, "outcomes")):
+        run = read_at(json_path("$.outcomes", index), partial(_taken, run, entry, book))
+    _check(run, fields)
+    return run
+
+
+def _taken(run: Run, entry: object, book: _Book) -> Run:
+    outcome = book.read(entry, run.chains)
+    book.room.take(play_cost(run, outcome))
+    return replayed(run, outcome)
+
+
+def _fields(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise SavedRunError("$", f"expected an object, got {kind_of(value)}")
+    version = value.get("version")
+    if version not in _READ or isinstance(version, bool):
+        readable = " or ".join(map(str, _READ))
+        raise SavedRunError("$.version", f"expected {readable}; another version of the package wrote this")
+    for name in value.keys() ^ _NAMES:
+        known = name in _NAMES
+        raise SavedRunError(json_path("$", str(name)), "this field is missing" if known else "unknown key")
+    return value
+
+
+def _start(fields: Mapping[str, Any]) -> Run:
+    settings = read_at("$.settings", lambda: read_settings(fields["settings"]))
+    messages = read_at("$.initial", lambda: messages_from_wire(fields["initial"]))
+    return read_at("$.initial", lambda: start(settings, messages))
+
+
+def _check(run: Run, fields: Mapping[str, Any]) -> None:
+    if fields["pending"] != type(run.pending).__name__:
+        raise SavedRunError("$.pending", f"by the outcomes, this is {type(run.pending).__name__}")
+    response = _written(run.chains.response)
+    saved = read_at("$.response", lambda: read_json(fields["response"]))
+    if strict_key(saved) != strict_key(response):
+        reason = "not what the outcomes come to; the file was edited, or another version wrote it"
+        raise SavedRunError("$.response", f"these messages are {reason}")
+
+
+def _array(fields: Mapping[str, Any], name: str) -> Sequence[Any]:
+    if not is_array(fields[name]):
+        raise SavedRunError(f"$.{name}", f"expected an array, got {kind_of(fields[name])}")
+    return cast("Sequence[Any]", fields[name])
+
+
+def _written(messages: Iterable[Message]) -> tuple[JsonObject, ...]:
+    return tuple(map(message_to_wire, messages))
+
+
+def _with_chains(run: Run) -> Iterator[tuple[Logged, Chains | None]]:
+    """The outcomes, each with the chains that it was given in; None before step 0."""
+    chains: Chains | None = None
+    states = iter(run.history)
+    state = next(states, None)
+    for index, outcome in enumerate(run.outcomes):
+        while state is not None and len(state.outcomes) <= index:
+            chains, state = state.chains, next(states, None)
+        yield outcome, chains
+        if isinstance(outcome, Forked) and outcome.messages is not None and chains is not None:
+            chains = chains.with_lasting(outcome.messages, outcome.ids)
+
+
+# ---------------------------------------------------------------- messages by reference
+
+_Holder: TypeAlias = StepOverride | Forked
+_CAMEL: Final = {"messages": "messages", "lasting_messages": "lastingMessages"}
+_OF_FORK: Final = ("messages",)
+_OF_EDIT: Final = ("messages", "lasting_messages")
+
+
+class _Book:
+    """Where messages of overrides are found: in a chain, or among the others that hooks brought in.
+
+    References keep a run's size in proportion and, which message is which: a loaded run shares what the
+    saved one did. Messages that begin with the whole step input refer to that as one, so that a hook which
+    appends to a long history costs what it appends.
+    """
+
+    def __init__(self, run: Run, others: Iterable[Message] = (), room: Room | None = None) -> None:
+        self.others: list[Message] = list(others)
+        self._initial = list(run.given)
+        self._response: Sequence[Message] = run.chains.response
+        self.room = Room() if room is None else room
+        self._places: dict[int, tuple[str, int]] = {}
+        for name, messages in (("initial", self._initial), ("response", self._response)):
+            for index, message in enumerate(messages):
+                self._places.setdefault(id(message), (name, index))
+
+    # ------------------------------------------------------------ writing
+
+    def written(self, logged: Logged, chains: Chains | None) -> JsonObject:
+        """The outcome as JSON, its messages as references to these chains."""
+        if isinstance(logged, Forked):
+            entry = dict(write_outcome(attrs.evolve(logged, messages=None, ids=None)))
+            ids = _written_ids({"ids": logged.ids}, chains)
+            return FrozenDict({**entry, **ids, "places": (self._places_of(logged, _OF_FORK, chains),)})
+        if not isinstance(logged, Processed):
+            return write_outcome(logged)
+        entry = dict(write_outcome(Processed(map(_bare, logged.edits))))
+        written = zip(cast("tuple[JsonObject, ...]", entry["edits"]), logged.edits, strict=True)
+        edits = tuple(
+            FrozenDict({**fields, **_written_ids({"ids": edit.ids, "lastingIds": edit.lasting_ids}, chains)})
+            for fields, edit in written
+        )
+        places = tuple(self._places_of(edit.override, _OF_EDIT, chains) for edit in logged.edits)
+        return FrozenDict({**entry, "edits": edits, "places": places})
+
+    def _places_of(self, held: _Holder, names: Iterable[str], chains: Chains | None) -> JsonObject:
+        lists = ((name, getattr(held, name)) for name in names)
+        return FrozenDict(
+            {
+                _CAMEL[name]: tuple(self._segments(messages, chains))
+                for name, messages in lists
+                if messages is not None
+            }
+        )
+
+    def _segments(self, messages: Vector[Message], chains: Chains | None) -> Iterator[JsonValue]:
+        """Runs of messages that follow each other where they are found: chain, first index, count."""
+        new = None if chains is None else following(messages, chains.step_input)
+        if chains is not None and new is not None:
+            yield ("input", 0, len(chains.step_input))
+        rest = iter(messages if new is None else new)
+        head = next(rest, None)
+        if head is None:
+            return
+        (chain, first), count = self._place(head), 1
+        for message in rest:
+            if self._at(chain, first + count) is message:
+                count += 1
+            else:
+                yield (chain, first, count)
+                (chain, first), count = self._place(message), 1
+        yield (chain, first, count)
+
+    def _at(self, chain: str, index: int) -> Message | None:
+        messages = {"initial": self._initial, "response": self._response, "others": self.others}[chain]
+        return messages[index] if index < len(messages) else None
+
+    def _place(self, message: Message) -> tuple[str, int]:
+        place = self._places.get(id(message))
+        if place is None:
+            place = self._places[id(message)] = ("others", len(self.others))
+            self.others.append(message)
+        return place
+
+    # ------------------------------------------------------------ reading
+
+    def read(self, entry: object, chains: Chains) -> Logged:
+        """What was written, in the run whose chains were these when it was given this."""
+        if not isinstance(entry, Mapping) or "places" not in entry:
+            return read_outcome(entry)
+        fields = {name: field for name, field in entry.items() if name != "places"}
+        places = _read_places(entry["places"])
+        if fields.get("type") == "forked" and len(places) == 1:
+            return read_outcome({**fields, **self._placed(places[0], _OF_FORK, chains)})
+        edits = fields.get("edits") if fields.get("type") == "processed" else None
+        if not is_array(edits) or len(cast("Sequence[Any]", edits)) != len(places):
+            raise _no_such()
+        both = zip(cast("Sequence[Any]", edits), places, strict=True)
+        return read_outcome({**fields, "edits": [self._with_placed(*each, chains) for each in both]})
+
+    def _with_placed(self, edit: object, references: JsonObject, chains: Chains) -> object:
+        placed = self._placed(references, _OF_EDIT, chains)
+        override = edit.get("override") if isinstance(edit, Mapping) else None
+        if not isinstance(override, Mapping):
+            return edit  # which is refused with a path of its own
+        return {**cast("Mapping[str, Any]", edit), "override": {**override, **placed}}
+
+    def _placed(
+        self, references: JsonObject, names: Iterable[str], chains: Chains
+    ) -> dict[str, PlacedMessages]:
+        if not references.keys() <= {_CAMEL[name] for name in names}:
+            raise _no_such()
+        return {
+            name: PlacedMessages(self._found(segments, chains), chains, self.room)
+            for name, segments in references.items()
+        }
+
+    def _found(self, segments: object, chains: Chains) -> Vector[Message]:
+        known: dict[str, Sequence[Message]] = {
+            "initial": self._initial,
+            "response": chains.response,
+            "others": self.others,
+            "input": chains.step_input,
+        }
+        runs = [
+            _segment(one, known) for one in cast("Iterable[Any]", segments if is_array(segments) else (None,))
+        ]
+        whole = bool(runs) and runs[0] == ("input", 0, len(chains.step_input))
+        begun: Vector[Message] = chains.step_input if whole else vector()
+        rest = runs[1:] if whole else runs
+        self.room.take(sum(count for _, _, count in rest), "$.places")
+        found = [known[name][index] for name, first, count in rest for index in range(first, first + count)]
+        return extend_vector(begun, found) if begun else vector(found)
+
+
+def _bare(edit: ProcessorEdit) -> ProcessorEdit:
+    override = attrs.evolve(edit.override, messages=None, lasting_messages=None)
+    return attrs.evolve(edit, override=override, ids=None, lasting_ids=None)
+
+
+def _written_ids(ids: Mapping[str, Vector[str] | None], chains: Chains | None) -> dict[str, JsonValue]:
+    return {
+        name: write_ids(each, None if chains is None else chains.ids)
+        for name, each in ids.items()
+        if each is not None
+    }
+
+
+def _read_places(value: object) -> tuple[JsonObject, ...]:
+    try:
+        return cast("tuple[JsonObject, ...]", _read_objects(value, None))
+    except WireError as error:
+        raise located(error, "$.places") from None
+
+
+_read_objects: Final = reads_each(read_object)
+
+
+def _segment(segment: object, chains: Mapping[str, Sequence[Message]]) -> tuple[str, int, int]:
+    match segment:
+        case (str(name), first, count) if (
+            is_count(first)
+            and is_count(count)
+            and 0 < cast("int", count) <= len(chains.get(name, ())) - cast("int", first)
+        ):
+            return name, cast("int", first), cast("int", count)
+        case _:
+            raise WireError("$.places", "use [chain, first index, count], within the chain")
+
+
+def _no_such() -> WireError:
+    return WireError("$.places", "this holds no such messages")
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:

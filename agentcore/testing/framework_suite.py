@@ -21,8 +21,15 @@ import pytest
 
 from agentcore.kit.choices import RandomChoices
 from agentcore.kit.families import Emulation, Family, profiles_under
-from agentcore.kit.framework import FRAMEWORKS, Framework, load_emulator, load_family
-from agentcore.kit.profile_fields import IDENTITY, fields_of, flipped
+from agentcore.kit.framework import (
+    FRAMEWORKS,
+    IDENTITY,
+    Framework,
+    fields_of,
+    flipped,
+    load_emulator,
+    load_family,
+)
 from agentcore.kit.shrink import shrink, size
 from agentcore.oracle.campaign.check import Agreement, check
 from agentcore.oracle.drivers.driver import Driver

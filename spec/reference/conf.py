@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from agentcore.kit.profile_fields import fields_of
+from agentcore.kit.framework import fields_of
 
 # It tells of its plugins when it is imported, which is no warning of the build.
 logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -14,8 +14,7 @@ import attrs
 
 from agentcore.kit.compare import ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family
-from agentcore.kit.framework import Framework
-from agentcore.kit.profile_fields import decision
+from agentcore.kit.framework import Framework, decision
 from oracle import toy_family
 from oracle.toy_family import bys_may_differ
 

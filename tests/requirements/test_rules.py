@@ -52,6 +52,9 @@ TESTS = (
     "agent.test_agent_threads",
     "agent.test_agent_validation",
     "agent.test_agent_failures",
+    "agent.test_agent_limits",
+    "agent.models.test_fallback",
+    "records.test_prompt_cache",
     "frameworks.ai_sdk.test_immutable",
 )
 PACKAGE = Path(agentcore.__file__).parent

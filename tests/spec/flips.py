@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from agentcore.heap.heap import NotEmulatedError
-from agentcore.kit import profile_fields
+from agentcore.kit import framework
 from spec.requirements import Field, ProfileFamily, families
 
 
@@ -40,4 +40,4 @@ def tells(family: ProfileFamily, field: Field, profile: str, program: dict[str, 
 
 def flipped(family: ProfileFamily, profile: Any, field: str) -> Iterator[Any]:
     """The profile with each other value that the field can have."""
-    return profile_fields.flipped(profile, field, family.profiles.values())
+    return framework.flipped(profile, field, family.profiles.values())

@@ -22,7 +22,7 @@ import attrs
 
 import agentcore
 from agentcore import frameworks
-from agentcore.kit.profile_fields import fields_of
+from agentcore.kit.framework import fields_of
 from agentcore.requirements.differences import Requirement, SourcedRequirement
 
 SPEC: Final = Path(__file__).parent.parent.parent / "spec"

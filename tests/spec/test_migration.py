@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
-from agentcore.kit.profile_fields import fields_of, told
+from agentcore.kit.framework import fields_of, told
 from agentcore.oracle.comparison.changes import Pair, compare, pair_of
 from agentcore.oracle.comparison.comparands import Side, side
 from agentcore.oracle.comparison.guide import advice_of

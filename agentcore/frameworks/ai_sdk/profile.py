@@ -10,7 +10,7 @@ from enum import Enum
 import attrs
 
 from agentcore.heap.copying import CopyDepth
-from agentcore.kit.profile_fields import decision
+from agentcore.kit.framework import decision
 
 
 class Lifetime(Enum):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.kit.profile_fields import decision
+from agentcore.kit.framework import decision
 
 
 class Executor(Enum):

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from agentcore.heap.copying import CopyDepth
-from agentcore.kit.profile_fields import decision
+from agentcore.kit.framework import decision
 
 
 class ModelState(Enum):

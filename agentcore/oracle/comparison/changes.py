@@ -19,7 +19,7 @@ import attrs
 
 from agentcore.kit.compare import places
 from agentcore.kit.families import Emulation, Family, Trace
-from agentcore.kit.profile_fields import IDENTITY
+from agentcore.kit.framework import IDENTITY
 from agentcore.kit.program import BadProgram, at, put
 from agentcore.kit.program import places as places_in
 from agentcore.kit.shrink import shrink, size

@@ -14,7 +14,7 @@ from agentcore.errors import AgentCoreError
 from agentcore.heap.pollution import written_path
 from agentcore.kit.compare import MISSING
 from agentcore.kit.families import Comparison, Trace, profiles_under
-from agentcore.kit.profile_fields import Field, fields_of, told
+from agentcore.kit.framework import Field, fields_of, told
 from agentcore.kit.program import BadProgram
 from agentcore.messages.values import canonical_json
 from agentcore.oracle.comparison.changes import Change, Changes, Witness

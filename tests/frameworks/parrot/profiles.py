@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from agentcore.kit.profile_fields import decision
+from agentcore.kit.framework import decision
 
 
 class Handed(Enum):

@@ -13,7 +13,7 @@ import pytest
 from agentcore.heap.pollution import Verdict
 from agentcore.kit import emulate
 from agentcore.kit.families import Emulation
-from agentcore.kit.profile_fields import decision
+from agentcore.kit.framework import decision
 from agentcore.testing.framework_suite import FrameworkSuite
 from cli.commands import run
 from frameworks.parrot import family

@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from agentcore.heap.copying import CopyDepth
-from agentcore.kit.profile_fields import decision, fields_of, told
+from agentcore.kit.framework import decision, fields_of, told
 from agentcore.oracle.comparison import comparands
 from agentcore.oracle.comparison.changes import (
     Both,
