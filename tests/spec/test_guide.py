@@ -45,7 +45,7 @@ SHOWN: Final = [
 def test_a_program_prints_what_stands_below_it(source: str, output: str) -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(source, "guide.py", "exec"), {"__name__": "guide"})  # noqa: S102 - the guide's own
+        exec(compile(source, "guide.py", "exec"), {"__name__": "__main__"})  # noqa: S102 - the guide's own
     assert printed.getvalue() == output
 
 
