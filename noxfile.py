@@ -42,6 +42,13 @@ def properties(session: nox.Session) -> None:
     session.run("pytest", "-n", "auto", *named, env={"HYPOTHESIS_PROFILE": "campaign"})
 
 
+@nox.session(python=PYTHONS[0])
+def site(session: nox.Session) -> None:
+    """The site, in the folder `site` or the one that is named; a warning is an error."""
+    session.install("-e", ".[site]")
+    session.run("python", "-m", "tools.site", *(session.posargs or ["site"]), "--strict")
+
+
 _PACKAGES = "from agentcore.kit.framework import PACKAGES; print(*PACKAGES)"
 
 
