@@ -44,20 +44,25 @@ class Graph {
       state.rows.filter((row) => row[1] === '→').map((row) => row[2]),
     );
     this.numbered = new Set(back);
-    this.svg = drawn('svg', { role: 'img', viewBox: `0 0 ${this.graph.width} ${this.graph.height}` });
+    this.titles = drawn('svg', {
+      class: 'titles',
+      viewBox: `0 0 ${this.graph.width} 26`,
+      'aria-hidden': 'true',
+    });
+    for (const { title, x } of this.graph.columns) {
+      this.titles.append(drawn('text', { class: 'column', x, y: 18 }, title));
+    }
+    this.svg = drawn('svg', { role: 'img', viewBox: `0 26 ${this.graph.width} ${this.graph.height - 26}` });
     this.edges = drawn('g', {});
     this.boxes = drawn('g', {});
-    const titles = drawn('g', {});
-    for (const { title, x } of this.graph.columns)
-      titles.append(drawn('text', { class: 'column', x, y: 18 }, title));
-    this.svg.append(titles, this.edges, this.boxes);
+    this.svg.append(this.edges, this.boxes);
     this.pane = element('div', {
       class: 'graph',
       tabindex: '0',
       role: 'group',
       'aria-label': `graph of ${run.name}`,
     });
-    this.pane.append(this.svg);
+    this.pane.append(this.titles, this.svg);
   }
 
   /** How large the graph may be so that it fits its pane; one that would become too small scrolls. */
@@ -67,8 +72,11 @@ class Graph {
 
   fit(scale) {
     this.scale = scale;
-    this.svg.setAttribute('width', Math.round(this.graph.width * scale));
-    this.svg.setAttribute('height', Math.round(this.graph.height * scale));
+    for (const svg of [this.titles, this.svg]) {
+      const { width, height } = svg.viewBox.baseVal;
+      svg.setAttribute('width', Math.round(width * scale));
+      svg.setAttribute('height', Math.round(height * scale));
+    }
   }
 
   /** Shows a moment. */
@@ -220,7 +228,8 @@ class Run {
       this.says.textContent = 'Nothing has happened yet.';
       return;
     }
-    this.says.textContent = here ? moment.says : `(only in the other run) Before: ${moment.says}`;
+    const apart = moment.kind === 'end' ? 'Over by now' : 'Only in the other run; here the last was';
+    this.says.textContent = here ? moment.says : `${apart}: ${moment.says}`;
     const same = moment.same.map((names) => element('p', { class: 'note' }, `one object: ${names}`));
     this.lines.replaceChildren(...moment.lines.map((line) => element('p', {}, line)), ...(here ? same : []));
     this.graph.show(moment, number);
@@ -347,9 +356,16 @@ function legend(holders) {
 /** The whole page: buttons, slider, one run or two. */
 class Page {
   constructor() {
-    const { runs, pairs } = shown;
+    document.body.append(...this.built());
+    window.addEventListener('resize', () => this.fit());
+    document.addEventListener('keydown', (event) => this.pressed(event));
+    this.play(0, Number(/^#moment=(\d+)$/.exec(location.hash)?.[1] ?? 1) - 1);
+  }
+
+  /** Plays one of the comparisons of the page. */
+  play(scene, position) {
+    const { runs, pairs } = shown.scenes[scene];
     this.pairs = pairs;
-    this.position = 0;
     this.runs = runs.map((run, number) => new Run(run, runs[1 - number], runs.length === 1));
     // For each pair, the moment of each run that is shown: its own, or the last before.
     const last = runs.map(() => -1);
@@ -358,11 +374,11 @@ class Page {
       pair.map((moment, side) => (moment === null ? null : runs[side].moments[moment])),
     );
     this.steps = this.kinds.map((moments) => moments.find((moment) => moment).step);
-    document.body.append(...this.built());
+    this.main.replaceChildren(...this.runs.map((run) => run.section));
+    this.slider.max = String(pairs.length);
+    this.ticks.replaceChildren(...this.tick());
     this.fit();
-    window.addEventListener('resize', () => this.fit());
-    document.addEventListener('keydown', (event) => this.pressed(event));
-    this.go(Number(/^#moment=(\d+)$/.exec(location.hash)?.[1] ?? 1) - 1);
+    this.go(position);
   }
 
   built() {
@@ -379,13 +395,7 @@ class Page {
     this.step = button('next step', 'S', () => this.seek('step', 1));
     this.where = element('span', { class: 'where' });
     this.live = element('p', { class: 'unseen', 'aria-live': 'polite' });
-    const range = {
-      type: 'range',
-      min: '1',
-      max: String(this.pairs.length),
-      step: '1',
-      'aria-label': 'moment of the run',
-    };
+    const range = { type: 'range', min: '1', step: '1', 'aria-label': 'moment of the run' };
     this.slider = element('input', { class: 'slider', ...range });
     this.slider.addEventListener('input', () => this.go(Number(this.slider.value) - 1));
     const buttons = element(
@@ -404,20 +414,31 @@ class Page {
       {},
       ...KEYS.flatMap(([key, what]) => [element('dt', {}, element('kbd', {}, key)), element('dd', {}, what)]),
     );
+    this.ticks = element('div', { class: 'ticks', 'aria-hidden': 'true' });
+    this.main = element('main', { class: 'runs' });
     return [
       element('h1', {}, shown.title),
-      element('nav', { class: 'bar', 'aria-label': 'moments' }, buttons, this.slider, this.ticks()),
-      element('main', { class: 'runs' }, ...this.runs.map((run) => run.section)),
+      ...this.choice(),
+      element('nav', { class: 'bar', 'aria-label': 'moments' }, buttons, this.slider, this.ticks),
+      this.main,
       element('details', {}, element('summary', {}, 'Keys'), keys),
       this.live,
     ];
   }
 
+  /** What a person picks from where the page plays several comparisons. */
+  choice() {
+    if (shown.scenes.length === 1) return [];
+    const options = shown.scenes.map(({ title }, number) => element('option', { value: number }, title));
+    const select = element('select', { id: 'scene' }, ...options);
+    select.addEventListener('change', () => this.play(Number(select.value), 0));
+    return [element('p', {}, element('label', { for: 'scene' }, 'Play '), select)];
+  }
+
   /** Marks below the slider: steps, writes, and what shows a write for the first time. */
-  ticks() {
-    const made = element('div', { class: 'ticks', 'aria-hidden': 'true' });
+  tick() {
     const end = Math.max(1, this.pairs.length - 1);
-    this.kinds.forEach((moments, number) => {
+    return this.kinds.map((moments, number) => {
       const there = moments.filter((moment) => moment);
       const style = there.some((moment) => moment.kind === 'write')
         ? 'write'
@@ -426,11 +447,10 @@ class Page {
           : this.steps[number] !== this.steps[number - 1]
             ? 'step'
             : '';
-      const tick = element('span', { class: style });
-      tick.style.left = `${(100 * number) / end}%`;
-      made.append(tick);
+      const made = element('span', { class: style });
+      made.style.left = `${(100 * number) / end}%`;
+      return made;
     });
-    return made;
   }
 
   fit() {
@@ -478,7 +498,7 @@ class Page {
   }
 
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'SELECT') return;
     const pane = document.activeElement?.closest('.graph');
     if (pane && event.shiftKey && event.key.startsWith('Arrow')) {
       pane.scrollLeft += { ArrowLeft: -80, ArrowRight: 80 }[event.key] ?? 0;

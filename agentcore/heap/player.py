@@ -31,7 +31,7 @@ from agentcore.heap.views import Key, Write
 from agentcore.machine.run import Run
 from agentcore.messages.values import sealed
 
-__all__ = ["Player", "document", "player"]
+__all__ = ["Comparison", "Playable", "Player", "document", "player", "recorded"]
 
 Json: TypeAlias = dict[str, Any]
 _FORMAT: Final = "agentcore-player-1"
@@ -45,22 +45,32 @@ _NOTHING: Final = ("default-src 'none'", "base-uri 'none'", "form-action 'none'"
 # ---------------------------------------------------------------- the document
 
 
-def document(*runs: Recorded, title: str = "") -> Json:
+@sealed
+@attrs.frozen
+class Comparison:
+    """What a page plays at a time: one run, or two side by side, under a title."""
+
+    title: str
+    runs: Sequence[Recorded]
+
+
+def document(comparisons: Sequence[Comparison], title: str) -> Json:
     """The document of a page.
 
     Args:
-        runs: one run, or two that are compared.
+        comparisons: what the page plays; a person picks one of several.
         title: what the page is called.
     """
     texts = _Texts()
-    shown = [_Telling(run, texts).json() for run in runs]
-    return {
-        "format": _FORMAT,
-        "title": title or "agentcore player",
-        "runs": shown,
-        "pairs": _pairs(runs),
-        "texts": texts.all,
-    }
+    scenes = [
+        {
+            "title": one.title,
+            "runs": [_Telling(run, texts).json() for run in one.runs],
+            "pairs": _pairs(one.runs),
+        }
+        for one in comparisons
+    ]
+    return {"format": _FORMAT, "title": title, "scenes": scenes, "texts": texts.all}
 
 
 class _Texts:
@@ -196,7 +206,7 @@ class _Telling:
         if moment.write is not None:
             return drawn_text(_said_of_write(moment.write))
         if moment.kind == "refusal":
-            return drawn_text(f"{moment.name}, {moment.text}")
+            return drawn_text(f"{moment.name}: {moment.text}")
         if moment.kind == "end":
             return drawn_text(f"The run failed: {moment.text}" if moment.text else "The run has ended.")
         seen = f" It shows {_numbered(carried)}." if carried else ""
@@ -382,23 +392,42 @@ class Player:
         )
 
 
-def player(*runs: Any, title: str = "") -> Player:
+class Playable:
+    """A value that has a recorded run: notebooks show its player."""
+
+    __slots__ = ()
+
+    @property
+    def recorded(self) -> Recorded:
+        """The run as the player takes it."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return player(self)._repr_html_()
+
+
+def player(*runs: Run | Recorded | Playable, title: str = "") -> Player:
     """The player of one run, or of two side by side.
 
     Args:
-        runs: runs of the core (`Run`), or values that have been recorded: a `CompatRun`, an `Explanation`.
-        title: what the page is called.
+        runs: runs of the core, or values that have a recorded run: what `emulate.run` and `explain` return.
+        title: what the page is called; by default the names of the runs.
 
     Raises:
         ValueError: unless there are one or two runs.
     """
     if len(runs) not in (1, 2):
         raise ValueError(f"the player shows one run or two, and was given {len(runs)}")
-    recorded = [
-        of_core(run) if isinstance(run, Run) else run if isinstance(run, Recorded) else run.recorded
-        for run in runs
-    ]
-    return Player(document(*recorded, title=title))
+    shown = [recorded(run) for run in runs]
+    title = title or " and ".join(run.name for run in shown)
+    return Player(document([Comparison(title, shown)], title))
+
+
+def recorded(run: Run | Recorded | Playable) -> Recorded:
+    """A run as the player takes it."""
+    if isinstance(run, Run):
+        return of_core(run)
+    return run if isinstance(run, Recorded) else run.recorded
 
 
 @cache

@@ -37,11 +37,11 @@ _HEAD: Final = 20
 _PAD: Final = 6
 _GAP: Final = 13
 _BAND_GAP: Final = 18
-_COLUMN_GAP: Final = 36
+_COLUMN_GAP: Final = 30
 _TOP: Final = 42
 _MARGIN: Final = 8
 # Of each column the widest text that is not cut, in letters, and the narrowest.
-_WIDEST: Final = (22, 9, 22, 9, 26, 22)
+_WIDEST: Final = (18, 9, 19, 9, 23, 19)
 _NARROWEST: Final = 6
 _MOST_ROWS: Final = 16
 _TITLES: Final = ("holders", "list", "message", "content", "part", "payload")
@@ -332,21 +332,20 @@ class _Drawing:
         scene = self.scenes[number]
         slot = _slot(scene.heap.cells[node], key)
         flag = self._flag(scene, node, key)
+        widest = _WIDEST[min(self.boxes.column(self.boxes.box_of(node)), len(_WIDEST) - 1)]
         if child is not None and self.boxes.is_nested(child):
             inside = [*self._rows(number, child, path)]
             if any(row.to is not None or row.flag for row in inside):
                 yield from inside
                 return
         elif child is not None:
-            if self.boxes.column(child) > self.boxes.column(self.boxes.box_of(node)):
-                yield _Row(_end_of(drawn_text(path), _WIDEST[1]), None, child, flag)
-                return
-            yield _Row(_end_of(drawn_text(path), _WIDEST[1] - 5), "→", child, flag)
+            forth = self.boxes.column(child) > self.boxes.column(self.boxes.box_of(node))
+            key_text = _end_of(drawn_text(path), widest if forth else widest - 5)
+            yield _Row(key_text, None if forth else "→", child, flag)
             return
-        column = min(self.boxes.column(self.boxes.box_of(node)), len(_WIDEST) - 1)
-        key_text = _cut(drawn_text(path), _WIDEST[column] - 4)
+        key_text = _cut(drawn_text(path), widest - 4)
         text = drawn_text(_plain(scene.heap, slot, DEEPEST), 200) if isinstance(slot, Ref) else _scalar(slot)
-        yield _Row(key_text, _cut(text, max(4, _WIDEST[column] - _wide(key_text) - 1)), None, flag)
+        yield _Row(key_text, _cut(text, max(4, widest - _wide(key_text) - 1)), None, flag)
 
     def _flag(self, scene: Scene, address: int, key: Key) -> int:
         if scene.written is not None and scene.written[0] == address and scene.written[1] in (key, None):

@@ -14,7 +14,7 @@ from agentcore.heap.boundary_log import HandOut, Watch
 from agentcore.heap.heap import Cell, DepthError, Heap, ObjectCell, Ref, Slot, Value, keyed
 from agentcore.heap.pollution import Finding, Pollution, Reach
 from agentcore.heap.views import Key, Write
-from agentcore.machine.effects import Done, NeedModel, NeedPrepareStep, NeedStepFinish, NeedTools
+from agentcore.machine.effects import Done, HookFailed, NeedModel, NeedPrepareStep, NeedStepFinish, NeedTools
 from agentcore.machine.run import Failed, Interrupted, Run
 from agentcore.messages.values import thaw, vector
 from agentcore.messages.wire import message_to_wire
@@ -123,13 +123,23 @@ def of_watch(
     return Recorded(
         name=name,
         moments=ordered,
-        prompts=[(snapshot.step, snapshot.plain("prompt")) for snapshot in asked],
+        prompts=[(snapshot.step, [*_messages_of(snapshot.plain("prompt"))]) for snapshot in asked],
         lasting=[*run.holders.values()],
         findings=findings,
         marks=pollution.marks,
         notes=notes,
         error=error,
     )
+
+
+def _messages_of(prompt: Any) -> Iterator[Any]:
+    """The messages of what a model was asked with, and first the instructions if they stand beside them."""
+    if not isinstance(prompt, dict):
+        yield from prompt
+        return
+    if prompt.get("system") is not None:
+        yield {"system": prompt["system"]}
+    yield from prompt["prompt" if "prompt" in prompt else "messages"]
 
 
 def _handed(watch: Watch, one: HandOut) -> Moment:
@@ -182,6 +192,8 @@ def of_core(run: Run, name: str = "immutable") -> Recorded:
         if isinstance(state.pending, NeedModel):
             prompts.append((step, [thaw(message_to_wire(one)) for one in state.pending.prompt]))
     ended = run.pending
+    if isinstance(ended, Failed) and given and isinstance(run.outcomes[-1], HookFailed):
+        moments.append(values.refusal(ended, ended.hook or [*given][-1], given))
     error = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Failed) else None
     if isinstance(ended, Done | Failed | Interrupted):
         moments.append(values.end(run, error))
@@ -271,6 +283,16 @@ class _Values:
             holders=holders,
             slot=given[name],
             value=plain,
+        )
+
+    def refusal(self, failed: Failed, hook: str, given: Mapping[str, Value]) -> Moment:
+        """The moment at which a hook raised, as it does where it writes to what cannot change."""
+        return Moment(
+            kind="refusal",
+            step=failed.run.step_number,
+            name=hook,
+            holders={**self._held(failed.run), **given},
+            text=f"{type(failed.error).__name__}: {failed.error}",
         )
 
     def end(self, run: Run, error: str | None) -> Moment:

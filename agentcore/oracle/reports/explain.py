@@ -16,7 +16,7 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.heap.boundary_log import Alias, HandOut, Watch
 from agentcore.heap.heap import DepthError
-from agentcore.heap.player import Player, player
+from agentcore.heap.player import Playable, Player, player
 from agentcore.heap.player_runs import Moment, Recorded, of_core, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Reach, ones, written_path
 from agentcore.heap.views import Write
@@ -136,7 +136,7 @@ class Step:
 
 
 @attrs.frozen(kw_only=True)
-class Explanation:
+class Explanation(Playable):
     """A program's run under a profile.
 
     `refusals` are ops that an object refused (rule oracle.refusal-told). `error` is what the run failed with,
@@ -162,9 +162,6 @@ class Explanation:
         """The player of the run, or of two runs of the program side by side."""
         title = f"program {self.program.get('id')}"
         return player(self, title=title) if against is None else player(self, against, title=title)
-
-    def _repr_html_(self) -> str:
-        return self.player()._repr_html_()
 
     @property
     def writes(self) -> tuple[Writing, ...]:
@@ -296,7 +293,8 @@ def _for_player(recorded: RecordedProgram, watch: Watch | None, found: Explanati
             notes=found.notes,
             error=error,
         )
-    return attrs.evolve(told, moments=[*_with_refusals(told.moments, found.refusals)])
+    moments = [one for one in told.moments if one.kind != "refusal" or not found.refusals]
+    return attrs.evolve(told, moments=[*_with_refusals(moments, found.refusals)])
 
 
 _STEP: Final = re.compile(r"step (\d+), (.+)")
