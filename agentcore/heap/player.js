@@ -7,6 +7,10 @@ const LINE = 16;
 const PAD = 6;
 const LETTER = 7.25;
 const COLOURS = 8;
+// Lists that are longer show their first and their last rows, and the others on demand.
+const FOLDED = 24;
+const FIRST = 2;
+const LAST = 10;
 // How small a graph becomes so that it fits beside another.
 const SMALLEST = 0.8;
 const KEYS = [
@@ -192,6 +196,39 @@ class Graph {
   }
 }
 
+/** The rows of a list; of a long one those in its middle wait for a button, unless they are to be kept. */
+function folded(rows, kept) {
+  if (rows.length <= FOLDED) return rows;
+  const made = [];
+  let hidden = [];
+  const close = () => {
+    if (hidden.length) made.push(fold(hidden));
+    hidden = [];
+  };
+  rows.forEach((row, index) => {
+    if (index < FIRST || index >= rows.length - LAST || kept(index)) {
+      close();
+      made.push(row);
+    } else {
+      hidden.push(row);
+    }
+  });
+  close();
+  return made;
+}
+
+function fold(hidden) {
+  const button = element('button', { type: 'button' }, `… ${hidden.length} more`);
+  const row = element('li', { class: 'fold' }, button);
+  button.addEventListener('click', () => row.replaceWith(...hidden));
+  return row;
+}
+
+/** What a list needs so that it can be scrolled with the keyboard. */
+function scrolled(label) {
+  return { tabindex: '0', 'aria-label': label };
+}
+
 function span(style, text) {
   return drawn('tspan', { class: style }, text);
 }
@@ -234,7 +271,12 @@ class Run {
     this.lines.replaceChildren(...moment.lines.map((line) => element('p', {}, line)), ...(here ? same : []));
     this.graph.show(moment, number);
     this.details.replaceChildren(...this.handed(moment));
+    if (this.step === moment.step) return;
+    this.step = moment.step;
     this.prompt.replaceChildren(...this.asked(moment));
+    const list = this.prompt.querySelector('.prompt');
+    const end = this.prompt.querySelector('.end');
+    if (end) list.scrollTop = end.offsetTop - list.offsetTop - list.clientHeight / 3;
   }
 
   /** What was handed out, field by field. */
@@ -245,9 +287,11 @@ class Run {
     const made = [element('h3', {}, `What ${moment.name} was handed`)];
     for (const field of long) {
       if (field.name) made.push(element('p', { class: 'note' }, field.name));
-      made.push(
-        element('ul', { class: 'rows' }, ...field.items.map((item, index) => this.item(item, index))),
-      );
+      const items = field.items.map((item, index) => this.item(item, index));
+      const kept = (index) => field.items[index].length > 1;
+      const list = element('ul', { class: 'rows handed', ...scrolled(`${field.name} of ${this.run.name}`) });
+      list.append(...folded(items, kept));
+      made.push(list);
     }
     if (rest.length) {
       const items = rest.map((field) => this.item(field.items[0] ?? ['[]'], field.name));
@@ -299,7 +343,11 @@ class Run {
     return [
       element('h3', {}, `The prompt of step ${prompt.step}`),
       element('p', { class: 'note' }, cached),
-      element('ul', { class: 'rows prompt' }, ...rows),
+      element(
+        'ul',
+        { class: 'rows prompt', ...scrolled(`prompt of ${this.run.name}`) },
+        ...folded(rows, (index) => !/^(kept|same)$/.test(rows[index].className)),
+      ),
     ];
   }
 }
@@ -498,7 +546,7 @@ class Page {
   }
 
   pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === 'SELECT') return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.nodeName === 'SELECT') return;
     const pane = document.activeElement?.closest('.graph');
     if (pane && event.shiftKey && event.key.startsWith('Arrow')) {
       pane.scrollLeft += { ArrowLeft: -80, ArrowRight: 80 }[event.key] ?? 0;

@@ -36,7 +36,7 @@ __all__ = ["Comparison", "Playable", "Player", "document", "player", "recorded"]
 Json: TypeAlias = dict[str, Any]
 _FORMAT: Final = "agentcore-player-1"
 _SHORT: Final = 80
-_MOST: Final = 8
+_MOST: Final = 4
 _HEIGHT: Final = 780
 # What a page may load and send: nothing. Its own script and style are allowed by their digests.
 _NOTHING: Final = ("default-src 'none'", "base-uri 'none'", "form-action 'none'")
@@ -64,13 +64,13 @@ def document(comparisons: Sequence[Comparison], title: str) -> Json:
     texts = _Texts()
     scenes = [
         {
-            "title": one.title,
+            "title": drawn_text(one.title),
             "runs": [_Telling(run, texts).json() for run in one.runs],
             "pairs": _pairs(one.runs),
         }
         for one in comparisons
     ]
-    return {"format": _FORMAT, "title": title, "scenes": scenes, "texts": texts.all}
+    return {"format": _FORMAT, "title": drawn_text(title), "scenes": scenes, "texts": texts.all}
 
 
 class _Texts:
@@ -123,9 +123,8 @@ class _Telling:
         shown = iter(drawn.shown)
         numbers = {one["name"]: number for number, one in enumerate(drawn.holders)}
         return {
-            "name": run.name,
-            "notes": [*run.notes],
-            "error": run.error,
+            "name": drawn_text(run.name),
+            "notes": [*map(drawn_text, run.notes)],
             "graph": {
                 "holders": drawn.holders,
                 "columns": drawn.columns,
@@ -302,6 +301,9 @@ def _said_of_write(write: Write) -> str:
     before, after = (
         drawn_text(json.dumps(value, ensure_ascii=False), _SHORT) for value in (write.before, write.after)
     )
+    if isinstance(write.before, list) and isinstance(write.after, list):
+        length = f"it had {_count(len(write.before), 'element')} and has {len(write.after)}"
+        return f"{number} changes {path} in place ({write.operation}): {length}."
     match write.operation:
         case "set":
             return f"{number} sets {path} in place, from {before} to {after}."

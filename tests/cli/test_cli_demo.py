@@ -114,7 +114,9 @@ KEPT: Final = {"role": "user", "content": f"hi\n{demonstration.REMINDER}"}
 
 
 def column(*steps: demonstration.Step, error: str | None = None) -> demonstration.Column:
-    return demonstration.Column(mode="some", steps=steps, error=error, run=start(Settings(model="m"), [UserMessage("hi")]))
+    return demonstration.Column(
+        mode="some", steps=steps, error=error, run=start(Settings(model="m"), [UserMessage("hi")])
+    )
 
 
 def test_a_column_that_ends_in_an_error_is_a_refusal() -> None:
