@@ -24,6 +24,16 @@ class Handle:
         """As above."""
 
 
+class Registry:
+    """Knows the messages of the loop by their identity, and stays itself."""
+
+    def __init__(self, messages: list[Any]) -> None:
+        self._known = {id(each) for each in messages}
+
+    def has(self, message: Any) -> bool:
+        return id(message) in self._known
+
+
 class Stop(Exception):  # noqa: N818 - it is no error
     """A hook ends the run with it."""
 
@@ -39,6 +49,8 @@ class _Toy(Adapter):
             kept=lambda given: [given["handle"]],
             handles=lambda given: [given["handle"].messages, given["handle"].note],
         ),
+        "registered": Boundary(parameters=("messages", "registry"), kept=lambda given: [given["registry"]]),
+        "ends": Boundary(parameters=("messages",), after=True),
         "assigns": Boundary(parameters=("state",), outlets=lambda given: [given["state"]]),
         "after_model": Boundary(
             parameters=("answer",), after=True, whole=False, passive=lambda given: given["answer"]
@@ -64,6 +76,8 @@ class _Toy(Adapter):
             if at == "with_handle" and hook is not None:
                 handle.messages = messages
                 hook(handle)
+            if at == "registered" and hook is not None:
+                messages = hook(messages, Registry(messages)) or messages
             if at == "assigns" and hook is not None:
                 state = {"messages": messages}
                 hook(state)
@@ -73,6 +87,8 @@ class _Toy(Adapter):
                 answer = hook(answer) or answer
             messages = [*messages, answer]
             if not answer["calls"]:
+                if at == "ends" and hook is not None:
+                    hook(messages)
                 return messages
             messages += [self.result(session.call(each["id"])) for each in answer["calls"]]
 
