@@ -377,8 +377,10 @@ export class Judge {
         ],
       };
     if (!live.error) return { ...endedAsValue(value, signals), raises: [] };
-    if (signals.some(({ kind }) => kind === 'cuts-pair' || kind === 'loses-request'))
-      return { status: 'judged', raises: [] };
+    // What the framework refuses is what was cut, or what a write left there: without the write it takes what the hook returns.
+    const isTold = ({ kind }) =>
+      kind === 'cuts-pair' || kind === 'loses-request' || (kind === 'write' && !value.error);
+    if (signals.some(isTold)) return { status: 'judged', raises: [] };
     const plain = await this.run(sample, 'none');
     if (plain.error)
       return { status: 'error', raises: [], foreign: { ...plain.error, when: 'without the hook, too' } };
