@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from threading import Barrier
 from typing import Any
 
 from agentcore.live.adapter import Attached, Boundary, around
@@ -50,6 +53,12 @@ class _Toy(Adapter):
             handles=lambda given: [given["handle"].messages, given["handle"].note],
         ),
         "registered": Boundary(parameters=("messages", "registry"), kept=lambda given: [given["registry"]]),
+        "tool": Boundary(
+            parameters=("call", "messages", "together"),
+            kept=lambda given: [given["together"]],
+            after=True,
+            whole=False,
+        ),
         "ends": Boundary(parameters=("messages",), after=True),
         "assigns": Boundary(parameters=("state",), outlets=lambda given: [given["state"]]),
         "after_model": Boundary(
@@ -63,7 +72,9 @@ class _Toy(Adapter):
         del path  # both do the same
         return lambda given: Reply(self._turn(given, session, hook and hook.call, at))
 
-    def _turn(self, given: list[Any], session: Session, hook: Any, at: str) -> list[Any]:
+    def _turn(  # noqa: C901 - one boundary after another
+        self, given: list[Any], session: Session, hook: Any, at: str
+    ) -> list[Any]:
         messages = [*given]
         handle = Handle()
 
@@ -90,7 +101,15 @@ class _Toy(Adapter):
                 if at == "ends" and hook is not None:
                     hook(messages)
                 return messages
+            if at == "tool" and hook is not None:
+                _call_together(hook, answer["calls"], messages)
             messages += [self.result(session.call(each["id"])) for each in answer["calls"]]
+
+
+def _call_together(hook: Any, calls: Sequence[Any], messages: list[Any]) -> None:
+    together = Barrier(len(calls))
+    with ThreadPoolExecutor(len(calls)) as threads:
+        [*threads.map(hook, calls, repeat(messages), repeat(together))]
 
 
 ADAPTER = _Toy()

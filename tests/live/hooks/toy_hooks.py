@@ -66,6 +66,18 @@ def registered_raises(messages: Any, registry: Any) -> Any:
         raise LookupError("nobody knows this message")
 
 
+def tool_pollutes(call: Any, messages: Any, together: Any) -> None:
+    """Each call writes when all of a step have begun, and none of them has ended."""
+    together.wait()
+    call["input"]["user"] = "u1"
+    together.wait()
+
+
+def tool_clean(call: Any, messages: Any, together: Any) -> None:
+    together.wait()
+    str([{**call, "input": {**call["input"], "user": len(messages)}}])
+
+
 def ends_pollutes(messages: Any) -> None:
     messages[-1]["content"].append({"type": "text", "text": "ended"})
 
