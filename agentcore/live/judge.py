@@ -194,6 +194,9 @@ class Judge:
         if self.boundary.whole and value.calls is not None and value.calls.adds_again:
             out.shown += self._accumulated(of, path, seed, value)
         out.shown += _untold(live, value)
+        if live.error is None:
+            out.error = _ended_as_value(value, out.shown)
+            out.judged = out.error is None
         if self.idempotent:
             out.shown += self._not_idempotent(of, path, seed)
         return out
@@ -424,6 +427,16 @@ def _is_sampled(seed: int) -> bool:
 
 def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:300]
+
+
+def _ended_as_value(value: Observation, shown: Sequence[Shown]) -> str | None:
+    """The error of the value run alone, if no write tells why: nothing can be compared (rule live.ended)."""
+    error = value.error
+    if error is None and value.calls is not None:
+        error = value.calls.raised
+    if error is None or any(each.kind in {"write", "undetermined"} for each in shown):
+        return None
+    return f"{_said(error)} (only where the hook is given copies)"
 
 
 def _refused(live: Observation) -> Shown:

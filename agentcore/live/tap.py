@@ -65,13 +65,17 @@ class Calls:
 
 @dataclass
 class _Watch:
-    """A snapshot of the hook's own objects, compared again at each later event of the run."""
+    """A snapshot of the hook's own objects, compared again at each later event of the run.
+
+    `before` is the snapshot with which the call began whose arguments these are.
+    """
 
     snapshot: Snapshot
     reader: Data
     turn: int
     step: int
     source: Source
+    before: Snapshot | None = None
 
 
 @dataclass
@@ -90,6 +94,11 @@ class _Entered:
     outlets: list[Outlet] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
     alone: set[str] | None = None
+    # The calls that went on at the same time.
+    beside: list[_Entered] = field(default_factory=list)
+
+    def before_beside(self) -> list[Snapshot]:
+        return [each.before for each in self.beside if each.before is not None]
 
 
 class Tap:
@@ -134,6 +143,7 @@ class Tap:
         self._hook = around(loaded.call)
         self._exchange = Exchange()
         self._watches: list[_Watch] = []
+        self._open: list[_Entered] = []
         # What the framework shows in a landed run: held, so that no other object gets the number of one.
         self._met: list[Snapshot] = []
         self._written: list[Snapshot] = []
@@ -204,7 +214,7 @@ class Tap:
             with self.left.by_hook():
                 returned = self._hook(*self._arguments(args, entered), **self._options(options, entered))
         except BaseException as error:
-            self._failed(error)
+            self._failed(error, entered)
             raise
         if inspect.isawaitable(returned):
             # A plain function may return an awaitable; the framework awaits what comes of it.
@@ -225,7 +235,7 @@ class Tap:
             with self.left.by_hook():
                 awaited = await returned if inspect.isawaitable(returned) else returned
         except BaseException as error:
-            self._failed(error)
+            self._failed(error, entered)
             raise
         return self._end(entered, awaited)
 
@@ -242,7 +252,7 @@ class Tap:
                 made.append(value)
                 yield self._passed_on(value, entered)
         except BaseException as error:
-            self._failed(error)
+            self._failed(error, entered)
             raise
         finally:
             self._end(entered, made)
@@ -259,7 +269,7 @@ class Tap:
                 made.append(value)
                 yield self._passed_on(value, entered)
         except BaseException as error:
-            self._failed(error)
+            self._failed(error, entered)
             raise
         finally:
             self._end(entered, made)
@@ -271,8 +281,9 @@ class Tap:
         replaced = self._originals.restore()
         self.calls.replaced = self.calls.replaced or replaced
 
-    def _failed(self, error: BaseException) -> None:
+    def _failed(self, error: BaseException, entered: _Entered) -> None:
         self._restore()
+        self._close(entered)
         self._require_same_process()
         if isinstance(error, MemoryError):
             traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
@@ -315,7 +326,7 @@ class Tap:
             kept = self._kept(given)
             data = {name: each for name, each in given.items() if name != boundary.handler}
             if self._mode is Mode.VALUE:
-                return None, self._entered_as_value(given, data, kept, turn, step)
+                return None, self._opened(self._entered_as_value(given, data, kept, turn, step))
             before = Snapshot({**data}, Data(kept)) if self._mode is Mode.LANDED else None
             if before is not None:
                 # A later call may write what this one returns unchanged: that has to be the framework's own.
@@ -323,7 +334,7 @@ class Tap:
             self.met(before)
             entered = _Entered(given, data, {**given}, kept, before, None, Counter(), turn, step)
             self._set_handler(entered)
-            return None, entered
+            return None, self._opened(entered)
 
     def _entered_as_value(
         self, given: dict[str, Any], data: dict[str, Any], kept: frozenset[int], turn: int, step: int
@@ -425,9 +436,21 @@ class Tap:
     def _out(self, value: Any, kept: frozenset[int]) -> Any:
         return self._exchange.leave(value, kept)
 
+    def _opened(self, entered: _Entered) -> _Entered:
+        for each in self._open:
+            each.beside.append(entered)
+        entered.beside += self._open
+        self._open.append(entered)
+        return entered
+
+    def _close(self, entered: _Entered) -> None:
+        with self._lock:
+            self._open = [each for each in self._open if each is not entered]
+
     def _end(self, entered: _Entered, returned: Any) -> Any:
         self._restore()
         self._require_same_process()
+        self._close(entered)
         with self._lock:
             if self._mode is Mode.LIVE:
                 return returned
@@ -447,8 +470,10 @@ class Tap:
         inner, unwritten = entered.before, True
         if inner is not None:
             outlets = {id(each.copy) for each in entered.outlets}
-            found = [*writes(inner, reader, entered.turn, entered.step, "argument")]
+            beside = entered.before_beside()
+            found = [*writes(inner, reader, entered.turn, entered.step, "argument", beside)]
             unwritten = not found
+            self._refresh(entered)
             self._note(write for write in found if write.number not in outlets)
         self._end_handles(entered)
         own = Snapshot({"returned": returned}, reader)
@@ -456,7 +481,7 @@ class Tap:
         if inner is None or not unwritten:
             inner = Snapshot(given, reader)
         known = inner.records.keys()
-        self._watch(_Watch(inner, reader, entered.turn, entered.step, "argument"))
+        self._watch(_Watch(inner, reader, entered.turn, entered.step, "argument", entered.before))
         self._watch(_Watch(_without(own, known), reader, entered.turn, entered.step, "returned"))
         self.calls.opaque |= {
             type(each).__name__
@@ -510,9 +535,10 @@ class Tap:
         if self._mode is not Mode.LANDED or before is None or through is None:
             return Hidden()
         assigned = {id(each) for each in self._boundary.outlets(entered.given)}
+        beside = entered.before_beside()
 
         def stays(number: int, found: Found) -> bool:
-            return number in assigned or group_of(before, number, found) == through
+            return number in assigned or group_of(before, number, found, beside) == through
 
         return hide(before, Data(entered.kept), stays)
 
@@ -529,11 +555,19 @@ class Tap:
                 found = [*writes(watch.snapshot, watch.reader, watch.turn, watch.step, watch.source)]
                 if found:
                     self._note(replace(each, late=True) for each in found)
-                    again = Snapshot(watch.snapshot.root, watch.reader)
-                    self._watches[index] = _Watch(again, watch.reader, watch.turn, watch.step, watch.source)
+                    self._watches[index] = _again(watch)
+
+    def _refresh(self, entered: _Entered) -> None:
+        """What a call wrote is no late write of one that ended while it went on."""
+        beside = {id(each.before) for each in entered.beside}
+        self._watches = [_again(each) if id(each.before) in beside else each for each in self._watches]
 
     def _note(self, found: Iterable[Write]) -> None:
         self.calls.writes += found
+
+
+def _again(watch: _Watch) -> _Watch:
+    return replace(watch, snapshot=Snapshot(watch.snapshot.root, watch.reader))
 
 
 def _without(snapshot: Snapshot, known: Any) -> Snapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -49,8 +49,24 @@ class Write:
     late: bool = False
 
 
-def writes(snapshot: Snapshot, reader: Reader, turn: int, step: int, source: Source) -> Iterator[Write]:
-    """Yields the places of a snapshot that hold something else now, at most the first twenty."""
+def writes(  # noqa: PLR0913, PLR0917 - what is known of a call
+    snapshot: Snapshot,
+    reader: Reader,
+    turn: int,
+    step: int,
+    source: Source,
+    beside: Sequence[Snapshot] = (),
+) -> Iterator[Write]:
+    """Yields the places of a snapshot that hold something else now, at most the first twenty.
+
+    Args:
+        snapshot: what the hook was given, or had returned.
+        reader: what of it is data.
+        turn: the turn of the hook's call.
+        step: the step of the hook's call.
+        source: what the snapshot is of.
+        beside: snapshots of the calls that went on at the same time, any of which may have written.
+    """
     count = 0
     for number, record in snapshot.records.items():
         if type(record.value) is record.cls and record.unchanged(reader):
@@ -58,7 +74,7 @@ def writes(snapshot: Snapshot, reader: Reader, turn: int, step: int, source: Sou
         for found in compared(record, reader):
             if count == _MOST:
                 return
-            named = _places(snapshot, number, found)
+            named = _places(snapshot, number, found, beside)
             if _KEPT_BY_PYDANTIC in named[0]:
                 continue
             count += 1
@@ -67,12 +83,22 @@ def writes(snapshot: Snapshot, reader: Reader, turn: int, step: int, source: Sou
             yield Write(named[0], named, before, after, turn, step, source, number)
 
 
-def group_of(snapshot: Snapshot, number: int, found: Found) -> str:
+def group_of(snapshot: Snapshot, number: int, found: Found, beside: Sequence[Snapshot] = ()) -> str:
     """Returns the group of writes that one of an object belongs to: its place, without indices."""
-    return general(_places(snapshot, number, found)[0])
+    return general(_places(snapshot, number, found, beside)[0])
 
 
-def _places(snapshot: Snapshot, number: int, found: Found) -> tuple[str, ...]:
+def _places(
+    snapshot: Snapshot, number: int, found: Found, beside: Sequence[Snapshot] = ()
+) -> tuple[str, ...]:
+    # Calls at the same time may get each other's arguments: the call that owns one has the shortest path.
+    others = [each for each in beside if number in each.records]
+    return min(
+        (_places_in(each, number, found) for each in (snapshot, *others)), key=lambda each: len(each[0])
+    )
+
+
+def _places_in(snapshot: Snapshot, number: int, found: Found) -> tuple[str, ...]:
     found_at = [_named(path) for path in snapshot.paths(number, found.step)[0][:_MOST]]
     return tuple(sorted(found_at, key=lambda place: place.startswith(_ASIDE)))
 

@@ -47,6 +47,19 @@ def test_a_clean_hook_is_clean(framework: str, at: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("framework", "at"),
+    [
+        ("langchain", "before_model"),
+        ("openai-agents", "input_guardrail"),
+        ("pydantic-ai", "history_processor"),
+    ],
+)
+def test_a_hook_that_looks_at_texts_only_and_not_at_lists_of_parts_is_found(framework: str, at: str) -> None:
+    report = checked(framework, "texts_pollute", at)
+    assert kinds(report) == ["write"], report["findings"]
+
+
+@pytest.mark.parametrize(
     ("framework", "hook", "at"),
     [
         ("agent-framework", "edits_the_context", "chat_middleware"),

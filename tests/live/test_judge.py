@@ -29,7 +29,7 @@ class TestToyLoop(AdapterCompliance):
         "before_model": (f"{HOOKS}#pollutes", f"{HOOKS}#clean"),
         **{
             at: (f"{HOOKS}#{at}_pollutes", f"{HOOKS}#{at}_clean")
-            for at in ("around", "with_handle", "assigns", "after_model")
+            for at in ("around", "with_handle", "registered", "tool", "ends", "assigns", "after_model")
         },
     }
 
@@ -67,6 +67,24 @@ def test_a_faulty_hook_has_its_fault_and_who_sees_it(hook: str, kind: str, seen:
     found = [each for each in judged(hook) if each.kind == kind]
     assert len(found) > MANY / 4
     assert any(seen in each.seen for each in found)
+
+
+def test_an_error_of_the_value_run_alone_is_the_effect_of_a_write() -> None:
+    found = judged("ends_raises", "ends")
+    assert {each.kind for each in found} == {"write"}
+    assert any("result" in each.seen for each in found)
+
+
+def test_a_hook_that_raises_only_where_it_gets_copies_is_not_judged() -> None:
+    judge = Judge(ADAPTER, HookSource(str(HOOKS), "registered_raises", HOOKS.parent), "registered")
+    outcome = judge.judge(conversation(0), "generate", 0)
+    assert (outcome.judged, outcome.shown) == (False, [])
+    assert outcome.error == "LookupError: nobody knows this message (only where the hook is given copies)"
+
+
+def test_what_calls_at_the_same_time_write_has_the_place_of_the_call_that_wrote() -> None:
+    found = judged("tool_pollutes", "tool")
+    assert {(each.kind, each.place) for each in found} == {("write", "call.input.user")}
 
 
 def test_a_hook_made_by_a_factory_is_the_hook() -> None:

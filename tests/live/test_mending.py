@@ -18,7 +18,7 @@ from live.hooks import toy_hooks
 from live.toy_loop import ADAPTER
 
 TOY: Final = "live.toy_loop:ADAPTER"
-AT: Final = ("before_model", "around", "assigns", "after_model")
+AT: Final = ("before_model", "around", "registered", "ends", "assigns", "after_model")
 
 
 def polluting(at: str) -> Any:

@@ -80,7 +80,7 @@ class _Adapter(live.AdapterBase):
     def user(self, parts: Sequence[talk.Part]) -> Any:
         text: Any = lambda part: {"type": "input_text", "text": part["text"]}  # noqa: E731
         image: Any = lambda part: {"type": "input_image", "detail": "auto", "image_url": talk.data_url(part)}  # noqa: E731
-        return {"role": "user", "content": talk.mapped(parts, text=text, file=image)}
+        return {"role": "user", "content": talk.plain(parts) or talk.mapped(parts, text=text, file=image)}
 
     def answer(self, parts: Sequence[talk.Part]) -> Any:
         of: Any = {"type": "message", "id": "m", "role": "assistant", "status": "completed"}

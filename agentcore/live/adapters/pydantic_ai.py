@@ -58,7 +58,7 @@ class _Adapter(live.AdapterBase):
 
     def user(self, parts: Sequence[talk.Part]) -> m.ModelRequest:
         file: Any = lambda part: m.BinaryContent(base64.b64decode(part["data"]), media_type=part["mediaType"])  # noqa: E731
-        content = talk.mapped(parts, text=lambda part: part["text"], file=file)
+        content = talk.plain(parts) or talk.mapped(parts, text=lambda part: part["text"], file=file)
         return m.ModelRequest([m.UserPromptPart(content)])
 
     def answer(self, parts: Sequence[talk.Part]) -> m.ModelResponse:

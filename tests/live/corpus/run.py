@@ -37,9 +37,16 @@ def is_right(verdict: str, place: str, found: dict[str, Any]) -> bool:
 
 
 def is_mended(verdict: str, how: str, found: dict[str, Any], file: str) -> bool:
-    """Whether nothing of a hook that writes reaches the framework, and `strict` has the line in its file."""
+    """Whether nothing of a hook that writes reaches the framework, and `strict` has the line in its file.
+
+    A write around the refusing object, as `object.__setattr__` is one, has its place instead of a line.
+    """
     kinds = {key.partition(" ")[0] for key in found}
-    stopped = [line for key, (_, _, said, line) in found.items() if "ImmutableArgumentError" in said]
+    stopped = [
+        file if line is None and " was changed, " in said else line
+        for _, _, said, line in found.values()
+        if "ImmutableArgumentError" in said
+    ]
     if how == "strict" and stopped:
         return verdict != "clean" and stopped == [file] * len(stopped)
     return not kinds & {"write", "harmless-write", "not-isolated"} and (

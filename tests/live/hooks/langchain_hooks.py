@@ -163,3 +163,10 @@ async def node_yields_async_pollutes(state: Any) -> Any:
 
 async def node_yields_async_clean(state: Any) -> Any:
     yield {"messages": _clean(state["messages"])}
+
+
+def texts_pollute(state: Any, runtime: Any) -> None:
+    """Looks at contents that are texts only."""
+    for message in state["messages"]:
+        if isinstance(message, HumanMessage) and isinstance(message.content, str):
+            message.content = message.content.upper()

@@ -144,3 +144,11 @@ def approval_clean(data: Any) -> Any:
             part["text"] = f"reviewed {len(_before)}"
     _before[:] = data.model_data.input
     return ModelInputData(input=items, instructions=data.model_data.instructions)
+
+
+async def texts_pollute(context: Any, agent: Any, input: Any) -> Any:  # noqa: A002 - as a guardrail is called
+    """Looks at contents that are texts only."""
+    for item in input:
+        if isinstance(item.get("content"), str):
+            item["content"] = item["content"].upper()
+    return GuardrailFunctionOutput(None, tripwire_triggered=False)

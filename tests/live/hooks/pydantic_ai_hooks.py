@@ -264,3 +264,12 @@ def after_tool_execute_later(ctx: Any, *, call: Any, tool_def: Any, args: Any, r
     if isinstance(result, list):
         _results.append(result)
     return result
+
+
+def texts_pollute(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Looks at contents that are texts only."""
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, UserPromptPart) and isinstance(part.content, str):
+                part.content = part.content.upper()
+    return messages

@@ -52,6 +52,52 @@ def assigns_clean(state: Any) -> None:
     state["messages"] = [{**m, "note": True} if m["role"] == "user" else m for m in state["messages"]]
 
 
+def registered_pollutes(messages: Any, registry: Any) -> None:
+    messages[0]["content"][0]["text"] = "registered"
+
+
+def registered_clean(messages: Any, registry: Any) -> Any:
+    return [{**message, "note": registry.has({})} for message in messages]
+
+
+def registered_raises(messages: Any, registry: Any) -> Any:
+    """Takes no copies, and writes nothing."""
+    if not registry.has(messages[0]):
+        raise LookupError("nobody knows this message")
+
+
+def tool_pollutes(call: Any, messages: Any, together: Any) -> None:
+    """Each call writes when all of a step have begun, and none of them has ended."""
+    together.wait()
+    call["input"]["user"] = "u1"
+    together.wait()
+
+
+def tool_clean(call: Any, messages: Any, together: Any) -> None:
+    together.wait()
+    str([{**call, "input": {**call["input"], "user": len(messages)}}])
+
+
+def ends_pollutes(messages: Any) -> None:
+    messages[-1]["content"].append({"type": "text", "text": "ended"})
+
+
+def ends_clean(messages: Any) -> None:
+    str(messages)
+
+
+def ends_raises(messages: Any) -> None:
+    """Needs what it wrote at the end of an earlier turn."""
+    if _earlier and "marked" not in _first(messages):
+        raise LookupError("not marked")
+    _first(messages)["marked"] = True
+    _earlier[:] = messages[:1]
+
+
+def _first(messages: Any) -> Any:
+    return next(message for message in messages if message["role"] == "assistant")
+
+
 def after_model_pollutes(answer: Any) -> Any:
     answer["content"].append({"type": "text", "text": "checked"})
 

@@ -444,6 +444,52 @@ test('what a run adds to the global variables, or changes, is taken back', () =>
   assert.deepEqual(['ofRun' in globalThis, globalThis.ofBefore], [false, ofBefore]);
   delete globalThis.ofBefore;
 });
+// A loop with one model call a turn, whose hook is called at the end with the caller's messages; `known` has these, and stays itself.
+const ends = {
+  ...toy,
+  boundaries: { ends: { ...toy.boundaries.beforeModel, when: 'after', stay: ['known'] } },
+  run: (session, hook) =>
+    session.converse({ translated: ({ role, parts }) => [{ role, parts }] }, async (messages) => {
+      await session.answer(messages.map(({ role, parts }) => ({ role, parts })));
+      await hook({ messages, known: new WeakSet(messages) });
+      return { result: messages.length };
+    }),
+};
+const twoTurns = {
+  path: 'run',
+  talk: {
+    turns: [0, 1].map(() => ({
+      messages: [{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
+      answers: [{ parts: [{ type: 'text', text: 'yes' }] }],
+    })),
+  },
+};
+const judgedAtEnd = (hook) =>
+  new Judge({ adapter: ends, sdk: {}, at: 'ends', load: async () => ({ hook }) }).judge(twoTurns);
+
+test('an error of the value run alone is the effect of a write', async () => {
+  const needsItsMark = ({ messages }) => {
+    if (messages.length > 1 && !messages[0].marked) throw new Error('not marked');
+    messages[0].marked = true;
+  };
+  const { signals, status } = await judgedAtEnd(needsItsMark);
+  assert.deepEqual(
+    [status, signals.map(({ kind, seen }) => [kind, seen])],
+    ['judged', [['write', ['result']]]],
+  );
+});
+test('a hook that throws only where it gets copies is not judged', async () => {
+  const takesNoCopies = ({ messages, known }) => {
+    if (!known.has(messages[0])) throw new Error('nobody knows this message');
+  };
+  const { signals, status, foreign } = await judgedAtEnd(takesNoCopies);
+  assert.deepEqual([signals, status], [[], 'error']);
+  assert.deepEqual(
+    [foreign.message, foreign.when],
+    ['nobody knows this message', 'only where the hook is given copies'],
+  );
+});
+
 test('files come as bytes, and not for a hook that cannot take them', async () => {
   const judge = new Judge({
     adapter: toy,

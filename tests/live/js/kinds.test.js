@@ -289,6 +289,19 @@ test('messages that the framework refuses are its finding', async () => {
   assert.deepEqual([report.findings[0].kind, report.findings[0].cause], ['raises', 'refused']);
 });
 
+test('what a write leaves there for the framework to refuse is the fault of the write alone', async () => {
+  const found = await report({
+    at: 'onStepFinish',
+    project: project(6),
+    hooks: () => ({
+      onStepFinish: ({ response }) => {
+        response.messages.length = Math.min(response.messages.length, 1);
+      },
+    }),
+  });
+  assert.deepEqual(kindsOf(found), ['write']);
+});
+
 // Accumulation: kept and added again, in any form; once, or once for each message, it is none.
 const reminder = 'be brief';
 const appended = (message) =>

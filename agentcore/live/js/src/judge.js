@@ -376,11 +376,14 @@ export class Judge {
           }),
         ],
       };
-    if (!live.error) return { status: 'judged', raises: [] };
-    if (signals.some(({ kind }) => kind === 'cuts-pair' || kind === 'loses-request'))
-      return { status: 'judged', raises: [] };
+    if (!live.error) return { ...endedAsValue(value, signals), raises: [] };
+    // What the framework refuses is what was cut, or what a write left there: without the write it takes what the hook returns.
+    const isTold = ({ kind }) =>
+      kind === 'cuts-pair' || kind === 'loses-request' || (kind === 'write' && !value.error);
+    if (signals.some(isTold)) return { status: 'judged', raises: [] };
     const plain = await this.run(sample, 'none');
-    if (plain.error) return { status: 'error', raises: [], foreign: plain.error };
+    if (plain.error)
+      return { status: 'error', raises: [], foreign: { ...plain.error, when: 'without the hook, too' } };
     return {
       status: 'error',
       raises: [
@@ -394,6 +397,14 @@ export class Judge {
       ],
     };
   }
+}
+
+// Where the value run alone fails, and no write tells why, nothing can be compared: the hook may be one that no copies do for (live.ended).
+function endedAsValue(value, signals) {
+  const error = value.errors[0] ?? value.error;
+  const isTold = signals.some(({ kind }) => kind === 'write' || kind === 'undetermined');
+  if (!error || isTold) return { status: 'judged' };
+  return { status: 'error', foreign: { ...error, when: 'only where the hook is given copies' } };
 }
 
 // Without the hook's files, only an error that is thrown outside of packages is the hook's.
@@ -469,7 +480,10 @@ function groups(writes) {
   return [...found];
 }
 
-/** The places at which two runs differ, by holder; prompts with their turn and step, in order. Of a run that an error ended, only prompts. */
+/**
+ * The places at which two runs differ, by holder; prompts with their turn and step, in order. Where an error ended one of them alone, the
+ * prompts that both have are compared, and the result differs (live.ended).
+ */
 export function differ(one, other) {
   if (!one.error !== !other.error) return differInError(...(one.error ? [one, other] : [other, one]));
   const found = [];
@@ -491,7 +505,7 @@ export function differ(one, other) {
   return found;
 }
 
-// What the ended run would have gone on with is no effect; the prompt that the framework refused to make is one.
+// What the ended run would have gone on with is no effect; the prompt that the framework refused to make is one, and the missing result.
 function differInError(ended, other) {
   const common = ended.prompts.length;
   const found = differ(
@@ -499,7 +513,7 @@ function differInError(ended, other) {
     { prompts: other.prompts.slice(0, common), holders: {} },
   );
   const refused = other.prompts[common];
-  return refused
-    ? [...found, { holder: 'prompt', index: common, turn: refused.turn, step: refused.step, place: '' }]
-    : found;
+  if (refused)
+    found.push({ holder: 'prompt', index: common, turn: refused.turn, step: refused.step, place: '' });
+  return [...found, { holder: 'result', index: 0, turn: ended.turn, step: null, place: '' }];
 }

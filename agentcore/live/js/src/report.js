@@ -77,7 +77,7 @@ function refused({ counts, makers, foreign, foreignError, outside, unrecorded },
   if (foreign > most)
     return {
       reason: 'errors',
-      message: `${foreign} of ${counts.run} conversations failed without the hook, too: ${foreignError.name}: ${foreignError.message}`,
+      message: `${foreign} of ${counts.run} conversations failed ${foreignError.when}: ${foreignError.name}: ${foreignError.message}`,
     };
   if (outside && counts.errors > most) return { reason: 'needs-outside', message: outside.message };
   // Errors of the hook's own are findings; they leave nothing to judge only if these do not count.
