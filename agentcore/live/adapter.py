@@ -59,6 +59,8 @@ class Boundary:
         outlets: returns the objects whose own slots the hook may assign; what lies below stays a write.
         handles: returns conversation data that is reached by what is kept; it is watched, and writes to it
             are taken back in the value run.
+        reaches: returns the same by name, for the contract: a list itself where `handles` has what is in it,
+            since which messages are in it is for hooks to say. Of two that are alike one is enough.
         handler: the name of the argument with which an around hook calls on; None for other hooks.
         passive: returns what a hook that does nothing returns.
         whole: whether the hook gets the whole conversation rather than one item of it.
@@ -77,6 +79,7 @@ class Boundary:
     kept: Keeps = _nothing
     outlets: Keeps = _nothing
     handles: Keeps = _nothing
+    reaches: Callable[[Given], Mapping[str, Any]] | None = None
     handler: str | None = None
     passive: Callable[[Given], Any] = lambda _: None
     whole: bool = True
@@ -84,6 +87,11 @@ class Boundary:
     messages_out: Callable[[Any], Any] | None = None
     again: Callable[[Given, Any], Given] | None = None
     delta: bool = False
+
+    def __post_init__(self) -> None:
+        if self.reaches is not None and self.handles is _nothing:
+            reaches = self.reaches
+            object.__setattr__(self, "handles", lambda given: [*reaches(given).values()])
 
     def names(self, args: Sequence[Any]) -> tuple[str, ...]:
         """Returns the names of the positional arguments of a call."""

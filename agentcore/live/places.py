@@ -384,7 +384,9 @@ def copy_of(value: Any, kept: frozenset[int]) -> Any:
     return Exchange().enter(value, kept)
 
 
-def write(given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[int]) -> Undone | None:
+def write(
+    given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[int], *, own: bool = False
+) -> Undone | None:
     """Writes once, as a hook would: by `append`, an item, or an attribute.
 
     Args:
@@ -392,6 +394,7 @@ def write(given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[
         place: where, and what.
         scene: what is written.
         kept: the numbers of objects that are not copied.
+        own: whether what is given is a copy of the hook's, in which a text is edited wherever it stands.
 
     Returns:
         Why it was not done; None if it was.
@@ -427,6 +430,8 @@ def write(given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[
         )
     except Exception as error:  # noqa: BLE001 - whatever refuses a write
         return Undone("refused", f"{type(error).__name__}: {error}"[:200])
+    if own and place.act == "change":
+        _mark_each([*given.values()], scene, kept, scene.texts.found_in(value)[0])
     return None if there is added else Undone("refused", "what was written is not there")
 
 
@@ -467,21 +472,36 @@ def _marked(value: Any, scene: Scene, kept: frozenset[int]) -> Any:
     if isinstance(value, str):
         return _marked_text(value, scene)
     copy = copy_of([value], kept)
-    reader = Data(kept)
+    return copy[0] if _mark_each(copy, scene, kept) else None
+
+
+def _mark_each(copy: list[Any], scene: Scene, kept: frozenset[int], wanted: str | None = None) -> bool:
+    """Marks one text wherever a copy of ours has it: a message may have its text in several forms.
+
+    Args:
+        copy: the copies.
+        scene: what is written.
+        kept: the numbers of objects that are not looked into.
+        wanted: the text; None for the first that can be written.
+    """
+    reader, is_marked = Data(kept), False
     texts = [each for each in Walk([("copy", copy)], scene, kept).places if each.act == "change"]
     # A framework may put the instructions of a message in anew: they are the last choice.
     for place in sorted(texts, key=lambda each: each.owner == "instructions"):
         *way, step = place.keys[1:]
-        holder = copy
+        holder: Any = copy
         for each in way:
             holder = _held(holder, each, reader)
-        text = _marked_text(_held(holder, step, reader), scene)
+        value = _held(holder, step, reader)
+        text = scene.texts.found_in(value)[0]
+        if scene.mark in value or wanted not in (None, text):
+            continue
         try:
-            _set_in_copy(holder, step, text)
+            _set_in_copy(holder, step, _marked_text(value, scene))
         except Exception:  # noqa: BLE001, S112 - another text may be writable
             continue
-        return copy[0]
-    return None
+        wanted, is_marked = text, True
+    return is_marked
 
 
 def _set_in_copy(holder: Any, step: Any, value: Any) -> None:

@@ -37,6 +37,7 @@ __all__ = ["measured"]
 _T = TypeVar("_T")
 _SEED: Final = 1
 _MADE: Final = "returned"
+_COPIES: Final = frozenset({_MADE, "passed", "delta"})
 _BRIEF: Final = 200
 _Does = Callable[[Mapping[str, Any], Place, frozenset[int]], None]
 
@@ -152,18 +153,16 @@ class _Probe:
         kept = _kept(boundary, call.given)
         roots = [(name, each) for name, each in call.given.items() if name != boundary.handler]
         places = Walk(roots, self._scene, kept).places
-        handles = [("handle", each) for each in boundary.handles(call.given)]
-        behind = Walk(handles, self._scene, frozenset()).places
-        if boundary.handler is not None:
-            request = boundary_request(boundary, call.given)
-            places += self._first_of("passed", request, kept)
+        behind = Walk(_behind(boundary, call.given).items(), self._scene, frozenset()).places
+        if _goes_on(boundary, call.given):
+            places += self._first_of("passed", _passed_on(boundary, call.given), kept)
         return [*places, *of_side(behind, "handle")]
 
     def _made_places(self, boundary: Boundary, call: _Call, value: Any) -> list[Place]:
         """Returns places in what a handler returned, and in what the hook returns."""
         kept = _kept(boundary, call.given)
         places: list[Place] = []
-        if boundary.handler is not None:
+        if _goes_on(boundary, call.given):
             places += of_side(Walk([("result", value)], self._scene, kept).places, "result")
         if boundary.delta:
             return [*places, *self._delta_places(call, kept)]
@@ -201,7 +200,7 @@ class _Probe:
 
         def does(values: Mapping[str, Any], where: Place, kept: frozenset[int]) -> None:
             counts.append(self._recorder.count)
-            undone.append(write(values, where, self._scene, kept))
+            undone.append(write(values, where, self._scene, kept, own=place.side in _COPIES))
 
         def look(again: _Call) -> Any:
             if again.number != call.number:
@@ -210,7 +209,7 @@ class _Probe:
 
         recorder, error = self._run(at, path, look)
         # What an around hook has called on for, and returns, comes after the model.
-        late = place.side == "result" or (place.side == _MADE and boundary.handler is not None)
+        late = place.side == "result" or (place.side == _MADE and _goes_on(boundary, call.given))
         seen = recorder.seen(counts[-1], after=boundary.after or late)
         return self._said(undone, error, seen)
 
@@ -220,7 +219,7 @@ class _Probe:
         if place.side == "given":
             does(given, place, kept)
         elif place.side == "handle":
-            does({"handle": boundary.handles(given)[0]}, place, frozenset())
+            does(_behind(boundary, given), place, frozenset())
         elif place.side == "passed":
             given = self._passing(boundary, given, lambda value: does({"": [value]}, place, kept))
         elif place.side == "delta":
@@ -256,10 +255,10 @@ class _Probe:
         """Returns the arguments with a handler that passes a marked copy on."""
         name, kept = str(boundary.handler), _kept(boundary, given)
 
-        def handler(request: Any, *args: Any, **options: Any) -> Any:
-            copy = copy_of([request], kept)
-            does(copy[0])
-            return given[name](copy[0], *args, **options)
+        def handler(*args: Any, **options: Any) -> Any:
+            request, *more = copy_of([*args], kept)
+            does(request)
+            return given[name](request, *more, **options)
 
         return {**given, name: handler}
 
@@ -324,12 +323,24 @@ _IN_DELTA: Final = 3
 """Steps to a message of an argument that is updated: its name, the key, the index."""
 
 
-def boundary_request(boundary: Boundary, given: Mapping[str, Any]) -> Any:
-    """Returns what an around hook passes on that does nothing."""
+def _goes_on(boundary: Boundary, given: Mapping[str, Any]) -> bool:
+    """Returns whether the hook is given a function with which it calls on."""
+    return boundary.handler in given
+
+
+def _behind(boundary: Boundary, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns conversation data that is reached by what is kept, by name."""
+    if boundary.reaches is not None:
+        return boundary.reaches(given)
+    return {f"handle{index or ''}": each for index, each in enumerate(boundary.handles(given))}
+
+
+def _passed_on(boundary: Boundary, given: Mapping[str, Any]) -> Any:
+    """Returns what an around hook passes on that does nothing; None if it passes nothing."""
     passed: list[Any] = []
 
-    def handler(request: Any, *_: Any, **__: Any) -> None:
-        passed.append(request)
+    def handler(*args: Any, **_: Any) -> None:
+        passed.extend(args)
 
     boundary.passive({**given, str(boundary.handler): handler})
     return passed[0] if passed else None
