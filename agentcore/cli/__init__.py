@@ -18,7 +18,7 @@ _FAILURE: Final = 2
 # Where each command lies, and what it does: a module is imported when its command runs, and not for `--help`.
 COMMANDS: Final = {
     "ask": ("drivers:ask", "Run programs on a driver and write its traces."),
-    "bisect": ("contract:bisect_releases", "Find the release that changed who sees a hook's writes."),
+    "bisect": ("bisect:bisect_releases", "Find the release that changed who sees a hook's writes."),
     "check": ("check:check", "Run random programs on a driver or package, and on the reference."),
     "check-hook": ("check_hook:check_hook", "Check a hook of yours in the framework that you installed."),
     "compare": ("compare:compare", "Find the programs on which two versions differ."),

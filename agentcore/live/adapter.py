@@ -63,6 +63,9 @@ class Boundary:
             since which messages are in it is for hooks to say. Of two that are alike one is enough.
         handler: the name of the argument with which an around hook calls on; None for other hooks.
         passive: returns what a hook that does nothing returns.
+        offers: returns what a hook returns that returns the conversation as it is, for the contract; None if
+            `passive` does.
+        paths: the paths that have the boundary; None for all of the adapter's.
         whole: whether the hook gets the whole conversation rather than one item of it.
         messages_in: returns the whole conversation that the hook was given; None if it is not given that.
         messages_out: returns the conversation in what the hook returned, or passed to `handler`.
@@ -82,6 +85,8 @@ class Boundary:
     reaches: Callable[[Given], Mapping[str, Any]] | None = None
     handler: str | None = None
     passive: Callable[[Given], Any] = lambda _: None
+    offers: Callable[[Given], Any] | None = None
+    paths: Sequence[str] | None = None
     whole: bool = True
     messages_in: Callable[[Given], Any] | None = None
     messages_out: Callable[[Any], Any] | None = None

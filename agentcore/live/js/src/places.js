@@ -34,6 +34,11 @@ export class Texts {
     else for (const each of Object.values(value)) this.#addBelow(each, of);
   }
 
+  /** Where the one of `texts` that comes first in the conversation is from, whatever order an object has; undefined for none. */
+  first(texts) {
+    return [...this.known].find(([text]) => texts.has(text))?.[1];
+  }
+
   /** The texts that a string has in it. */
   in(string) {
     return string.match(this.pattern) ?? [];
@@ -203,7 +208,7 @@ export class Walk {
 
   #add(node, { act, text }, container, key) {
     if (!this.ids.has(container)) this.ids.set(container, this.ids.size);
-    const { owner, role } = this.texts.known.get([...node.texts][0] ?? '') ?? this.#ofMessage(node);
+    const { owner, role } = this.texts.first(node.texts) ?? this.#ofMessage(node);
     const isMany = ['list', 'records'].includes(node.is);
     this.places.push({
       root: node.root,
@@ -220,8 +225,7 @@ export class Walk {
   }
 
   #ofMessage({ parent }) {
-    for (let at = parent; at; at = at.parent)
-      if (at.texts.size > 0) return this.texts.known.get([...at.texts][0]);
+    for (let at = parent; at; at = at.parent) if (at.texts.size > 0) return this.texts.first(at.texts);
     return { owner: '', role: '' };
   }
 }
