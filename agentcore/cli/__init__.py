@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "examples": ("vectors:examples_command", "Run the examples of pages in markdown."),
     "explain": ("trace:explain", "Run a program and tell its run step by step."),
     "frameworks": ("drivers:frameworks", "List the frameworks that are installed."),
+    "grade": ("grade:grade", "Say what your tests of isolation cannot tell."),
     "lint-driver": ("drivers:lint_driver", "Check a driver rule by rule of the protocol."),
     "notebooks": ("demo:notebooks", "Copy the notebooks and open them in JupyterLab."),
     "skeleton": ("drivers:skeleton", "Write a driver to begin with."),
