@@ -16,7 +16,7 @@ import click
 from agentcore.cli.terminal import console, say, warn
 from agentcore.testing.plugin import GRADE
 
-__all__ = ["grade"]
+__all__ = ["grade", "lines"]
 
 _WEAK: Final = 1
 _NOT_JUDGED: Final = 3
@@ -59,12 +59,13 @@ def grade(context: click.Context, /, tests: tuple[str, ...], *, as_json: bool) -
     if as_json:
         click.echo(json.dumps({"format": 1, "tests": found}, indent=2))
     else:
-        say(console(), "\n".join(_lines(found)))
+        say(console(), "\n".join(lines(found)))
     weak = any(map(is_weak, found))
     context.exit(_WEAK if weak else _NOT_JUDGED if not_judged(found) else 0)
 
 
-def _lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields what people read of grades."""
     for test in found:
         if test["not_judged"] is not None:
             yield f"{test['test']}: not judged: {test['not_judged']}"

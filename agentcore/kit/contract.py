@@ -101,8 +101,8 @@ class Emulated:
     `answer` and `results` translate neutral parts into messages, as the adapter does. `begin` attaches a
     hook at a boundary and returns what runs a turn. `roots` are names of places here and in the package,
     where these differ. `unheld` are those who may see a write, and of whom the
-    emulation does not know, and `unexpressed` rows that it cannot express: patterns of `path boundary root
-    owner.role.place.act`. Both have the reason.
+    emulation does not know, and `unexpressed` rows that it cannot express: patterns of `release path boundary
+    root owner.role.place.act`. Both have the reason.
     """
 
     framework: str

@@ -219,5 +219,10 @@ EMULATED: Final = (
         answer=partial(_message, "assistant"),
         results=_results,
         begin=_begin,
+        unexpressed={
+            "6.* stream onChunk chunk run.assistant.text.change": (
+                "the package's chunks of a text are deltas, and the profile has no deltas"
+            )
+        },
     ),
 )

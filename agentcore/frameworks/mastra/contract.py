@@ -17,6 +17,8 @@ __all__ = ["EMULATED"]
 
 _DATA: Final = ("messages", "systemMessages", "steps")
 _LIST: Final = "messageList"
+# The profiles of releases whose results have no stored messages (`response.dbMessages`).
+_UNSTORED: Final = frozenset({"mastra@1.0.4"})
 _PROCESSORS: Final = {"processInput": "process_input", "processInputStep": "process_input_step"}
 
 
@@ -107,9 +109,11 @@ def _turn(  # noqa: PLR0913, PLR0917 - one run
     store, view = loop.store, loop.desk.view
     caller = get(store, loop.caller, "messages")
     conversation.holder("caller", view(caller))
+    stored = ListHandle(loop.desk, loop.list).get.response.db()
+    said = view(outcome.response_messages) if name in _UNSTORED else stored
     return Reply(
         messages=[*store.plain(caller), *store.plain(outcome.response_messages)],
-        result={"text": outcome.last_text, "messages": ListHandle(loop.desk, loop.list).get.response.db()},
+        result={"text": outcome.last_text, "messages": said},
     )
 
 

@@ -103,13 +103,14 @@ def compared(emulated: Emulated, release: str, package: Measurement, profile: Me
     rows = {row for row in real.keys() | ours.keys() if (row.path, row.boundary) in own and row.path in paths}
     pairs = {row: (_held(real.get(row, ()), emulated), _held(ours.get(row, ()), emulated)) for row in rows}
     differing = {row: pair for row, pair in pairs.items() if pair[0] != pair[1]}
-    reasons = {row: _reason(emulated, row) for row in differing}
+    reasons = {row: _reason(emulated, release, row) for row in differing}
+    own_reasons = {each for each in emulated.unexpressed if fnmatchcase(release, each.partition(" ")[0])}
     used = {pattern for pattern, _ in reasons.values()}
     return Comparison(
         equal=len(pairs) - len(differing),
         differing={row: pair for row, pair in differing.items() if not reasons[row][0]},
         unexpressed={row: why for row, (pattern, why) in reasons.items() if pattern},
-        unneeded={*emulated.unexpressed} - used,
+        unneeded=own_reasons - used,
     )
 
 
@@ -127,9 +128,9 @@ def _held(answer: Answer, emulated: Emulated) -> Answer:
     )
 
 
-def _reason(emulated: Emulated, row: Row) -> tuple[str, str]:
+def _reason(emulated: Emulated, release: str, row: Row) -> tuple[str, str]:
     """Returns the first pattern that a row matches, and the reason; empty texts if there is none."""
-    text = f"{row.path} {row.boundary} {row.root} {row.owner}.{row.role}.{row.place}.{row.act}"
+    text = f"{release} {row.path} {row.boundary} {row.root} {row.owner}.{row.role}.{row.place}.{row.act}"
     found = (each for each in emulated.unexpressed.items() if fnmatchcase(text, each[0]))
     return next(found, ("", ""))
 
