@@ -1,4 +1,4 @@
-"""`agentcore contract` and `agentcore bisect`: who sees a hook's writes, and which release changed that."""
+"""`agentcore contract`: who sees a hook's writes."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import click
 from agentcore.cli.terminal import console, say, warn
 from agentcore.live.adapters.known import KNOWN
 from agentcore.live.contracts import publish, text
-from agentcore.live.contracts.bisect import Undecided, bisect
 from agentcore.live.contracts.measure import Measurement, measure, measure_project
-from agentcore.live.contracts.releases import between, newest, package_of, published, resolved
+from agentcore.live.contracts.releases import newest, package_of, published, resolved
 from agentcore.live.contracts.table import changes
 from agentcore.live.installs import InstallError
 
-__all__ = ["bisect_releases", "contract"]
+__all__ = ["at_option", "contract", "json_option", "path_option", "print_result", "require", "show_progress"]
 
-_NO_CHANGE: Final = 1
 _UNDECIDED: Final = 3
 _PUBLISHED: Final = Path("spec/contracts")
 
-_at = click.option(
+at_option = click.option(
     "--at", metavar="BOUNDARY", help="Only this boundary; `agentcore check-hook --list` has all."
 )
-_path = click.option("--path", metavar="PATH", help="Only this path of the framework: generate or stream.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+path_option = click.option(
+    "--path", metavar="PATH", help="Only this path of the framework: generate or stream."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command()
 @click.argument("frameworks", nargs=-1, metavar="[FRAMEWORK[@VERSION]] [FRAMEWORK@VERSION]")
-@_at
-@_path
-@_json
+@at_option
+@path_option
+@json_option
 @click.option(
     "--project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -80,7 +80,7 @@ def contract(  # noqa: PLR0913 - the options
     """
     try:
         if publishing:
-            for line in publish.publish(folder, frameworks, at=at, quick=quick, report=_progress):
+            for line in publish.publish(folder, frameworks, at=at, quick=quick, report=show_progress):
                 say(console(), line)
         elif changed:
             context.exit(_changed(folder, frameworks))
@@ -97,16 +97,18 @@ def _measured(
     if len(frameworks) not in (1, 2):
         raise click.UsageError("name one framework, or two releases of one")
     for each in frameworks:
-        _require(each, at, path)
+        require(each, at, path)
     found = [_measure(each, at, path, project) for each in frameworks]
     if len(found) == 1:
-        _print(found[0], text.table(found[0]), as_json=as_json)
+        print_result(found[0], text.table(found[0]), as_json=as_json)
         return 0
     old, new = found
     if old["framework"] != new["framework"]:
         raise click.UsageError(f"{old['framework']} and {new['framework']} have no rows in common")
     differing = changes(old, new)
-    _print(text.changes_as_json(old, new, differing), text.difference(old, new, differing), as_json=as_json)
+    print_result(
+        text.changes_as_json(old, new, differing), text.difference(old, new, differing), as_json=as_json
+    )
     return 1 if differing else 0
 
 
@@ -122,7 +124,7 @@ def _measure(wanted: str, at: str | None, path: str | None, project: Path) -> Me
 
 
 def _of_cache(framework: str, version: str, at: str | None, path: str | None) -> Measurement:
-    _progress(f"measuring {framework} {version}")
+    show_progress(f"measuring {framework} {version}")
     return measure(framework, version, at, path)
 
 
@@ -130,7 +132,7 @@ def _changed(folder: Path, frameworks: tuple[str, ...]) -> int:
     contracts = publish.read(folder)
     differs = False
     for framework in frameworks or tuple(contracts["frameworks"]):
-        _require(framework, None, None)
+        require(framework, None, None)
         of = contracts["frameworks"].get(framework)
         if of is None:
             raise click.UsageError(f"{folder} has no contract of {framework}")
@@ -146,7 +148,8 @@ def _changed(folder: Path, frameworks: tuple[str, ...]) -> int:
     return 1 if differs else 0
 
 
-def _require(wanted: str, at: str | None, path: str | None) -> None:
+def require(wanted: str, at: str | None, path: str | None) -> None:
+    """Raises BadParameter for a framework, boundary or path that there is not."""
     framework = wanted.partition("@")[0]
     known = KNOWN.get(framework)
     if known is None:
@@ -159,60 +162,11 @@ def _require(wanted: str, at: str | None, path: str | None) -> None:
         raise click.BadParameter(f"{framework} has the paths {', '.join(known.paths)}", param_hint="--path")
 
 
-def _progress(what: str) -> None:
+def show_progress(what: str) -> None:
+    """Prints what is being done."""
     say(console(stderr=True), what)
 
 
-def _print(data: Mapping[str, Any], lines: str, *, as_json: bool) -> None:
+def print_result(data: Mapping[str, Any], lines: str, *, as_json: bool) -> None:
+    """Prints a result as JSON or as text."""
     click.echo(json.dumps(data, indent=2)) if as_json else say(console(), lines)
-
-
-@click.command(name="bisect")
-@click.argument("framework")
-@click.argument("old")
-@click.argument("new")
-@_at
-@_path
-@_json
-@click.option(
-    "--samples",
-    type=click.IntRange(min=0),
-    default=4,
-    show_default=True,
-    help="Releases between the two that are measured first: a change may have been taken back.",
-)
-@click.pass_context
-def bisect_releases(  # noqa: PLR0913 - the options
-    context: click.Context,
-    /,
-    framework: str,
-    old: str,
-    new: str,
-    *,
-    at: str | None,
-    path: str | None,
-    as_json: bool,
-    samples: int,
-) -> None:
-    """Find the releases of FRAMEWORK from OLD to NEW that changed who sees what a hook writes.
-
-    Each release that is needed is installed into the cache with a lock of its own, and measured once.
-    Releases that cannot be measured are skipped and named.
-
-    Exits with 0 if a change was found, 1 if there is none, 2 for wrong usage, 3 if OLD or NEW cannot be
-    measured.
-    """
-    _require(framework, at, path)
-    try:
-        package = package_of(framework)
-        releases = between(published(package), resolved(package, old), resolved(package, new))
-        search = bisect(
-            releases, lambda version: measure(framework, version, at, path), samples=samples, report=_progress
-        )
-    except LookupError as error:
-        raise click.UsageError(str(error)) from error
-    except (InstallError, Undecided) as error:
-        warn(str(error))
-        context.exit(_UNDECIDED)
-    _print(text.search_as_json(framework, search), text.search(framework, search), as_json=as_json)
-    context.exit(0 if search.edges else _NO_CHANGE)

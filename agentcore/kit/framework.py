@@ -88,8 +88,9 @@ class Framework:
     for people. `profiles` has its profiles by name, each with what it is, in Markdown. `default` is the
     profile that its programs are run under if none is named (the first, unless it is given; for a profile
     with paths, the part before the path). `family` is the place of its `Family`, as `module:name`, and
-    `emulator` that of the function `run(profile, settings)`; None if there is none. `packages` are the real
-    packages, by the names that `agentcore check --target` takes.
+    `emulator` that of the function `run(profile, settings)`; None if there is none. `contracts` is that of a
+    sequence of `Emulated` values, by which the contracts of profiles are measured; None if there is none.
+    `packages` are the real packages, by the names that `agentcore check --target` takes.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Framework:
     profiles: Mapping[str, str] = attrs.field(converter=_read_only_texts)
     family: str
     emulator: str | None = None
+    contracts: str | None = None
     packages: Mapping[str, Package] = attrs.field(factory=dict, converter=_read_only_packages)
     default: str = attrs.field()
 

@@ -59,8 +59,13 @@ class Boundary:
         outlets: returns the objects whose own slots the hook may assign; what lies below stays a write.
         handles: returns conversation data that is reached by what is kept; it is watched, and writes to it
             are taken back in the value run.
+        reaches: returns the same by name, for the contract: a list itself where `handles` has what is in it,
+            since which messages are in it is for hooks to say. Of two that are alike one is enough.
         handler: the name of the argument with which an around hook calls on; None for other hooks.
         passive: returns what a hook that does nothing returns.
+        offers: returns what a hook returns that returns the conversation as it is, for the contract; None if
+            `passive` does.
+        paths: the paths that have the boundary; None for all of the adapter's.
         whole: whether the hook gets the whole conversation rather than one item of it.
         messages_in: returns the whole conversation that the hook was given; None if it is not given that.
         messages_out: returns the conversation in what the hook returned, or passed to `handler`.
@@ -77,13 +82,21 @@ class Boundary:
     kept: Keeps = _nothing
     outlets: Keeps = _nothing
     handles: Keeps = _nothing
+    reaches: Callable[[Given], Mapping[str, Any]] | None = None
     handler: str | None = None
     passive: Callable[[Given], Any] = lambda _: None
+    offers: Callable[[Given], Any] | None = None
+    paths: Sequence[str] | None = None
     whole: bool = True
     messages_in: Callable[[Given], Any] | None = None
     messages_out: Callable[[Any], Any] | None = None
     again: Callable[[Given, Any], Given] | None = None
     delta: bool = False
+
+    def __post_init__(self) -> None:
+        if self.reaches is not None and self.handles is _nothing:
+            reaches = self.reaches
+            object.__setattr__(self, "handles", lambda given: [*reaches(given).values()])
 
     def names(self, args: Sequence[Any]) -> tuple[str, ...]:
         """Returns the names of the positional arguments of a call."""

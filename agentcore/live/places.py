@@ -6,16 +6,19 @@ Runs under the interpreter of the framework: standard library only. The rules ar
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from agentcore.guard.reading import Contents, Unread
+from agentcore.guard.reading import Contents, Reader, Unread
 from agentcore.guard.snapshot import Step, slots
 from agentcore.live.copies import Data, Exchange
+from agentcore.live.shown import show
 
 __all__ = [
+    "Objects",
     "Place",
     "Scene",
     "Shape",
@@ -23,7 +26,6 @@ __all__ = [
     "Texts",
     "Undone",
     "Walk",
-    "copy_of",
     "made",
     "of_side",
     "shape_of",
@@ -68,6 +70,7 @@ class Texts:
         for answer in turn["answers"]:
             self._add(answer["parts"], "run", "assistant")
         self._pattern = re.compile("|".join(self.known))
+        self._order = {text: index for index, text in enumerate(self.known)}
 
     def _add(self, parts: Iterable[Mapping[str, Any]], owner: str, role: str) -> None:
         for part in parts:
@@ -85,6 +88,10 @@ class Texts:
             for each in value.values() if isinstance(value, dict) else value:
                 self._add_below(each, of)
 
+    def first(self, texts: Iterable[str]) -> Text:
+        """Returns where the one is from that comes first in the conversation, in whatever order they are."""
+        return self.known[min(texts, key=self._order.__getitem__)]
+
     def found_in(self, value: str) -> list[str]:
         """Returns the texts that a string has in it."""
         return self._pattern.findall(value)
@@ -95,6 +102,37 @@ def shape_of(message: Any) -> Shape:
     return frozenset(message) if isinstance(message, dict) else type(message)
 
 
+def copy_of(value: Any, kept: frozenset[int]) -> Any:
+    """Returns a deep copy, made without running code of the objects."""
+    return Exchange().enter(value, kept)
+
+
+def text_of(value: Any, drop: Collection[str]) -> str:
+    """Returns a value as text, made without running code of the objects."""
+    return repr(show(value, Data(), drop))
+
+
+@dataclass(frozen=True)
+class Objects:
+    """How objects are read and copied.
+
+    Attributes:
+        reader: returns the reader of all objects but those with some numbers.
+        copied: returns a deep copy of a value, in which these objects stay themselves.
+        dicts: the classes of what is used as a dict is.
+        lists: those of what is used as a list is.
+        text: returns a value as text without attributes of some names, to look for the mark in.
+        written: whether an object that was found is the one that was written there.
+    """
+
+    reader: Callable[[frozenset[int]], Reader] = Data
+    copied: Callable[[Any, frozenset[int]], Any] = copy_of
+    dicts: tuple[type[Any], ...] = (dict,)
+    lists: tuple[type[Any], ...] = (list, tuple)
+    text: Callable[[Any, Collection[str]], str] = text_of
+    written: Callable[[Any, Any], bool] = operator.is_
+
+
 @dataclass(frozen=True)
 class Scene:
     """What places are known by, and what is written there.
@@ -103,11 +141,13 @@ class Scene:
         mark: the text that is written.
         texts: the texts of the conversation.
         shapes: those of the caller's messages.
+        objects: how they are read.
     """
 
     mark: str
     texts: Texts
     shapes: Sequence[Shape]
+    objects: Objects = field(default_factory=Objects)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +204,8 @@ class Walk:
             kept: the numbers of objects that are not looked into.
         """
         self.places: list[Place] = []
-        self._texts, self._shapes, self._reader = scene.texts, scene.shapes, Data(kept)
+        self._texts, self._shapes, self._reader = scene.texts, scene.shapes, scene.objects.reader(kept)
+        self._dicts, self._lists = scene.objects.dicts, scene.objects.lists
         self._below: dict[int, list[str]] = {}
         self._nodes = 0
         self._held: list[Any] = []
@@ -240,7 +281,7 @@ class Walk:
             return "holder"
         if not node.texts:
             payload_below = parent is not None and parent.kind in ("input", "output")
-            return "metadata" if inside and isinstance(value, dict) and not payload_below else None
+            return "metadata" if inside and isinstance(value, self._dicts) and not payload_below else None
         if self._is_message(value):
             return "message"
         if is_list and any(map(self._is_message, node.contents.items or ())):
@@ -257,10 +298,10 @@ class Walk:
         return "part" if inside or not self._is_holder(value) else "holder"
 
     def _is_message(self, value: Any) -> bool:
-        if isinstance(value, str | list | tuple) or not self._texts_below(value):
+        if isinstance(value, (str, *self._lists)) or not self._texts_below(value):
             return False
-        if isinstance(value, dict):
-            return any(isinstance(shape, frozenset) and shape <= value.keys() for shape in self._shapes)
+        if isinstance(value, self._dicts):
+            return any(isinstance(shape, frozenset) and shape <= {*value} for shape in self._shapes)
         return type(value) in self._shapes
 
     def _is_holder(self, value: Any) -> bool:
@@ -272,7 +313,7 @@ class Walk:
             texts = [] if isinstance(each, str) else self._texts_below(each)
             if not texts or self._payload_of(each, texts):
                 continue
-            if isinstance(each, list | tuple) or self._is_message(each) or self._is_holder(each):
+            if isinstance(each, self._lists) or self._is_message(each) or self._is_holder(each):
                 return True
         return False
 
@@ -302,13 +343,13 @@ class Walk:
 
     def _is_strict_payload(self, node: _Node) -> bool:
         """A wrapper of a payload is converted, and drops what else it has: only the payload takes keys."""
-        if node.kind not in ("input", "output") or not isinstance(node.value, dict):
+        if node.kind not in ("input", "output") or not isinstance(node.value, self._dicts):
             return False
         call = self._texts.known[node.texts[0]].call
         if node.parent is not None and node.parent.kind == node.kind:
             return "type" not in node.value
         payload = self._texts.payloads[call or ""][node.kind]
-        return isinstance(payload, dict) and payload.keys() <= node.value.keys()
+        return isinstance(payload, dict) and payload.keys() <= {*node.value}
 
     def _slot(self, node: _Node, act: str) -> None:
         parent = node.parent
@@ -320,7 +361,7 @@ class Walk:
         above: _Node | None = node
         while above is not None and not above.texts:
             above = above.parent
-        of = None if above is None or node.kind in _MANY else self._texts.known[above.texts[0]]
+        of = None if above is None or node.kind in _MANY else self._texts.first(above.texts)
         self.places.append(
             Place(
                 root=node.root,
@@ -335,7 +376,7 @@ class Walk:
         )
 
 
-def has_id(value: Any, texts: Texts, reader: Data, above: frozenset[int] = frozenset()) -> bool:
+def has_id(value: Any, texts: Texts, reader: Reader, above: frozenset[int] = frozenset()) -> bool:
     """Returns whether the id of a call is in a value: ids that are there twice break a conversation."""
     if isinstance(value, str):
         return value in texts.payloads
@@ -379,12 +420,9 @@ class Undone(NamedTuple):
     why: str
 
 
-def copy_of(value: Any, kept: frozenset[int]) -> Any:
-    """Returns a deep copy, made without running code of the objects."""
-    return Exchange().enter(value, kept)
-
-
-def write(given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[int]) -> Undone | None:
+def write(
+    given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[int], *, own: bool = False
+) -> Undone | None:
     """Writes once, as a hook would: by `append`, an item, or an attribute.
 
     Args:
@@ -392,11 +430,12 @@ def write(given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[
         place: where, and what.
         scene: what is written.
         kept: the numbers of objects that are not copied.
+        own: whether what is given is a copy of the hook's, in which a text is edited wherever it stands.
 
     Returns:
         Why it was not done; None if it was.
     """
-    reader = Data(kept)
+    reader = scene.objects.reader(kept)
     name, *steps = place.keys
     try:
         values = [given[name]]
@@ -427,12 +466,14 @@ def write(given: Mapping[str, Any], place: Place, scene: Scene, kept: frozenset[
         )
     except Exception as error:  # noqa: BLE001 - whatever refuses a write
         return Undone("refused", f"{type(error).__name__}: {error}"[:200])
-    return None if there is added else Undone("refused", "what was written is not there")
+    if own and place.act == "change":
+        _mark_each([*given.values()], scene, kept, scene.texts.found_in(value)[0])
+    return None if scene.objects.written(there, added) else Undone("refused", "what was written is not there")
 
 
 def _copy_to_push(items: Sequence[Any], scene: Scene, kept: frozenset[int]) -> Any:
     """Returns a marked copy of the last element; of the last that is no call or result, if there is one."""
-    reader = Data(kept)
+    reader = scene.objects.reader(kept)
     newest = [*reversed(items)]
     for each in sorted(newest, key=lambda item: has_id(item, scene.texts, reader)):
         copy = _marked(each, scene, kept)
@@ -441,12 +482,12 @@ def _copy_to_push(items: Sequence[Any], scene: Scene, kept: frozenset[int]) -> A
     return None
 
 
-def _items(value: Any, reader: Data) -> Sequence[Any]:
+def _items(value: Any, reader: Reader) -> Sequence[Any]:
     contents = reader(value)
     return () if isinstance(contents, Unread) else contents.items or ()
 
 
-def _held(value: Any, step: Any, reader: Data) -> Any:
+def _held(value: Any, step: Any, reader: Reader) -> Any:
     contents = reader(value)
     found = () if isinstance(contents, Unread) else slots(contents)
     for each, held in found:
@@ -466,22 +507,37 @@ def _marked(value: Any, scene: Scene, kept: frozenset[int]) -> Any:
     """Returns a deep copy in which the first text that can be written has the mark; None if there is none."""
     if isinstance(value, str):
         return _marked_text(value, scene)
-    copy = copy_of([value], kept)
-    reader = Data(kept)
+    copy = scene.objects.copied([value], kept)
+    return copy[0] if _mark_each(copy, scene, kept) else None
+
+
+def _mark_each(copy: list[Any], scene: Scene, kept: frozenset[int], wanted: str | None = None) -> bool:
+    """Marks one text wherever a copy of ours has it: a message may have its text in several forms.
+
+    Args:
+        copy: the copies.
+        scene: what is written.
+        kept: the numbers of objects that are not looked into.
+        wanted: the text; None for the first that can be written.
+    """
+    reader, is_marked = scene.objects.reader(kept), False
     texts = [each for each in Walk([("copy", copy)], scene, kept).places if each.act == "change"]
     # A framework may put the instructions of a message in anew: they are the last choice.
     for place in sorted(texts, key=lambda each: each.owner == "instructions"):
         *way, step = place.keys[1:]
-        holder = copy
+        holder: Any = copy
         for each in way:
             holder = _held(holder, each, reader)
-        text = _marked_text(_held(holder, step, reader), scene)
+        value = _held(holder, step, reader)
+        text = scene.texts.found_in(value)[0]
+        if scene.mark in value or wanted not in (None, text):
+            continue
         try:
-            _set_in_copy(holder, step, text)
+            _set_in_copy(holder, step, _marked_text(value, scene))
         except Exception:  # noqa: BLE001, S112 - another text may be writable
             continue
-        return copy[0]
-    return None
+        wanted, is_marked = text, True
+    return is_marked
 
 
 def _set_in_copy(holder: Any, step: Any, value: Any) -> None:

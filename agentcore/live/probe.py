@@ -14,15 +14,14 @@ from typing import Any, Final, TypeVar
 
 from agentcore.guard.reading import ATOMS
 from agentcore.live.adapter import Adapter, Attached, Boundary
-from agentcore.live.copies import Data
 from agentcore.live.places import (
+    Objects,
     Place,
     Scene,
     Shape,
     Texts,
     Undone,
     Walk,
-    copy_of,
     made,
     of_side,
     shape_of,
@@ -30,13 +29,13 @@ from agentcore.live.places import (
 )
 from agentcore.live.seeded import seeded
 from agentcore.live.session import Session, translated
-from agentcore.live.shown import show
 
 __all__ = ["measured"]
 
 _T = TypeVar("_T")
 _SEED: Final = 1
 _MADE: Final = "returned"
+_COPIES: Final = frozenset({_MADE, "passed", "delta"})
 _BRIEF: Final = 200
 _Does = Callable[[Mapping[str, Any], Place, frozenset[int]], None]
 
@@ -55,11 +54,11 @@ class _Call:
 class _Recorder:
     """The recorder of one run: prompts as text, and who holds the mark at the end of the first turn."""
 
-    def __init__(self, adapter: Adapter, mark: str) -> None:
+    def __init__(self, adapter: Adapter, scene: Scene) -> None:
         self.turn = self.count = 0
         self.prompts: list[tuple[int, int, bool]] = []
         self.held: set[str] = set()
-        self._drop, self._mark = adapter.drop, mark
+        self._drop, self._mark, self._text = adapter.drop, scene.mark, scene.objects.text
         self._holders: dict[str, Any] = {}
 
     def begin_turn(self, turn: int) -> None:
@@ -83,7 +82,7 @@ class _Recorder:
         self._holders[name] = value
 
     def _has_mark(self, value: Any) -> bool:
-        return self._mark in repr(show(value, Data(), self._drop))
+        return self._mark in self._text(value, self._drop)
 
     def seen(self, count: int, *, after: bool) -> set[str]:
         """Returns who has the mark, if `count` prompts of the turn had been made when it was written."""
@@ -103,10 +102,14 @@ class _Recorder:
 
 
 class _Probe:
-    def __init__(self, adapter: Adapter, rules: Mapping[str, Any], report: Callable[[], None]) -> None:
+    def __init__(
+        self, adapter: Adapter, rules: Mapping[str, Any], report: Callable[[], None], objects: Objects
+    ) -> None:
         self._adapter, self._rules, self._report = adapter, rules, report
         conversation = rules["conversation"]
-        self._scene = Scene(rules["mark"], Texts(conversation), _shapes(adapter, conversation))
+        shapes = _shapes(adapter, conversation)
+        self._scene = Scene(rules["mark"], Texts(conversation), shapes, objects)
+        self._copied = objects.copied
         self.rows: dict[tuple[str, ...], dict[str, Any]] = {}
         self.unmeasured: list[dict[str, str]] = []
         self._answers: dict[tuple[int, str, Any], dict[str, Any]] = {}
@@ -152,22 +155,20 @@ class _Probe:
         kept = _kept(boundary, call.given)
         roots = [(name, each) for name, each in call.given.items() if name != boundary.handler]
         places = Walk(roots, self._scene, kept).places
-        handles = [("handle", each) for each in boundary.handles(call.given)]
-        behind = Walk(handles, self._scene, frozenset()).places
-        if boundary.handler is not None:
-            request = boundary_request(boundary, call.given)
-            places += self._first_of("passed", request, kept)
+        behind = Walk(_behind(boundary, call.given).items(), self._scene, frozenset()).places
+        if _goes_on(boundary, call.given):
+            places += self._first_of("passed", _passed_on(boundary, call.given), kept)
         return [*places, *of_side(behind, "handle")]
 
     def _made_places(self, boundary: Boundary, call: _Call, value: Any) -> list[Place]:
         """Returns places in what a handler returned, and in what the hook returns."""
         kept = _kept(boundary, call.given)
         places: list[Place] = []
-        if boundary.handler is not None:
+        if _goes_on(boundary, call.given):
             places += of_side(Walk([("result", value)], self._scene, kept).places, "result")
         if boundary.delta:
             return [*places, *self._delta_places(call, kept)]
-        return [*places, *self._first_of(_MADE, value, kept)]
+        return [*places, *self._first_of(_MADE, _offered(boundary, call.given, value), kept)]
 
     def _first_of(self, side: str, value: Any, kept: frozenset[int]) -> list[Place]:
         """Returns the first text of each owner, and the first list of messages."""
@@ -201,7 +202,7 @@ class _Probe:
 
         def does(values: Mapping[str, Any], where: Place, kept: frozenset[int]) -> None:
             counts.append(self._recorder.count)
-            undone.append(write(values, where, self._scene, kept))
+            undone.append(write(values, where, self._scene, kept, own=place.side in _COPIES))
 
         def look(again: _Call) -> Any:
             if again.number != call.number:
@@ -210,7 +211,7 @@ class _Probe:
 
         recorder, error = self._run(at, path, look)
         # What an around hook has called on for, and returns, comes after the model.
-        late = place.side == "result" or (place.side == _MADE and boundary.handler is not None)
+        late = place.side == "result" or (place.side == _MADE and _goes_on(boundary, call.given))
         seen = recorder.seen(counts[-1], after=boundary.after or late)
         return self._said(undone, error, seen)
 
@@ -220,7 +221,7 @@ class _Probe:
         if place.side == "given":
             does(given, place, kept)
         elif place.side == "handle":
-            does({"handle": boundary.handles(given)[0]}, place, frozenset())
+            does(_behind(boundary, given), place, frozenset())
         elif place.side == "passed":
             given = self._passing(boundary, given, lambda value: does({"": [value]}, place, kept))
         elif place.side == "delta":
@@ -231,7 +232,7 @@ class _Probe:
                 does({"result": value}, place, kept)
             if place.side != _MADE:
                 return value
-            copy = copy_of([value], kept)
+            copy = self._copied([_offered(boundary, given, value)], kept)
             does({"": copy}, place, kept)
             return copy[0]
 
@@ -256,17 +257,17 @@ class _Probe:
         """Returns the arguments with a handler that passes a marked copy on."""
         name, kept = str(boundary.handler), _kept(boundary, given)
 
-        def handler(request: Any, *args: Any, **options: Any) -> Any:
-            copy = copy_of([request], kept)
-            does(copy[0])
-            return given[name](copy[0], *args, **options)
+        def handler(*args: Any, **options: Any) -> Any:
+            request, *more = self._copied([*args], kept)
+            does(request)
+            return given[name](request, *more, **options)
 
         return {**given, name: handler}
 
     def _delta(self, given: Mapping[str, Any], place: Place, does: _Does) -> dict[str, Any]:
         """Returns an update with a marked copy of the message at a place."""
         name, key, index = place.keys
-        copy = copy_of([given[name][key.key][index.key]], frozenset())
+        copy = self._copied([given[name][key.key][index.key]], frozenset())
         walk = Walk([("", copy)], self._scene, frozenset())
         text = next(each for each in walk.places if each.act == "change")
         does({"": copy}, text, frozenset())
@@ -289,7 +290,7 @@ class _Probe:
     ) -> tuple[_Recorder, BaseException | None]:
         self.runs += 1
         self._report()
-        boundary, recorder = self._adapter.boundaries[at], _Recorder(self._adapter, self._scene.mark)
+        boundary, recorder = self._adapter.boundaries[at], _Recorder(self._adapter, self._scene)
         self._recorder, numbers = recorder, iter(range(1_000_000))
 
         def called(args: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -324,12 +325,29 @@ _IN_DELTA: Final = 3
 """Steps to a message of an argument that is updated: its name, the key, the index."""
 
 
-def boundary_request(boundary: Boundary, given: Mapping[str, Any]) -> Any:
-    """Returns what an around hook passes on that does nothing."""
+def _goes_on(boundary: Boundary, given: Mapping[str, Any]) -> bool:
+    """Returns whether the hook is given a function with which it calls on."""
+    return boundary.handler in given
+
+
+def _offered(boundary: Boundary, given: Mapping[str, Any], value: Any) -> Any:
+    """Returns what returns the conversation as it is; `value` is what a hook returns that does nothing."""
+    return value if boundary.offers is None else boundary.offers(given)
+
+
+def _behind(boundary: Boundary, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns conversation data that is reached by what is kept, by name."""
+    if boundary.reaches is not None:
+        return boundary.reaches(given)
+    return {f"handle{index or ''}": each for index, each in enumerate(boundary.handles(given))}
+
+
+def _passed_on(boundary: Boundary, given: Mapping[str, Any]) -> Any:
+    """Returns what an around hook passes on that does nothing; None if it passes nothing."""
     passed: list[Any] = []
 
-    def handler(request: Any, *_: Any, **__: Any) -> None:
-        passed.append(request)
+    def handler(*args: Any, **_: Any) -> None:
+        passed.extend(args)
 
     boundary.passive({**given, str(boundary.handler): handler})
     return passed[0] if passed else None
@@ -345,8 +363,10 @@ def _attached(boundary: Boundary, called: Callable[..., Any], *, awaits: bool) -
 
     made: Any = call_async if awaits else call
     # Frameworks look at the names of parameters.
-    named = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in boundary.parameters]
-    made.__signature__ = inspect.Signature(named)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    made.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, kind) for name in boundary.parameters if name]
+    )
     return Attached(call=made, is_async=awaits)
 
 
@@ -377,21 +397,24 @@ def _said(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}".split("\n", maxsplit=1)[0][:_BRIEF]
 
 
-def measured(adapter: Adapter, job: Mapping[str, Any], report: Callable[[], None]) -> dict[str, Any]:
+def measured(
+    adapter: Adapter, job: Mapping[str, Any], report: Callable[[], None], objects: Objects | None = None
+) -> dict[str, Any]:
     """Measures boundaries of a framework.
 
     Args:
         adapter: the framework.
         job: `rules` are those of `schemas/places.json`; `at` and `path` choose, or are None for all.
         report: called before each run.
+        objects: how objects are read and copied; as those of Python are if None.
 
     Returns:
         The rows, and what could not be measured, in the form of `schemas/contract.schema.json`.
     """
-    probe = _Probe(adapter, job["rules"], report)
+    probe = _Probe(adapter, job["rules"], report, objects or Objects())
     for at in [job["at"]] if job["at"] else adapter.boundaries:
         for path in adapter.paths:
-            if job["path"] in (None, path):
+            if job["path"] in (None, path) and path in (adapter.boundaries[at].paths or adapter.paths):
                 probe.measure(at, path)
     when = {at: "after" if each.after else "before" for at, each in adapter.boundaries.items()}
     return {"when": when, "rows": [*probe.rows.values()], "unmeasured": probe.unmeasured, "runs": probe.runs}

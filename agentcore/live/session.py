@@ -89,6 +89,7 @@ class Session:
     Attributes:
         instructions: the system prompt; None if there is none.
         tools: the names of the tools that are called.
+        calls: the ids of all calls.
         gated: whether a call of them needs a person's approval.
         turn: the number of the turn.
     """
@@ -98,6 +99,7 @@ class Session:
         self._turns = conversation["turns"]
         self._calls = tools(conversation)
         self.tools = sorted({call["tool"] for call in self._calls.values()})
+        self.calls = tuple(self._calls)
         self.gated = any(map(self.needs_approval, self._calls))
         self.turn = 0
         self._script: Sequence[Mapping[str, Any]] = ()

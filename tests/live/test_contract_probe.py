@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pytest
 
@@ -15,7 +16,7 @@ from agentcore.live.adapter import Attached
 from agentcore.live.contracts.measure import RULES
 from agentcore.live.contracts.releases import CORE
 from agentcore.live.contracts.table import Row, answers_of
-from agentcore.live.places import Scene, Texts, Walk
+from agentcore.live.places import Scene, Texts, Walk, write
 from live.contracts import validate
 from live.toy_loop import ADAPTER
 
@@ -58,6 +59,54 @@ def test_what_a_handler_returns_is_seen_by_the_next_prompt_first(toy: dict[Row, 
 def test_a_list_behind_a_handle_is_a_place_and_so_is_the_slot_of_one(toy: dict[Row, Any]) -> None:
     assert cell(toy, "with_handle", "handle", "..list.push") == (*LASTING, "result")
     assert cell(toy, "assigns", "state.messages", "..list.replace") == (*LASTING, "result")
+
+
+class _Reaching(type(ADAPTER)):  # type: ignore[misc]
+    """A loop that lets hooks say which messages are in the list, and judges only what the messages say."""
+
+    boundaries: ClassVar = {
+        "with_handle": replace(
+            ADAPTER.boundaries["with_handle"],
+            handles=lambda given: [*given["handle"].messages],
+            reaches=lambda given: {"note": given["handle"].note, "own": given["handle"].messages},
+        )
+    }
+
+
+def test_what_is_reached_has_names_and_each_is_written_where_it_is() -> None:
+    rows = answers_of(measured(_Reaching()))
+    assert cell(rows, "with_handle", "own", "..list.push") == (*LASTING, "result")
+    assert cell(rows, "with_handle", "own", "caller.user.text.change") == (*LASTING, "caller", "result")
+    assert {row.root for row in rows} == {"own"}
+
+
+class _Silent(type(ADAPTER)):  # type: ignore[misc]
+    """A loop whose hook calls on without an argument."""
+
+    boundaries: ClassVar = {
+        "around": replace(ADAPTER.boundaries["around"], passive=lambda given: given["handler"]())
+    }
+
+    def begin(self, session: Any, hook: Any, at: str, path: str) -> Any:
+        def silent(messages: Any, ask: Any) -> Any:
+            return hook.call(messages, lambda: ask(messages))
+
+        return super().begin(session, Attached(call=silent, is_async=False), at, path)
+
+
+def test_a_hook_may_call_on_without_passing_anything() -> None:
+    rows = answers_of(measured(_Silent()))
+    assert cell(rows, "around", "request", "caller.user.text.change") == (*LASTING, "caller", "result")
+    assert not [row for row in rows if row.place == "passed"]
+
+
+def test_a_text_of_ours_is_edited_wherever_it_stands() -> None:
+    message = {"role": "user", "plain": "caller-words-00", "content": ["caller-words-00", "caller-words-02"]}
+    scene = Scene(RULES["mark"], Texts(RULES["conversation"]), [frozenset({"role", "content"})])
+    first = next(each for each in Walk([("", [message])], scene, frozenset()).places if each.act == "change")
+    assert write({"": [message]}, first, scene, frozenset(), own=True) is None
+    marked = f"caller-words-00{RULES['mark']}"
+    assert message == {"role": "user", "plain": marked, "content": [marked, "caller-words-02"]}
 
 
 class _Copying(type(ADAPTER)):  # type: ignore[misc]
@@ -148,7 +197,8 @@ def test_the_javascript_core_measures_a_loop_by_the_same_rules(tmp_path: Path) -
         "path": None,
     }
     script = (
-        f"import {{ main }} from '{(CORE / 'src' / 'probe.js').as_uri()}'; await main(await import('toy'));"
+        f"import {{ main }} from '{(CORE / 'src' / 'probe.js').as_uri()}'; "
+        "await main((module) => import(module));"
     )
     command = [node, "--no-warnings", "--input-type=module", "--eval", script]
     done = subprocess.run(

@@ -121,8 +121,9 @@ def _releases(monkeypatch: pytest.MonkeyPatch) -> None:
         return measurement({row(): THIS if version < "1.0.3" else ("caller",)}, version)
 
     versions = tuple(f"1.0.{number}" for number in range(5))
-    monkeypatch.setattr("agentcore.cli.contract.measure", measure)
-    monkeypatch.setattr("agentcore.cli.contract.published", lambda _: versions)
+    for command in ("contract", "bisect"):
+        monkeypatch.setattr(f"agentcore.cli.{command}.measure", measure)
+        monkeypatch.setattr(f"agentcore.cli.{command}.published", lambda _: versions)
     monkeypatch.setattr("agentcore.live.contracts.releases.published", lambda _: versions)
 
 
@@ -151,6 +152,45 @@ def test_bisect_names_the_release_and_what_was_skipped() -> None:
     assert run("bisect", "ai", "1.0.4", "1.0.0").exit_code == 2
 
 
+@pytest.fixture
+def _profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Profiles stand for releases: `ai-sdk-6.0.134` is the first, and one of them cannot be run."""
+    profiles = {"6.0.134": "ai-sdk-6", "6.0.326": "ai-sdk-6.0.326", "7.0.173": "ai-sdk-7"}
+    versions = ("6.0.134", "6.0.200", "6.0.326", "7.0.173")
+
+    def named(_: Any, version: str) -> str:
+        return profiles.get(version, f"live:nobody@{version}")
+
+    monkeypatch.setattr("agentcore.cli.bisect._Found._named", named)
+    monkeypatch.setattr("agentcore.cli.bisect.published", lambda _: versions)
+    monkeypatch.setattr("agentcore.live.contracts.releases.published", lambda _: versions)
+
+
+@pytest.mark.usefixtures("_profiles")
+def test_bisect_by_programs_names_the_programs_that_changed() -> None:
+    found = run("bisect", "ai", "6.0.134", "7.0.173", "--by", "programs", "-n", "12")
+    assert found.exit_code == 0
+    assert "ai 7.0.173: " in found.output
+    assert " of 12 programs differ from 6.0.326" in found.output
+    assert "skipped 6.0.200: no target is named" in found.output
+    assert "agentcore compare ai-sdk-6.0.326 ai-sdk-7 --programs 12 --seed 0" in found.output
+
+
+@pytest.mark.usefixtures("_profiles")
+def test_bisect_by_programs_is_by_the_schema_and_repeats_itself() -> None:
+    command = ["bisect", "ai", "6.0.326", "7.0.173", "--by", "programs", "-n", "12", "--json"]
+    one, other = (json.loads(CliRunner().invoke(main, command).stdout) for _ in range(2))
+    validate(one)
+    assert one["edges"] == other["edges"]
+    (edge,) = one["edges"]
+    assert all(each["features"] and each["seed"] in range(12) for each in edge["programs"])
+
+
+@pytest.mark.usefixtures("_profiles")
+def test_an_end_whose_programs_cannot_be_run_leaves_nothing_to_search() -> None:
+    assert run("bisect", "ai", "6.0.200", "7.0.173", "--by", "programs", "-n", "2").exit_code == 3
+
+
 @pytest.mark.usefixtures("_releases")
 @pytest.mark.parametrize(
     "command",
@@ -168,6 +208,7 @@ def test_json_is_by_the_schema(command: tuple[str, ...]) -> None:
         (("contract", "parrot"), "no framework is named parrot"),
         (("contract", "ai", "--at", "beforeModel"), "ai has no boundary beforeModel"),
         (("bisect", "ai", "1", "2", "--path", "sideways"), "ai has the paths generate, stream"),
+        (("bisect", "ai", "1", "2", "--by", "chance"), "'chance' is not one of"),
     ],
 )
 def test_wrong_usage_is_explained(args: tuple[str, ...], said: str) -> None:

@@ -71,7 +71,7 @@ class _Adapter(live.AdapterBase):
             "after_tool_callback": live.observer(*_TOOL, "tool_response"),
         },
         kept=_kept,
-        handles=lambda given: [_context(given).session.events],
+        reaches=lambda given: {"session.events": _context(given).session.events},
     )
 
     def entry(self, message: Any) -> list[live.Entry]:

@@ -83,6 +83,7 @@ class _Adapter(live.AdapterBase):
         },
         kept=_kept,
         handles=_handles,
+        reaches=lambda given: {"agent.messages": _subject(given).agent.messages},
     )
 
     def entry(self, message: Any) -> list[live.Entry]:

@@ -10,13 +10,15 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from agentcore.live.contracts.measure import Measurement
-from agentcore.live.contracts.table import Answer, Row, changes
+from agentcore.live.contracts.table import changes
 from agentcore.live.installs import InstallError
 
 __all__ = ["Edge", "Search", "Undecided", "bisect"]
 
-Differ: TypeAlias = Callable[[Any, Any], Mapping[Any, tuple[Any, Any]]]
+Rows: TypeAlias = Mapping[Any, tuple[Any, Any]]
+"""What changed, by row, with what was there before and after: of contracts, rows with their answers."""
+
+Differ: TypeAlias = Callable[[Any, Any], Rows]
 """Returns what differs between two measurements, by row."""
 
 
@@ -33,13 +35,13 @@ class Edge:
         first_new: the first one measured after it.
         unknown: the releases between them, with why they could not be measured; empty if the two follow each
             other.
-        rows: the rows that changed, with the answers before and after.
+        rows: the rows that changed, with what was there before and after.
     """
 
     last_old: str
     first_new: str
     unknown: Mapping[str, str]
-    rows: Mapping[Row, tuple[Answer, Answer]]
+    rows: Rows
 
 
 @attrs.define(kw_only=True)
@@ -63,7 +65,7 @@ class Search:
 
 def bisect(
     releases: Sequence[str],
-    measure: Callable[[str], Measurement],
+    measure: Callable[[str], Any],
     *,
     samples: int = 4,
     differ: Differ = changes,
@@ -89,12 +91,12 @@ class _Bisector:
     def __init__(
         self,
         releases: Sequence[str],
-        measure: Callable[[str], Measurement],
+        measure: Callable[[str], Any],
         differ: Differ,
         report: Callable[[str], None],
     ) -> None:
         self._releases, self._measure, self._differ, self._report = releases, measure, differ, report
-        self._found: dict[int, Measurement] = {}
+        self._found: dict[int, Any] = {}
         self._search = Search(listed=len(releases))
 
     def search(self, samples: int) -> Search:
@@ -156,9 +158,9 @@ class _Bisector:
                 )
 
 
-def transitions(search: Search) -> dict[Row, list[Edge]]:
+def transitions(search: Search) -> dict[Any, list[Edge]]:
     """Returns the edges of each row: more than one where a change was taken back."""
-    found: dict[Row, list[Edge]] = defaultdict(list)
+    found: dict[Any, list[Edge]] = defaultdict(list)
     for edge in search.edges:
         for row in edge.rows:
             found[row].append(edge)

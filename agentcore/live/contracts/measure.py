@@ -229,7 +229,7 @@ def _javascript_rows(
     # What is evaluated imports packages from the folder in which it runs.
     script = (
         f"import {{ main }} from {json.dumps((CORE / 'src' / 'probe.js').as_uri())};"
-        f"await main(await import({json.dumps(package.name)}));"
+        "await main((module) => import(module));"
     )
     command = [program("node"), "--no-warnings", "--input-type=module", "--eval", script]
     try:

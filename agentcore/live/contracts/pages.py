@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, Final
 
+from agentcore.kit.contract import Emulated
+from agentcore.live.contracts.emulated import emulations, not_emulated
 from agentcore.live.contracts.releases import ordered
 from agentcore.live.contracts.table import Answer, Group, text_of, verdict, words
 
@@ -77,6 +79,7 @@ def page(name: str, of: Mapping[str, Any]) -> str:
     for boundary, sections in groupby(of["contracts"], key=lambda each: each["boundary"]):
         lines += _boundary(boundary, [*sections], of)
     lines += _timeline(of)
+    lines += _emulation(name, of)
     lines += _unknown(of)
     return "\n".join(lines)
 
@@ -163,6 +166,32 @@ def _timeline(of: Mapping[str, Any]) -> Iterator[str]:
         yield f"### {first}\n\nAfter `{last}`{gap}:\n"
         yield from found[stretch]
         yield ""
+
+
+def _emulation(name: str, of: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what profiles are held to, and what is not known of them."""
+    for emulated in emulations():
+        if emulated.framework != name:
+            continue
+        yield "## Emulation\n"
+        for release, profiles in emulated.releases.items():
+            names = _span([*dict.fromkeys(profiles.values())])
+            lacks = _missing(emulated, of, release)
+            yield f"- `{release}`: tests hold that {names} have these answers. {lacks}"
+        yield ""
+        for holder, why in emulated.unheld.items():
+            yield f"- Whether the {holder} of a profile see a write is not known: {why}."
+        for rows, why in emulated.unexpressed.items():
+            yield f"- Rows `{rows}` of a profile are not known: {why}."
+        if emulated.unheld or emulated.unexpressed:
+            yield ""
+
+
+def _missing(emulated: Emulated, of: Mapping[str, Any], release: str) -> str:
+    names = [f"`{each}`" for each in sorted(not_emulated(emulated, of, release))]
+    return (
+        f"Not known, as they are not emulated: {', '.join(names)}." if names else "They have all boundaries."
+    )
 
 
 def _unknown(of: Mapping[str, Any]) -> Iterator[str]:

@@ -34,6 +34,7 @@ __all__ = [
     "Places",
     "Witness",
     "compare",
+    "first_place",
     "marked",
     "pair_of",
     "says_all",
@@ -323,12 +324,12 @@ def _surveyed(both: Both, seeds: range) -> Iterator[_Found]:
 
 
 def _causes(both: Both, program: Json, different: Places) -> Mapping[_Class, str]:
-    first = _telling(different)
+    first = first_place(different)
     pair = both.pair(program)
     if pair is None:
         return {(None, first): first}
     caused = pair.causes(program, different)
-    found: dict[_Class, str] = {(field, None): _telling(shown) for field, shown in caused.items()}
+    found: dict[_Class, str] = {(field, None): first_place(shown) for field, shown in caused.items()}
     if not any(first in shown for shown in caused.values()):
         found[None, first] = first
     return found
@@ -338,8 +339,8 @@ def _causes(both: Both, program: Json, different: Places) -> Mapping[_Class, str
 _ASIDE: Final = frozenset({"$.opErrors", "$.pathErrors"})
 
 
-def _telling(different: Places) -> str:
-    """The first place, but what says how a program's own ops fared only if there is nothing else."""
+def first_place(different: Places) -> str:
+    """Returns the first place, but what says how a program's own ops fared only if there is nothing else."""
     return min(different, key=lambda place: place in _ASIDE)
 
 

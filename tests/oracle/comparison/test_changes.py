@@ -16,8 +16,8 @@ from agentcore.oracle.comparison.changes import (
     Pair,
     Witness,
     _fewest,
-    _telling,
     compare,
+    first_place,
     marked,
     says_all,
     witness_of,
@@ -226,8 +226,8 @@ def test_a_witness_says_all_that_one_with_more_features_fields_or_another_of_its
 
 
 def test_the_place_of_a_class_is_the_first_but_not_what_ops_met_with() -> None:
-    assert _telling(("$.opErrors", "$.final.steps", "$.caller")) == "$.final.steps"
-    assert _telling(("$.opErrors",)) == "$.opErrors"
+    assert first_place(("$.opErrors", "$.final.steps", "$.caller")) == "$.final.steps"
+    assert first_place(("$.opErrors",)) == "$.opErrors"
 
 
 def test_of_the_witnesses_those_are_kept_that_show_something_of_their_own_with_the_fewest_causes() -> None:

@@ -21,11 +21,13 @@ const stay = ([given]) =>
 const DATA = new Set(['messages', 'systemMessages', 'steps', 'result']);
 // The list stays itself: it is an object with methods for editing. What it holds is conversation.
 const handles = ([{ messageList }]) => [[...messageList.get.all.db()]];
+const reaches = ([{ messageList }]) => [['messageList', messageList.get.all.db()]];
 const processor = {
   when: 'before',
   first: ['messages', 'systemMessages'],
   stay,
   handles,
+  reaches,
   messages: ([given]) => given.messages,
   output: (returned) => (Array.isArray(returned) ? returned : returned?.messages),
   passive: ([given]) => given.messages,

@@ -5,12 +5,14 @@ const own = ['agent', 'model', 'tool', 'tools', 'toolSpecs', 'invocationState', 
 const stay = ([context]) => own.map((name) => context[name]);
 // The agent stays itself; its messages are the conversation. Which messages are in its list is for hooks to say, and not what they say.
 const handles = ([{ agent }]) => [[...agent.messages]];
+const reaches = ([{ agent }]) => [['agent.messages', agent.messages]];
 const passive = ([context]) => context;
 const event = (when, ...outlets) => ({
   when,
   params: ['event'],
   stay,
   handles,
+  reaches,
   outlets: ([given]) => outlets.map((key) => [given, key]),
   mend: 'put new messages into event.agent.messages, and leave those that are there as they are',
 });
@@ -22,7 +24,7 @@ export const versions = ['1.19.0'];
 export const paths = ['generate', 'stream'];
 export const boundaries = {
   'InvokeModelStage.Input': {
-    ...{ when: 'before', stay, handles, passive },
+    ...{ when: 'before', stay, handles, reaches, passive },
     first: ['messages'],
     messages: ([context]) => context.messages,
     output: (returned) => returned?.messages,
@@ -30,7 +32,7 @@ export const boundaries = {
     mend: 'return a new context with new messages: { ...context, messages: context.messages.map(...) }',
   },
   'ExecuteToolStage.Input': {
-    ...{ when: 'after', stay, handles, passive },
+    ...{ when: 'after', stay, handles, reaches, passive },
     first: ['toolUse'],
     mend: 'return a new context: { ...context, toolUse: { ...context.toolUse, input: ... } }',
   },

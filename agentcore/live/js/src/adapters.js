@@ -17,6 +17,7 @@ const SPEC = new Set([
   'params',
   'stay',
   'handles',
+  'reaches',
   'outlets',
   'next',
   'messages',

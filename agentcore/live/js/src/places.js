@@ -34,6 +34,11 @@ export class Texts {
     else for (const each of Object.values(value)) this.#addBelow(each, of);
   }
 
+  /** Where the one of `texts` that comes first in the conversation is from, whatever order an object has; undefined for none. */
+  first(texts) {
+    return [...this.known].find(([text]) => texts.has(text))?.[1];
+  }
+
   /** The texts that a string has in it. */
   in(string) {
     return string.match(this.pattern) ?? [];
@@ -203,7 +208,7 @@ export class Walk {
 
   #add(node, { act, text }, container, key) {
     if (!this.ids.has(container)) this.ids.set(container, this.ids.size);
-    const { owner, role } = this.texts.known.get([...node.texts][0] ?? '') ?? this.#ofMessage(node);
+    const { owner, role } = this.texts.first(node.texts) ?? this.#ofMessage(node);
     const isMany = ['list', 'records'].includes(node.is);
     this.places.push({
       root: node.root,
@@ -220,8 +225,7 @@ export class Walk {
   }
 
   #ofMessage({ parent }) {
-    for (let at = parent; at; at = at.parent)
-      if (at.texts.size > 0) return this.texts.known.get([...at.texts][0]);
+    for (let at = parent; at; at = at.parent) if (at.texts.size > 0) return this.texts.first(at.texts);
     return { owner: '', role: '' };
   }
 }
@@ -258,18 +262,30 @@ function generalBelow({ general, kind, is, value }, key) {
 export function marked(value, mark, of) {
   if (typeof value === 'string') return markedText(value, mark, of.texts);
   const [copy] = new Bridge().enter([['copy', value]], of.stay);
-  const walk = new Walk([['copy', [copy]]], of);
+  return markEach([copy], mark, of) ? copy : undefined;
+}
+
+// Marks one text wherever a copy of ours has it, as a message may have its text in several forms: `wanted`, or else the first that can be
+// written.
+function markEach(copies, mark, of, wanted) {
   const isOfInstructions = ({ owner }) => owner === 'instructions';
-  const texts = walk.places.filter(({ act }) => act === 'change');
+  const texts = new Walk([['copy', copies]], of).places.filter(({ act }) => act === 'change');
   // A framework may put the instructions of a message in anew: they are the last choice.
   texts.sort((one, other) => isOfInstructions(one) - isOfInstructions(other));
+  let text = wanted;
+  let isMarked = false;
   for (const { keys } of texts) {
-    const holder = at([[copy]], keys.slice(0, -1));
+    const holder = at([copies], keys.slice(0, -1));
     const key = keys.at(-1);
-    const text = markedText(slot(holder, key), mark, of.texts);
-    if (attempt(() => setSlot(holder, key, text)) === undefined && slot(holder, key) === text) return copy;
+    const value = slot(holder, key);
+    const [found] = of.texts.in(value);
+    if (value.includes(mark) || (text !== undefined && found !== text)) continue;
+    const changed = markedText(value, mark, of.texts);
+    if (attempt(() => setSlot(holder, key, changed)) !== undefined || slot(holder, key) !== changed) continue;
+    text = found;
+    isMarked = true;
   }
-  return undefined;
+  return isMarked;
 }
 
 const markedText = (string, mark, texts) => {
@@ -294,9 +310,10 @@ const setSlot = (holder, key, value) => {
 const at = (root, keys) => keys.reduce(slot, root);
 
 /**
- * Writes once, at `place` of the arguments `args`; returns undefined, or why it was not done: `{result, why}`.
+ * Writes once, at `place` of the arguments `args`; returns undefined, or why it was not done: `{result, why}`. Arguments that are a copy
+ * of the hook's (`isOwn`) have a text edited wherever it stands.
  */
-export function write(args, { act, keys, place: is }, mark, of) {
+export function write(args, { act, keys, place: is }, mark, of, isOwn = false) {
   let value;
   try {
     value = at(args, keys);
@@ -316,6 +333,7 @@ export function write(args, { act, keys, place: is }, mark, of) {
   });
   if (error) return { result: 'refused', why: String(error.message ?? error) };
   const there = { push: () => value.at(-1), key: () => slot(value, mark) }[act] ?? (() => slot(holder, key));
+  if (isOwn && act === 'change') markEach(args, mark, of, of.texts.in(value)[0]);
   return there() === added ? undefined : { result: 'refused', why: 'what was written is not there' };
 }
 

@@ -11,6 +11,7 @@ import { show } from './show.js';
 
 const RUN_LIMIT = 20_000;
 const LATE = Symbol('late');
+const COPIES = new Set(['returned', 'passed']);
 const VARIANT = 2; // texts now as texts, now as parts
 const HOLDERS = ['caller', 'result', 'steps', 'store', 'observers'];
 
@@ -121,18 +122,15 @@ class Probe {
 
   #placesOf(call, spec) {
     const of = this.#walkOf(call, spec);
-    const handles = spec.handles?.(call.args) ?? [];
     const walk = new Walk(rootsOf(call.args, spec), of);
     call.opaque = walk.opaque;
+    const handles = behind(call.args, spec);
     const known = new Set(of.stay);
-    for (const handle of handles) known.delete(handle);
-    const behind = new Walk(
-      handles.map((handle) => ['handle', handle]),
-      { ...of, stay: known },
-    );
+    for (const [, handle] of handles) known.delete(handle);
+    const beyond = new Walk(handles, { ...of, stay: known });
     return [
       ...walk.places.map((place) => ({ ...place, side: 'given' })),
-      ...behind.places.map((place) => ({ ...place, side: 'handle' })),
+      ...beyond.places.map((place) => ({ ...place, side: 'handle' })),
       ...this.#firstOf('passed', this.#passed(call, spec), of).map((place) => ({ ...place, side: 'passed' })),
     ];
   }
@@ -198,7 +196,7 @@ class Probe {
       const walk = this.#walkOf(again, of.spec);
       const does = (args) => {
         count = again.session.count;
-        undone = write(args, place, this.rules.mark, walk);
+        undone = write(args, place, this.rules.mark, walk, COPIES.has(place.side));
       };
       const copied = (value) => new Bridge().enter([['copy', value]], walk.stay)[0];
       const passing = (next) => {
@@ -209,7 +207,7 @@ class Probe {
           return next(...copy);
         };
       };
-      if (place.side === 'handle') does(of.spec.handles(again.args));
+      if (place.side === 'handle') does(behind(again.args, of.spec).map(([, handle]) => handle));
       else if (place.side === 'given') does(again.args);
       return this.#returned({ ...again, args: again.args.map(passing) }, of.spec, (value, made) => {
         if (place.side === 'result') does([value]);
@@ -283,16 +281,21 @@ const someOf = (items, most) =>
 
 const isObject = (value) => typeof value === 'object' && value !== null;
 
+// Conversation data that is reached by what stays itself, with names: a list itself, where `handles` has what is in it.
+const behind = (args, { handles, reaches }) =>
+  reaches?.(args) ?? (handles?.(args) ?? []).map((handle, index) => [`handle${index || ''}`, handle]);
+
 // A single argument is known by its fields, several by their names.
 const rootsOf = (args, { params }) => args.map((arg, index) => [params?.[index] ?? '', arg]);
 
-/** Measures what the job on standard input asks for, and writes it as JSON. */
-export async function main(sdk) {
+/** Measures what the job on standard input asks for, and writes it as JSON; `load` imports a module of the framework. */
+export async function main(load) {
   const chunks = [];
   for await (const chunk of process.stdin) chunks.push(chunk);
   const job = JSON.parse(Buffer.concat(chunks));
   install();
   const adapter = await adapterOf(job.framework);
+  const sdk = Object.assign({}, ...(await Promise.all(adapter.packages.map(load))));
   const version = readJson(job.manifest).version;
   const probe = new Probe({ adapter, sdk, version, rules: job.rules });
   for (const at of job.at ? [job.at] : Object.keys(adapter.boundaries))
