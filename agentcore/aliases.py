@@ -56,9 +56,9 @@ _MODULES: Final = (
     _Moved(
         "",
         "messages",
-        "brief chains codec:wire content forms:chains identity:chains interrupts media message_repair "
-        "message_trim paths:brief prompt readonly rounds:prompt tokens:message_trim usage:content values "
-        "vectors wire",
+        "brief chains codec:wire content forms:chains identity:chains interrupts media:converters "
+        "message_repair message_trim paths:brief prompt readonly rounds:prompt tokens:message_trim "
+        "usage:content values vectors wire",
     ),
     _Moved(
         "",
@@ -151,7 +151,7 @@ _MODULES: Final = (
     _Moved(
         "frameworks.strands",
         "frameworks.strands",
-        "causes:family comparison:family features:program handlers:programs isolation:family "
+        "acting:ops causes:family comparison:family features:program handlers:programs isolation:family "
         "shrinking:family structured:program",
     ),
     _Moved(
@@ -178,7 +178,11 @@ _MODULES: Final = (
     _Moved("machine", "machine", "calls:state message_list:processors"),
     _Moved("messages", "kit", "schema:program"),
     _Moved("records", "records", "run_json:saved"),
-    _Moved("messages", "messages", "codec:wire paths:brief rounds:prompt tokens:message_trim usage:content"),
+    _Moved(
+        "messages",
+        "messages",
+        "codec:wire media:converters paths:brief rounds:prompt tokens:message_trim usage:content",
+    ),
     _Moved(
         "models",
         "agent.models",
@@ -193,8 +197,8 @@ _MODULES: Final = (
     _Moved(
         "oracle",
         "oracle.campaign",
-        "check chunks:batches collecting:executors crews:executors database:check distributed:executors "
-        "findings interruption:stop_rules scope:verdicts selection:batches strategies tally:stop_rules "
+        "check chunks:findings collecting:executors crews:executors database:check distributed:executors "
+        "findings interruption:stop_rules scope:verdicts selection:findings strategies tally:stop_rules "
         "verdicts work:worker",
     ),
     _Moved("oracle", "oracle.comparison", "causes:changes changes guide sides:comparands witnesses:changes"),
@@ -215,8 +219,8 @@ _MODULES: Final = (
     _Moved(
         "oracle.campaign",
         "oracle.campaign",
-        "choosing:check database:check distributed:executors gc_policy:executors interruption:stop_rules "
-        "isolated_sides:worker scope:verdicts selection:batches",
+        "batches:findings choosing:check database:check distributed:executors gc_policy:executors "
+        "interruption:stop_rules isolated_sides:worker scope:verdicts selection:findings",
     ),
     _Moved("oracle.comparison", "oracle.comparison", "attribution:changes minimal_programs:changes"),
     _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
@@ -233,7 +237,7 @@ _MODULES: Final = (
     _Moved(
         "oracle.strands",
         "frameworks.strands",
-        "acting causes:family comparison:family family features:program handlers:programs holders:shapes "
+        "acting:ops causes:family comparison:family family features:program handlers:programs holders:shapes "
         "isolation:family ops program programs reference shapes shrinking:family structured:program "
         "writes",
     ),

@@ -33,7 +33,7 @@ EXCEPTIONS: Final = {
     "kit/families.py": "DEFAULT_PROFILE: which framework is meant if none is named is no framework's choice",
     "live/recorded.py": "reads what somebody recorded in the forms of frameworks",
     "messages/content.py": _FORM,
-    "messages/media.py": _FORM,
+    "messages/converters.py": _FORM,
     "messages/messages.py": _FORM,
     "messages/wire.py": _FORM,
     "requirements/differences.py": _EVIDENCE,

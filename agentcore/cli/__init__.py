@@ -18,7 +18,7 @@ _FAILURE: Final = 2
 # Where each command lies, and what it does: a module is imported when its command runs, and not for `--help`.
 COMMANDS: Final = {
     "ask": ("drivers:ask", "Run programs on a driver and write its traces."),
-    "bisect": ("bisect:bisect_releases", "Find the release that changed who sees a hook's writes."),
+    "bisect": ("contract:bisect_releases", "Find the release that changed who sees a hook's writes."),
     "check": ("check:check", "Run random programs on a driver or package, and on the reference."),
     "check-hook": ("check_hook:check_hook", "Check a hook of yours in the framework that you installed."),
     "compare": ("compare:compare", "Find the programs on which two versions differ."),
@@ -27,7 +27,7 @@ COMMANDS: Final = {
     "examples": ("vectors:examples_command", "Run the examples of pages in markdown."),
     "explain": ("trace:explain", "Run a program and tell its run step by step."),
     "frameworks": ("drivers:frameworks", "List the frameworks that are installed."),
-    "grade": ("grade:grade", "Say what your tests of isolation cannot tell."),
+    "grade": ("check_hook:grade", "Say what your tests of isolation cannot tell."),
     "lint-driver": ("drivers:lint_driver", "Check a driver rule by rule of the protocol."),
     "notebooks": ("demo:notebooks", "Copy the notebooks and open them in JupyterLab."),
     "skeleton": ("drivers:skeleton", "Write a driver to begin with."),

@@ -24,7 +24,6 @@ from agentcore.kit.isolation import Breach
 from agentcore.kit.program import BadProgram
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors
-from agentcore.oracle.campaign.batches import OtherFormatError, UnknownFeatureError
 from agentcore.oracle.campaign.check import (
     Campaign,
     Database,
@@ -35,7 +34,13 @@ from agentcore.oracle.campaign.check import (
     default_folder,
 )
 from agentcore.oracle.campaign.executors import Crew
-from agentcore.oracle.campaign.findings import Disagreement, Finding, ReferenceFailure
+from agentcore.oracle.campaign.findings import (
+    Disagreement,
+    Finding,
+    OtherFormatError,
+    ReferenceFailure,
+    UnknownFeatureError,
+)
 from agentcore.oracle.campaign.stop_rules import arrived
 from agentcore.oracle.campaign.verdicts import Kind, PatternError
 from agentcore.oracle.campaign.worker import profile_for

@@ -1,4 +1,4 @@
-"""`agentcore check-hook`: a person's own hook, in the framework release that they use."""
+"""`agentcore check-hook`: a person's own hook; `agentcore grade`: their own tests of isolation."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from agentcore.cli.terminal import console, say
+from agentcore.cli.terminal import console, say, warn
 from agentcore.live import reporting
 from agentcore.live.adapters.known import KNOWN
 from agentcore.live.check import Request, check
@@ -21,7 +25,11 @@ from agentcore.live.process import WorkerFailedError
 from agentcore.live.recorded import recorded
 from agentcore.live.suppressions import SuppressionError
 
-__all__ = ["check_hook"]
+__all__ = [
+    "check_hook",
+    "grade",
+    "lines",
+]
 
 _USAGE: Final = 2
 _NOT_JUDGED: Final = 3
@@ -224,3 +232,66 @@ def _print(report: dict[str, Any], form: str | None) -> None:
         click.echo(json.dumps(report, indent=2, ensure_ascii=True))
     else:
         click.echo(reporting.junit(report) if form == "junit" else reporting.sarif(report), nl=False)
+
+
+_WEAK: Final = 1
+_NO_TESTS: Final = 5
+_OF_USAGE: Final = 4
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("tests", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def grade(context: click.Context, /, tests: tuple[str, ...], *, as_json: bool) -> None:
+    """Say which copy depths the pytest tests TESTS can't tell from isolation.
+
+    TESTS are what pytest takes: files, folders, names of tests, and options. Those that ask for the fixture
+    `handed_out` run once for each depth to which a framework may copy messages; a test that passes though
+    objects are shared is too weak, and the assertion that it lacks is printed.
+
+    Exits with 0 if each test tells all depths, 1 if one does not, 2 for wrong usage, 3 if no test could be
+    judged or one could not, 4 if the tool failed.
+    """
+    # Here, because they need pytest.
+    from agentcore.testing.grading import grades, is_weak, not_judged  # noqa: PLC0415
+    from agentcore.testing.plugin import GRADE  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "outcomes.json"
+        done = subprocess.run(  # noqa: S603 - pytest, with what the person asks for
+            [sys.executable, "-m", "pytest", *tests, "-q", GRADE, str(file)],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode == _OF_USAGE:
+            raise click.UsageError(done.stderr.strip() or done.stdout.strip())
+        outcomes = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    found = grades(outcomes)
+    if not found:
+        warn(f"no test that asks for handed_out was run:\n{(done.stdout + done.stderr).strip()[-1500:]}")
+        context.exit(_NOT_JUDGED if done.returncode in (0, 1, 2, _NO_TESTS) else _TOOL)
+    if as_json:
+        click.echo(json.dumps({"format": 1, "tests": found}, indent=2))
+    else:
+        say(console(), "\n".join(lines(found)))
+    weak = any(map(is_weak, found))
+    context.exit(_WEAK if weak else _NOT_JUDGED if not_judged(found) else 0)
+
+
+def lines(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields what people read of grades."""
+    for test in found:
+        if test["not_judged"] is not None:
+            yield f"{test['test']}: not judged: {test['not_judged']}"
+            continue
+        weak = [each for each in test["depths"] if not each["told"]]
+        told = ", ".join(each["depth"] for each in test["depths"] if each["told"]) or "none"
+        yield f"{test['test']}: tells {told} from isolation"
+        for each in weak:
+            yield f"  cannot tell {each['depth']}" + (
+                f": {each['why']}" if "why" in each else "; this would:"
+            )
+            if "assertion" in each:
+                yield textwrap.indent(each["assertion"], "    ")

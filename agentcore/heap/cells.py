@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, NoReturn, TypeAlias
 
 from agentcore.errors import ImmutableWriteError
-from agentcore.messages.media import parse_url
+from agentcore.messages.converters import parse_url
 from agentcore.messages.values import Vector, frozen
 
 DEEPEST: Final = 384

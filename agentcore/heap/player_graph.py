@@ -1,8 +1,8 @@
 """The graph of a run: holders and objects, each at one place through all moments of the run.
 
 The columns are the copy depths: list, message, content, part, payload. Boxes are placed once, for the union
-of all moments, so that a moment changes texts and arrows and never a place. What a moment shows of a box is a
-state; a state that several moments show is kept once.
+of all moments, so that a moment changes texts and arrows and never a place (rule oracle.player-keeps-places).
+What a moment shows of a box is a state; a state that several moments show is kept once.
 
 No library places boxes so: layered layouts (igraph's, Graphviz's) order the boxes of a layer for one graph,
 and know neither columns by kind, nor rows by the position in a list, nor boxes that are there only for a

@@ -38,7 +38,7 @@ from agentcore.heap.heap import (
 )
 from agentcore.heap.js import fields, text
 from agentcore.messages.brief import brief
-from agentcore.messages.media import parse_url
+from agentcore.messages.converters import parse_url
 from agentcore.messages.values import json_path
 
 Key: TypeAlias = str | int

@@ -1,4 +1,4 @@
-"""Runs of any framework's emulation: `emulate.run(profile, settings)`.
+"""Runs of any framework's emulation, `emulate.run(profile, settings)`, and what measures its contract.
 
 from agentcore.kit import emulate
 
@@ -8,13 +8,27 @@ ran.pollution
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Protocol, TypeAlias
+
+import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import framework_of
 from agentcore.kit.framework import FRAMEWORKS, Framework, load_emulator, load_family
 
-__all__ = ["NotEmulatedProfileError", "run"]
+__all__ = [
+    "Conversation",
+    "Emulated",
+    "Given",
+    "NotEmulatedProfileError",
+    "Point",
+    "Probe",
+    "Reply",
+    "Turn",
+    "run",
+]
 
 
 class NotEmulatedProfileError(AgentCoreError, LookupError):
@@ -62,3 +76,106 @@ def _with_profiles_like(profile: Any) -> Framework:
 def _emulated(framework: Framework) -> dict[str, Any]:
     emulation = load_family(framework.name).emulation if framework.emulator else None
     return {} if emulation is None else {**emulation.profiles}
+
+
+Given: TypeAlias = Mapping[str, Any]
+"""The arguments of a call of a hook, by name."""
+
+Probe: TypeAlias = Callable[..., Any]
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Conversation(Protocol):
+    """One run of the probe's conversation."""
+
+    @property
+    def instructions(self) -> str | None:
+        """The system prompt."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """The names of the tools that are called."""
+        ...
+
+    @property
+    def calls(self) -> Sequence[str]:
+        """The ids of all calls."""
+        ...
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn."""
+        ...
+
+    def answer(self, prompt: Any) -> Sequence[Mapping[str, Any]]:
+        """Records a prompt as the model receives it, and returns the neutral parts of its answer."""
+        ...
+
+    def call(self, number: str) -> Mapping[str, Any]:
+        """Returns the neutral part of a call, with its output."""
+        ...
+
+    def holder(self, name: str, value: Any) -> None:
+        """Names an object that is looked through when the first turn has ended."""
+        ...
+
+
+@attrs.frozen(kw_only=True)
+class Reply:
+    """What a turn came to: the messages that the caller passes on with the next one, and the result."""
+
+    messages: Sequence[Any]
+    result: Any
+
+
+Turn: TypeAlias = Callable[[list[Any]], Reply]
+"""Runs a turn with the caller's messages."""
+
+
+@attrs.frozen(kw_only=True)
+class Point:
+    """A boundary of an emulation.
+
+    `parameters` are the names of the positional arguments; the fields of a single argument without a name
+    are known by themselves. `after` says whether the hook runs after the model. `stay` are arguments, and
+    fields of the first, that are the framework's or the person's own, and are not looked into. `passive`
+    returns what a hook returns that does nothing, and `offers` what one does that returns the conversation as
+    it is, if that is something else. `reaches` returns by name what of the conversation is behind what stays.
+    `goes_on` is the name of the argument with which the hook calls on. `paths` are those of the framework
+    that have the boundary; None for all.
+    """
+
+    parameters: tuple[str, ...] = ("",)
+    after: bool = False
+    stay: tuple[str, ...] = ()
+    passive: Callable[[Given], Any] = lambda _: None
+    offers: Callable[[Given], Any] | None = None
+    reaches: Callable[[Given], Mapping[str, Any]] | None = None
+    goes_on: str | None = None
+    paths: tuple[str, ...] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Emulated:
+    """Profiles that are measured as releases of a framework of the live check are.
+
+    `framework` is the name of the live adapter. `releases` has for each release the profiles of its paths.
+    `points` returns the boundaries of a release, given a function that returns the output of a call. `user`,
+    `answer` and `results` translate neutral parts into messages, as the adapter does. `begin` attaches a
+    hook at a boundary and returns what runs a turn. `roots` are names of places here and in the package,
+    where these differ. `unheld` are those who may see a write, and of whom the
+    emulation does not know, and `unexpressed` rows that it cannot express: patterns of `release path boundary
+    root owner.role.place.act`. Both have the reason.
+    """
+
+    framework: str
+    releases: Mapping[str, Mapping[str, str]]
+    points: Callable[[str, Callable[[str], Any]], Mapping[str, Point]]
+    user: Callable[[Sequence[Mapping[str, Any]]], Any]
+    answer: Callable[[Sequence[Mapping[str, Any]]], Any]
+    results: Callable[[Sequence[Mapping[str, Any]]], Any]
+    begin: Callable[[str, Conversation, Probe, str, str], Turn]
+    roots: Mapping[str, str] = _NOTHING
+    unheld: Mapping[str, str] = _NOTHING
+    unexpressed: Mapping[str, str] = _NOTHING

@@ -3,15 +3,20 @@
 Values convert where they come in: in the constructors of what people, drivers and models make. What the
 machine makes itself has no converters, because its parts are values already.
 
-Each is a named function, because mypy takes the constructor's types from it.
+Each is a named function, because mypy takes the constructor's types from it. Data of images and files comes
+in as bytes, base64 or URLs: what these hold is made out here as well.
 """
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
-from agentcore.errors import InvalidJsonError
+import ada_url
+
+from agentcore.errors import InvalidDataContentError, InvalidJsonError
 from agentcore.messages.values import JsonObject, JsonValue, freeze, frozen_list, frozen_list_or_none
 
 __all__ = [
@@ -156,3 +161,114 @@ def names(value: Iterable[str] | None) -> tuple[str, ...] | None:
 def texts(value: Iterable[str]) -> tuple[str, ...]:
     """Return texts as a list that cannot change."""
     return frozen_list(value)
+
+
+# ---------------------------------------------------------------- data of images and files
+
+# What the first bytes of an image say, and how a data: URL is taken apart. Works as ai@6.0.134 does, since
+# media types are visible in prompts.
+_ANY = None
+
+Signatures: TypeAlias = tuple[tuple[str, tuple[int | None, ...]], ...]
+
+IMAGE_SIGNATURES: Signatures = (
+    ("image/gif", (0x47, 0x49, 0x46)),
+    ("image/png", (0x89, 0x50, 0x4E, 0x47)),
+    ("image/jpeg", (0xFF, 0xD8)),
+    ("image/webp", (*b"RIFF", _ANY, _ANY, _ANY, _ANY, *b"WEBP")),
+    ("image/bmp", (0x42, 0x4D)),
+    ("image/tiff", (0x49, 0x49, 0x2A, 0x00)),
+    ("image/tiff", (0x4D, 0x4D, 0x00, 0x2A)),
+    ("image/avif", (0x00, 0x00, 0x00, 0x20, *b"ftypavif")),
+    ("image/heic", (0x00, 0x00, 0x00, 0x20, *b"ftypheic")),
+)
+"""Media type and first bytes, in the order they are tried; None stands for any byte."""
+
+_BASE64_HEAD = 24
+_ID3_IN_BASE64 = "SUQz"
+_ID3 = b"ID3"
+_ID3_HEADER = 10
+
+
+def detect_image_media_type(data: str | bytes, signatures: Signatures = IMAGE_SIGNATURES) -> str | None:
+    """The media type that the first bytes of an image (raw or base64 text) tell, or None.
+
+    Raises InvalidDataContentError for text that is not base64.
+    """
+    head = _head(data)
+    for media_type, signature in signatures:
+        if _begins_with(head, signature):
+            return media_type
+    return None
+
+
+def parse_url(data: str | bytes) -> ada_url.URL | None:
+    """What a WHATWG URL parser (Ada, which is Node.js's too) makes of text; None of what is no URL.
+
+    Lone surrogates become U+FFFD. Base64 never is a URL, having no colon.
+    """
+    if not isinstance(data, str) or ":" not in data:
+        return None
+    try:
+        return ada_url.URL(_well_formed(data))
+    except ValueError:
+        return None
+
+
+class Data(NamedTuple):
+    """Data of an image or a file, with the media type that a data: URL names; `url` is any other, parsed."""
+
+    content: str | bytes
+    media_type: str | None = None
+    url: ada_url.URL | None = None
+
+
+def read_data(data: str | bytes) -> Data:
+    """What the data of an image or a file is; the content is as given, but a data: URL is taken apart.
+
+    Raises InvalidDataContentError for a data: URL without a comma.
+    """
+    url = parse_url(data)
+    if url is None or url.protocol != "data:":
+        return Data(data, url=url)
+    header, comma, rest = url.href.partition(",")
+    if not comma:
+        raise InvalidDataContentError("$", "a data: URL has a comma between its media type and its data")
+    return Data(rest.partition(",")[0], header[5:].partition(";")[0].partition(":")[0])
+
+
+def _well_formed(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _begins_with(head: bytes, signature: tuple[int | None, ...]) -> bool:
+    return len(head) >= len(signature) and all(
+        want is _ANY or want == have for want, have in zip(signature, head, strict=False)
+    )
+
+
+def _head(data: str | bytes) -> bytes:
+    # A picture may stand behind an ID3 tag; the package looks behind one for every kind of media.
+    if isinstance(data, str):
+        return (
+            _without_id3(_decoded(data)) if data.startswith(_ID3_IN_BASE64) else _decoded(data[:_BASE64_HEAD])
+        )
+    return _without_id3(data) if len(data) > _ID3_HEADER and data.startswith(_ID3) else data
+
+
+def _without_id3(data: bytes) -> bytes:
+    size = 0
+    for byte in data[6:10].ljust(4, b"\0"):
+        size = size << 7 | byte & 0x7F
+    return data[size + _ID3_HEADER :]
+
+
+def _decoded(text: str) -> bytes:
+    """Base64 in either alphabet, padding optional, white space ignored: as browsers decode it."""
+    compact = re.sub(r"[\t\n\f\r ]", "", text).replace("-", "+").replace("_", "/")
+    if len(compact) % 4 == 0:
+        compact = re.sub(r"={1,2}$", "", compact)
+    if len(compact) % 4 == 1 or not re.fullmatch(r"[A-Za-z0-9+/]*", compact):
+        raise InvalidDataContentError("$", "the data of an image is bytes, base64 text or a URL")
+    # Bits beyond the last whole byte are dropped by browsers, whatever they are; Python agrees unless strict.
+    return base64.b64decode(compact + "=" * (-len(compact) % 4))

@@ -27,7 +27,7 @@ from agentcore.errors import (
     MissingToolResultsError,
     RefusedPromptError,
 )
-from agentcore.messages.media import detect_image_media_type, read_data
+from agentcore.messages.converters import detect_image_media_type, read_data
 from agentcore.messages.messages import (
     AssistantMessage,
     AssistantPart,

@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs tests of isolation once for each copy depth, if they are graded."""
     if metafunc.config.getoption(GRADE) is not None and _HANDED_OUT in metafunc.fixturenames:
-        from agentcore.testing.handed_out import DEPTHS  # noqa: PLC0415 - as above
+        from agentcore.testing.grading import DEPTHS  # noqa: PLC0415 - as above
 
         metafunc.parametrize(_HANDED_OUT, DEPTHS, indirect=True)
 
@@ -63,7 +63,7 @@ def handed_out(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
     Nothing is shared, unless `agentcore grade` runs the test: it shares as much as each copy depth does, and
     the test has to fail.
     """
-    from agentcore.testing.handed_out import ISOLATION, HandOut  # noqa: PLC0415 - as above
+    from agentcore.testing.grading import ISOLATION, HandOut  # noqa: PLC0415 - as above
 
     if request.config.getoption(GRADE) is None:
         return HandOut(ISOLATION)

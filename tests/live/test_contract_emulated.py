@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 import pytest
 
-from agentcore.kit.contract import Emulated
+from agentcore.kit.emulate import Emulated
 from agentcore.live.contracts import publish
 from agentcore.live.contracts.emulated import Comparison, compared, emulations, measure_profile
 from agentcore.live.contracts.table import answers_of

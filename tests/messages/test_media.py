@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from agentcore.errors import InvalidDataContentError
 from agentcore.messages.chains import to_prompt
-from agentcore.messages.media import IMAGE_SIGNATURES, Data, detect_image_media_type, parse_url, read_data
+from agentcore.messages.converters import (
+    IMAGE_SIGNATURES,
+    Data,
+    detect_image_media_type,
+    parse_url,
+    read_data,
+)
 from agentcore.messages.messages import FilePart, ImagePart, UserMessage
 from agentcore.messages.values import vector
 from agentcore.requirements.differences import Difference

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import agentcore
 from agentcore.cli import main
-from agentcore.cli.grade import lines
-from agentcore.testing.handed_out import DEPTHS, HandOut, shared
+from agentcore.cli.check_hook import lines
+from agentcore.testing.grading import DEPTHS, HandOut, shared
 from testing.test_plugin import OPTIONS
 
 MESSAGES: Final[list[Any]] = [

@@ -38,7 +38,7 @@ from agentcore.messages.content import (
     ToolError,
     ToolResult,
 )
-from agentcore.messages.media import detect_image_media_type, read_data
+from agentcore.messages.converters import detect_image_media_type, read_data
 from agentcore.messages.messages import (
     AssistantMessage,
     AssistantPart,

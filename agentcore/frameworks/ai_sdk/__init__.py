@@ -34,7 +34,7 @@ FRAMEWORK: Final = Framework(
     default="ai-sdk-6",
     family="agentcore.frameworks.ai_sdk.family:FAMILY",
     emulator="agentcore.frameworks.ai_sdk.emulator:run",
-    contract="agentcore.frameworks.ai_sdk.contract:EMULATED",
+    contracts="agentcore.frameworks.ai_sdk.emulator:EMULATED",
     packages={
         "ai-sdk@6.0.134": _package(profile="ai-sdk-6", package="ai@6.0.134", folder="ai_sdk_6"),
         "ai-sdk@6.0.326": _package(profile="ai-sdk-6.0.326", package="ai@6.0.326", folder="ai_sdk_6_0_326"),

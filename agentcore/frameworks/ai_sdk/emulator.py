@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any, Final
 
 import attrs
 
@@ -14,14 +15,17 @@ from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Setting
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
 from agentcore.heap.boundary_log import Watch
 from agentcore.heap.copying import Snapshot
-from agentcore.heap.heap import HostValueError, Store, Value
+from agentcore.heap.heap import UNDEFINED, HostValueError, Store, Value
+from agentcore.heap.js import elements, get
 from agentcore.heap.player import Playable
 from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
+from agentcore.kit.emulate import Conversation, Emulated, Given, Point, Probe, Reply, Turn
 from agentcore.messages.brief import brief
 
 __all__ = [
+    "EMULATED",
     "PROFILES",
     "CompatRun",
     "Finding",
@@ -115,3 +119,215 @@ def _ended(profile: AiSdkProfile, loop: AiSdkLoop, watch: Watch, outcome: Outcom
         result_steps=outcome.steps,
         snapshots=tuple(loop.snapshots),
     )
+
+
+_OWN: Final = (
+    *("experimental_context", "runtimeContext", "toolsContext", "context", "abortSignal"),
+    *("model", "tools", "output", "experimental_output"),
+)
+# Hooks of settings, by the names of the real package; of its tools, by those of the emulation.
+_HOOKS: Final = {
+    "prepareStep": "prepare_step",
+    "onStepFinish": "on_step_finish",
+    "onStepEnd": "on_step_finish",
+    "stopWhen": "stop_when",
+    "onFinish": "on_finish",
+    "onEnd": "on_finish",
+    "onStart": "on_start",
+    "experimental_onStart": "on_start",
+    "onStepStart": "on_step_start",
+    "experimental_onStepStart": "on_step_start",
+    "onToolExecutionStart": "on_tool_call_start",
+    "experimental_onToolCallStart": "on_tool_call_start",
+    "onToolExecutionEnd": "on_tool_call_finish",
+    "experimental_onToolCallFinish": "on_tool_call_finish",
+    "onChunk": "on_chunk",
+}
+_OF_7: Final = frozenset(
+    {"onStepEnd", "onEnd", "onStart", "onStepStart", "onToolExecutionStart", "onToolExecutionEnd"}
+)
+_OF_TOOLS: Final = {
+    "execute": "execute",
+    "needsApproval": "needs_approval",
+    "onInputAvailable": "on_input_available",
+    "toModelOutput": "to_model_output",
+}
+_BEFORE: Final = frozenset(
+    {"prepareStep", "onStart", "onStepStart", "experimental_onStart", "experimental_onStepStart"}
+)
+_PASSIVE: Final[Mapping[str, Callable[[Given], Any]]] = MappingProxyType(
+    {"stopWhen": lambda _: False, "needsApproval": lambda _: False}
+)
+
+
+def _points(release: str, output: Callable[[str], Any]) -> Mapping[str, Point]:
+    is_7 = release.startswith("7.")
+    found = {
+        at: Point(
+            after=at not in _BEFORE,
+            stay=_OWN,
+            passive=_PASSIVE.get(at, lambda _: None),
+            offers=(lambda given: {"messages": given[""]["messages"]}) if at == "prepareStep" else None,
+            paths=("stream",) if at == "onChunk" else None,
+        )
+        for at in _HOOKS
+        if is_7 or at not in _OF_7
+    }
+    of_tool = partial(Point, after=True)
+    options = of_tool(parameters=("options",), stay=_OWN)
+    found["execute"] = of_tool(
+        parameters=("input", "options"), passive=lambda given: output(given["options"]["toolCallId"])
+    )
+    found["needsApproval"] = of_tool(parameters=("input", "options"), passive=_PASSIVE["needsApproval"])
+    found["onInputAvailable"] = options
+    found["toModelOutput"] = of_tool(parameters=("options",), passive=_model_output)
+    return found
+
+
+def _model_output(given: Given) -> Any:
+    return {"type": "json", "value": given["options"]["output"]}
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["type"] != "call":
+        return dict(part)
+    return {
+        "type": "tool-call",
+        "toolCallId": part["id"],
+        "toolName": part["tool"],
+        "input": _fresh(part["input"]),
+    }
+
+
+def _fresh(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _fresh(each) for key, each in value.items()}
+    return [_fresh(each) for each in value] if isinstance(value, list) else value
+
+
+def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"role": role, "content": [_part(part) for part in parts]}
+
+
+def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    content = [
+        {
+            "type": "tool-result",
+            "toolCallId": call["id"],
+            "toolName": call["tool"],
+            "output": {"type": "json", "value": _fresh(call["output"])},
+        }
+        for call in calls
+    ]
+    return {"role": "tool", "content": content}
+
+
+def _noted(messages: list[Any]) -> list[Any]:
+    """Gives some messages and parts options of a provider, and has some texts stand alone, as people do."""
+    spoken = [each for each in messages if each["role"] != "tool"]
+    for number, message in enumerate(spoken, 2):
+        parts = message["content"]
+        if len(parts) == 1 and parts[0]["type"] == "text" and number % 2 == 0:
+            message["content"] = parts[0]["text"]
+        else:
+            message["content"] = [_with_options(part, number + 1 + index) for index, part in enumerate(parts)]
+            continue
+        message.update(_with_options({}, number))
+    return messages
+
+
+def _with_options(target: dict[str, Any], number: int) -> dict[str, Any]:
+    if number % 3 != 1:
+        return target
+    cached = {"anthropic": {"cacheControl": {"type": "ephemeral"}}} if number % 2 else {}
+    return {**target, "providerOptions": {"app": {"tags": [f"mark {number}"]}, **cached}}
+
+
+# ---------------------------------------------------------------- running
+
+
+def _begin(name: str, conversation: Conversation, hook: Probe, at: str, path: str) -> Turn:
+    del path  # the profile has it
+    return lambda given: _turn(PROFILES[name], conversation, hook, at, given)
+
+
+def _turn(profile: AiSdkProfile, conversation: Conversation, hook: Probe, at: str, given: list[Any]) -> Reply:
+    chunks: list[Any] = []
+
+    def told(event: Any) -> Any:
+        chunks.append(event["chunk"])
+        return hook(event)
+
+    settings = _settings(profile, conversation, told if at == "onChunk" else hook, at)
+    first = conversation.turn == 0
+    loop = AiSdkLoop(profile, Settings(messages=_noted(given) if first else given, **settings))
+    outcome = loop.run()
+    loop.desk.require_accepted()
+    if outcome.error is not None:
+        raise outcome.error
+    store, view = loop.store, loop.desk.view
+    steps = outcome.steps
+    last = elements(store, steps)[-1]
+    said: Value = loop.result_messages()
+    if said is UNDEFINED:
+        said = get(store, get(store, last, "response"), "messages")
+    conversation.holder("caller", view(loop.caller))
+    conversation.holder("steps", view(steps))
+    # Who reads the stream has the chunks.
+    conversation.holder("observers", chunks)
+    return Reply(
+        messages=[*store.plain(loop.caller), *store.plain(said)],
+        result={"text": get(store, last, "text"), "messages": view(said)},
+    )
+
+
+def _settings(profile: AiSdkProfile, conversation: Conversation, hook: Probe, at: str) -> dict[str, Any]:
+    def answer(options: Any) -> Sequence[Mapping[str, Any]]:
+        return [_part(part) for part in conversation.answer(options["prompt"])]
+
+    def execute(_: Any, options: Any) -> Any:
+        return _fresh(conversation.call(options["toolCallId"])["output"])
+
+    of_tool = {_OF_TOOLS[at]: hook} if at in _OF_TOOLS else {}
+    own_tool: dict[str, Any] = {"execute": execute, **of_tool}
+    tool = Tool(**own_tool)
+    hooks = Hooks(**({_HOOKS[at]: hook} if at in _HOOKS else {}))
+    named = "instructions" in profile.shown_to_prepare_step
+    contexts: dict[str, Any] = {each: {} for each in profile.contexts.names}
+    own = {"instructions": conversation.instructions} if named else {}
+    return {
+        "model": Model(id="scripted", answer=answer),
+        "tools": dict.fromkeys(conversation.tools, tool),
+        "system": None if named else conversation.instructions,
+        "options": {**contexts, "maxRetries": 0, **own},
+        "hooks": hooks,
+    }
+
+
+def _emulated(release: str, profile: str) -> dict[str, dict[str, str]]:
+    return {release: {path: f"{profile}/{path}" for path in ("generate", "stream")}}
+
+
+EMULATED: Final = (
+    Emulated(
+        framework="ai",
+        releases={
+            **_emulated("6.0.134", "ai-sdk-6"),
+            **_emulated("6.0.326", "ai-sdk-6.0.326"),
+            **_emulated("7.0.173", "ai-sdk-7"),
+        },
+        points=_points,
+        user=partial(_message, "user"),
+        answer=partial(_message, "assistant"),
+        results=_results,
+        begin=_begin,
+        unexpressed={
+            "6.* stream onChunk chunk run.assistant.text.change": (
+                "the package's chunks of a text are deltas, and the profile has no deltas"
+            )
+        },
+    ),
+)

@@ -33,7 +33,7 @@ FRAMEWORK: Final = Framework(
     },
     family="agentcore.frameworks.mastra.family:FAMILY",
     emulator="agentcore.frameworks.mastra.emulator:run",
-    contract="agentcore.frameworks.mastra.contract:EMULATED",
+    contracts="agentcore.frameworks.mastra.emulator:EMULATED",
     packages={
         "mastra@1.71.0": _package(
             profile="mastra@1.71.0", package="@mastra/core@1.71.0", folder="mastra_1_71"

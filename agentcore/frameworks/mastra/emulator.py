@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Final
 
 import attrs
 
@@ -16,13 +16,16 @@ from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
 from agentcore.heap.boundary_log import Watch
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HostValueError, NotEmulatedError
+from agentcore.heap.js import get
 from agentcore.heap.player import Playable
 from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
+from agentcore.kit.emulate import Conversation, Emulated, Given, Point, Probe, Reply, Turn
 from agentcore.messages.brief import brief
 
 __all__ = [
+    "EMULATED",
     "PROFILES",
     "Arguments",
     "CallerError",
@@ -130,3 +133,149 @@ def _ended(profile: MastraProfile, loop: MastraLoop, watch: Watch, outcome: Outc
         watch=watch,
         snapshots=tuple(loop.snapshots),
     )
+
+
+_DATA: Final = ("messages", "systemMessages", "steps")
+_LIST: Final = "messageList"
+# The profiles of releases whose results have no stored messages (`response.dbMessages`).
+_UNSTORED: Final = frozenset({"mastra@1.0.4"})
+_PROCESSORS: Final = {"processInput": "process_input", "processInputStep": "process_input_step"}
+
+
+def _points(release: str, output: Callable[[str], Any]) -> Mapping[str, Point]:
+    del release, output  # all have the same, and no hook is a tool's
+    processor = partial(Point, stay=(_LIST,), reaches=_reached)
+    of_step = processor(offers=lambda given: {"messages": given[""]["messages"]})
+    return {
+        "processInput": processor(passive=lambda given: given[""]["messages"]),
+        "processInputStep": of_step,
+        "prepareStep": of_step,
+    }
+
+
+def _reached(given: Given) -> Mapping[str, Any]:
+    return {_LIST: given[""][_LIST].get.all.db()}
+
+
+def _argument(given: Arguments) -> dict[str, Any]:
+    """The argument as one object; what else is in it is the framework's, or the person's own."""
+    return {name: given[name] for name in (*_DATA, _LIST) if name in given}
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["type"] != "call":
+        return dict(part)
+    return {
+        "type": "tool-call",
+        "toolCallId": part["id"],
+        "toolName": part["tool"],
+        "input": _fresh(part["input"]),
+    }
+
+
+def _fresh(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _fresh(each) for key, each in value.items()}
+    return [_fresh(each) for each in value] if isinstance(value, list) else value
+
+
+def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"role": role, "content": [_part(part) for part in parts]}
+
+
+def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    content = [
+        {
+            "type": "tool-result",
+            "toolCallId": call["id"],
+            "toolName": call["tool"],
+            "output": {"type": "json", "value": _fresh(call["output"])},
+        }
+        for call in calls
+    ]
+    return {"role": "tool", "content": content}
+
+
+def _as_written(messages: list[Any]) -> list[Any]:
+    """Has every other text stand alone, as people write it."""
+    spoken = [each for each in messages if each["role"] != "tool"]
+    for message in spoken[::2]:
+        parts = message["content"]
+        if len(parts) == 1 and parts[0]["type"] == "text":
+            message["content"] = parts[0]["text"]
+    return messages
+
+
+# ---------------------------------------------------------------- running
+
+
+def _begin(name: str, conversation: Conversation, hook: Probe, at: str, path: str) -> Turn:
+    return lambda given: _turn(name, conversation, hook, at, path, given)
+
+
+def _turn(  # noqa: PLR0913, PLR0917 - one run
+    name: str, conversation: Conversation, hook: Probe, at: str, path: str, given: list[Any]
+) -> Reply:
+    messages = _as_written(given) if conversation.turn == 0 else given
+    settings = Settings(messages=messages, **_settings(conversation, hook, at), streams=path == "stream")
+    loop = MastraLoop(PROFILES[name], settings)
+    outcome = loop.run()
+    loop.desk.require_accepted()
+    if outcome.error is not None:
+        raise RuntimeError(outcome.error)
+    store, view = loop.store, loop.desk.view
+    caller = get(store, loop.caller, "messages")
+    conversation.holder("caller", view(caller))
+    stored = ListHandle(loop.desk, loop.list).get.response.db()
+    said = view(outcome.response_messages) if name in _UNSTORED else stored
+    return Reply(
+        messages=[*store.plain(caller), *store.plain(outcome.response_messages)],
+        result={"text": outcome.last_text, "messages": said},
+    )
+
+
+def _settings(conversation: Conversation, hook: Probe, at: str) -> dict[str, Any]:
+    def answer(options: Any) -> Sequence[Mapping[str, Any]]:
+        return [_part(part) for part in conversation.answer(options["prompt"])]
+
+    def called(given: Arguments) -> Any:
+        return hook(_argument(given))
+
+    def execute(given: Any) -> Any:
+        # A tool is not told the id of its call; the inputs of all calls are different.
+        of = next(each for each in _calls(conversation) if each["input"]["query"] in str(given["query"]))
+        return _fresh(of["output"])
+
+    processors = [Processor(id="checked", **{_PROCESSORS[at]: called})] if at in _PROCESSORS else []
+    return {
+        "model": Model(id="scripted", answer=answer),
+        "instructions": conversation.instructions,
+        "tools": dict.fromkeys(conversation.tools, Tool(execute=execute)),
+        "processors": processors,
+        "prepare_step": called if at == "prepareStep" else None,
+        "max_steps": 20,
+    }
+
+
+def _calls(conversation: Conversation) -> list[Mapping[str, Any]]:
+    return [conversation.call(number) for number in conversation.calls]
+
+
+EMULATED: Final = (
+    Emulated(
+        framework="mastra",
+        releases={
+            release: dict.fromkeys(("generate", "stream"), f"mastra@{release}")
+            for release in ("1.71.0", "1.0.4")
+        },
+        points=_points,
+        user=partial(_message, "user"),
+        answer=partial(_message, "assistant"),
+        results=_results,
+        begin=_begin,
+        unheld={"steps": "the emulation has the texts of the result's steps, and none of its objects"},
+    ),
+)

@@ -39,7 +39,7 @@ FRAMEWORK: Final = Framework(
     },
     family="agentcore.frameworks.strands.family:FAMILY",
     emulator="agentcore.frameworks.strands.emulator:run",
-    contract="agentcore.frameworks.strands.contract:EMULATED",
+    contracts="agentcore.frameworks.strands.emulator:EMULATED",
     packages={
         "strands-ts@1.5.0": _in_typescript(
             profile="strands-ts@1.5.0", package="@strands-agents/sdk@1.5.0", folder="strands_ts_1_5"

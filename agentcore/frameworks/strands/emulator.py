@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Final, cast
 
 import attrs
 
@@ -14,22 +14,27 @@ from agentcore.frameworks.strands.emulation.settings import (
     InvalidOutputError,
     Middleware,
     Model,
+    Phase,
     Said,
     Settings,
+    Stage,
     StructuredOutput,
     Tool,
 )
 from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
 from agentcore.heap.boundary_log import Watch
 from agentcore.heap.copying import Snapshot
-from agentcore.heap.heap import UNDEFINED, HostValueError
+from agentcore.heap.heap import UNDEFINED, HostValueError, Ref
+from agentcore.heap.js import elements
 from agentcore.heap.player import Playable
 from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
+from agentcore.kit.emulate import Conversation, Emulated, Given, Point, Probe, Reply, Turn
 from agentcore.messages.brief import brief
 
 __all__ = [
+    "EMULATED",
     "PROFILES",
     "Finding",
     "Hook",
@@ -129,3 +134,188 @@ def _ended(profile: StrandsProfile, loop: StrandsLoop, watch: Watch) -> StrandsR
         watch=watch,
         snapshots=tuple(loop.snapshots),
     )
+
+
+_OWN: Final = (
+    *("agent", "model", "tool", "tools", "toolSpecs", "invocationState", "cancelSignal", "options"),
+    *("toolChoice", "modelState", "interrupt"),
+)
+# The stage and phase of a handler, or the event of a hook, by the names of the packages.
+_HANDLERS: Final[Mapping[str, tuple[Stage, Phase]]] = {
+    "InvokeModelStage.Input": ("model", "input"),
+    "ExecuteToolStage.Input": ("tool", "input"),
+    "AgentStreamStage": ("stream", "wrap"),
+    "invoke_model_middleware": ("model", "input"),
+}
+_EVENTS: Final = {
+    "BeforeModelCallEvent": "beforeModel",
+    "AfterModelCallEvent": "afterModel",
+    "before_model_call": "beforeModel",
+    "after_model_call": "afterModel",
+}
+
+
+def _reached(given: Given) -> Mapping[str, Any]:
+    return {"agent.messages": given["agent"]["messages"]}
+
+
+def _handler(name: str, **more: Any) -> Point:
+    return Point(
+        parameters=(name, "agent"),
+        stay=(*_OWN, "agent"),
+        passive=lambda given: given[name],
+        reaches=_reached,
+        **more,
+    )
+
+
+def _event(*, after: bool) -> Point:
+    return Point(parameters=("event", "agent"), stay=(*_OWN, "agent"), reaches=_reached, after=after)
+
+
+def _in_typescript(release: str, output: Callable[[str], Any]) -> Mapping[str, Point]:
+    del release, output  # all have the same
+    return {
+        "InvokeModelStage.Input": _handler(""),
+        "ExecuteToolStage.Input": _handler("", after=True),
+        "AgentStreamStage": Point(
+            parameters=("context", "next"),
+            stay=_OWN,
+            passive=lambda given: given["next"](given["context"]),
+            goes_on="next",
+        ),
+        "BeforeModelCallEvent": _event(after=False),
+        "AfterModelCallEvent": _event(after=True),
+    }
+
+
+def _in_python(release: str, output: Callable[[str], Any]) -> Mapping[str, Point]:
+    del release, output  # all have the same
+    return {
+        "before_model_call": _event(after=False),
+        "after_model_call": _event(after=True),
+        "invoke_model_middleware": _handler("context"),
+    }
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _block(part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["type"] != "call":
+        return {"text": part["text"]}
+    use = {"name": part["tool"], "toolUseId": part["id"], "input": _fresh(part["input"])}
+    return {"toolUse": use}
+
+
+def _fresh(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _fresh(each) for key, each in value.items()}
+    return [_fresh(each) for each in value] if isinstance(value, list) else value
+
+
+def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"role": role, "content": [_block(part) for part in parts]}
+
+
+def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    results = [
+        {"toolUseId": call["id"], "status": "success", "content": [{"json": _fresh(call["output"])}]}
+        for call in calls
+    ]
+    return {"role": "user", "content": [{"toolResult": each} for each in results]}
+
+
+# ---------------------------------------------------------------- running
+
+
+def _begin(name: str, conversation: Conversation, hook: Probe, at: str, path: str) -> Turn:
+    del path  # both do the same
+    return _Run(name, conversation, hook, at)
+
+
+class _Run:
+    """An agent, which keeps the conversation: the caller passes what is new."""
+
+    def __init__(self, name: str, conversation: Conversation, hook: Probe, at: str) -> None:
+        self._profile = PROFILES[name]
+        self._conversation, self._hook, self._at = conversation, hook, at
+        self._loop: StrandsLoop | None = None
+
+    def __call__(self, given: list[Any]) -> Reply:
+        loop = self._loop = self._begun(given) if self._loop is None else self._loop
+        store, agent = loop.store, loop.agent
+        request = loop.desk.slot(given[-1:])
+        mine = [*elements(store, agent.caller.messages), *elements(store, request)]
+        agent.caller = attrs.evolve(agent.caller, inputs=(request,))
+        outcome = loop.run()[-1]
+        loop.desk.require_accepted()
+        if outcome.error is not None:
+            raise outcome.error
+        view = loop.desk.view
+        self._conversation.holder("caller", [view(each) for each in mine])
+        self._conversation.holder("store", view(agent.history))
+        result = view(cast("Ref", outcome.result))
+        return Reply(messages=[], result={name: result.get(name) for name in ("lastMessage", "stopReason")})
+
+    def _begun(self, given: list[Any]) -> StrandsLoop:
+        at, hook, conversation = self._at, self._hook, self._conversation
+
+        def agent() -> dict[str, Any]:
+            loop = cast("StrandsLoop", self._loop)
+            return {"messages": loop.desk.view(loop.agent.history)}
+
+        def wrapped(context: Any, onward: Any) -> Generator[Any, None, Any]:
+            return (yield from hook(context, onward))
+
+        def answer(request: Any) -> Sequence[Mapping[str, Any]]:
+            instructions = {"role": "system", "content": request["system"]}
+            return [_block(part) for part in conversation.answer([*request["messages"], instructions])]
+
+        def execute(use: Any, _: Any) -> Any:
+            return _fresh(conversation.call(use["toolUseId"])["output"])
+
+        middleware = []
+        if at in _HANDLERS:
+            stage, phase = _HANDLERS[at]
+            call = wrapped if phase == "wrap" else lambda context: hook(context, agent())
+            middleware.append(Middleware(stage=stage, phase=phase, call=call))
+        hooks = [Hook(_EVENTS[at], lambda event: hook(event, agent()))] if at in _EVENTS else []
+        return StrandsLoop(
+            self._profile,
+            Settings(
+                model=Model(answer=answer),
+                inputs=[],
+                messages=given[:-1],
+                system=conversation.instructions,
+                tools=dict.fromkeys(conversation.tools, Tool(run=execute)),
+                middleware=middleware,
+                hooks=hooks,
+            ),
+        )
+
+
+_emulated = partial(
+    Emulated,
+    user=partial(_message, "user"),
+    answer=partial(_message, "assistant"),
+    results=_results,
+    begin=_begin,
+)
+
+EMULATED: Final = (
+    _emulated(
+        framework="strands",
+        releases={
+            release: dict.fromkeys(("generate",), f"strands-ts@{release}") for release in ("1.5.0", "1.19.0")
+        },
+        points=_in_typescript,
+        roots={"system": "systemPrompt", "event.message": "event.stopData.message"},
+    ),
+    _emulated(
+        framework="strands-py",
+        releases={"1.62.0": {"generate": "strands-py@1.62.0"}},
+        points=_in_python,
+        roots={"context.system": "context.system_prompt", "event.message": "event.stop_response.message"},
+    ),
+)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from agentcore.frameworks.strands.acting import Acting
 from agentcore.frameworks.strands.emulation.agent import RefusedToolError, fields_of
 from agentcore.frameworks.strands.emulation.loop import Outcome, StrandsLoop
 from agentcore.frameworks.strands.emulation.settings import Model, Said, Settings, Tool
-from agentcore.frameworks.strands.ops import Ops, compact
+from agentcore.frameworks.strands.ops import Acting, Ops, compact
 from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
 from agentcore.frameworks.strands.program import structured_output
 from agentcore.frameworks.strands.shapes import (

@@ -14,7 +14,7 @@ import attrs
 from agentcore.guard.reading import Contents, Unread
 from agentcore.heap.cells import DateCell, MeasuredCell, PatternCell, UrlCell
 from agentcore.heap.views import ArrayView, ObjectView, View
-from agentcore.kit.contract import Emulated, Point
+from agentcore.kit.emulate import Emulated, Point
 from agentcore.kit.framework import FRAMEWORKS
 from agentcore.live import probe
 from agentcore.live.adapter import AdapterBase, Attached, Boundary, Given

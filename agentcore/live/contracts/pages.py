@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, Final
 
-from agentcore.kit.contract import Emulated
+from agentcore.kit.emulate import Emulated
 from agentcore.live.contracts.emulated import emulations, not_emulated
 from agentcore.live.contracts.releases import ordered
 from agentcore.live.contracts.table import Answer, Group, text_of, verdict, words

@@ -24,13 +24,18 @@ import platformdirs
 from agentcore.kit.families import Family, family_of, profiles_under
 from agentcore.messages.brief import brief
 from agentcore.oracle.campaign import executors, worker
-from agentcore.oracle.campaign.batches import WINDOW, Chunk, Found, Selection, parsed, run_chunk
 from agentcore.oracle.campaign.executors import Crew, Promise
 from agentcore.oracle.campaign.findings import (
+    WINDOW,
+    Chunk,
     Disagreement,
     DriverFailure,
     Finding,
+    Found,
     ReferenceFailure,
+    Selection,
+    parsed,
+    run_chunk,
     settled,
     unsettled,
 )

@@ -16,8 +16,7 @@ from agentcore.kit.compare import Difference, differences
 from agentcore.kit.families import Comparison, Family, family_of, profiles_under
 from agentcore.kit.isolation import Breach, Judge, JudgedBy, isolation_of
 from agentcore.kit.outcomes import Answer, Outcome, Unsupported
-from agentcore.oracle.campaign.batches import Chunk, Found, Selection, parsed, run_chunk
-from agentcore.oracle.campaign.findings import Finding, settled
+from agentcore.oracle.campaign.findings import Chunk, Finding, Found, Selection, parsed, run_chunk, settled
 from agentcore.oracle.campaign.stop_rules import Limits
 from agentcore.oracle.campaign.verdicts import (
     ALL,

@@ -17,7 +17,7 @@ from agentcore.frameworks.ai_sdk.family import COMPARISON
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile, Failure, ModelInfo
 from agentcore.frameworks.ai_sdk.reference import Recording
 from agentcore.kit import compare
-from agentcore.messages.media import parse_url
+from agentcore.messages.converters import parse_url
 from agentcore.requirements.differences import Difference
 
 Json: TypeAlias = dict[str, Any]

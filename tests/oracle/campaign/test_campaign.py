@@ -18,7 +18,6 @@ from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.kit.program import BadProgram
 from agentcore.kit.shrink import size
 from agentcore.oracle.campaign import executors, worker
-from agentcore.oracle.campaign.batches import Selection, UnknownFeatureError
 from agentcore.oracle.campaign.check import (
     Campaign,
     Disagreement,
@@ -28,6 +27,7 @@ from agentcore.oracle.campaign.check import (
     ReferenceFailure,
     campaign,
 )
+from agentcore.oracle.campaign.findings import Selection, UnknownFeatureError
 from agentcore.oracle.campaign.stop_rules import FRUITLESS, Tally
 from agentcore.oracle.campaign.verdicts import AGREED, Kind, left_out, unsupported
 from agentcore.oracle.drivers.driver import Crashed, Driver, Hung, Malformed

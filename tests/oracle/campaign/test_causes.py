@@ -9,8 +9,8 @@ import pytest
 
 from agentcore.kit.families import FAMILIES, family_of
 from agentcore.oracle.campaign import worker
-from agentcore.oracle.campaign.batches import Selection
 from agentcore.oracle.campaign.check import Campaign, Disagreement, Limits, Plan, campaign
+from agentcore.oracle.campaign.findings import Selection
 from liars.moody import InMemory
 from oracle.driver_commands import TESTS
 

@@ -7,8 +7,8 @@ import attrs
 import pytest
 
 from agentcore.kit.outcomes import Hung
-from agentcore.oracle.campaign.batches import Found
 from agentcore.oracle.campaign.check import chosen
+from agentcore.oracle.campaign.findings import Found
 from agentcore.oracle.campaign.stop_rules import Limits, Tally
 from agentcore.oracle.campaign.verdicts import Failed, Fault, Kind, Wrong
 from agentcore.oracle.campaign.worker import Plan

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from agentcore.oracle.campaign.batches import Selection, UnknownFeatureError, matching
+from agentcore.oracle.campaign.findings import Selection, UnknownFeatureError, matching
 from oracle.toy_family import FAMILY
 
 ONE = {"id": "a", "numbers": [1], "note": ""}

@@ -26,7 +26,7 @@ from agentcore.heap.js import (
     url_object,
     url_text,
 )
-from agentcore.messages.media import detect_image_media_type, parse_url, read_data
+from agentcore.messages.converters import detect_image_media_type, parse_url, read_data
 from agentcore.messages.values import sealed
 
 _TEXT: Final = frozenset({"type", "text", "providerOptions"})

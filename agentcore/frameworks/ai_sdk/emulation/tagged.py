@@ -20,7 +20,7 @@ from agentcore.heap.js import (
     url_object,
     url_text,
 )
-from agentcore.messages.media import detect_image_media_type, parse_url, read_data
+from agentcore.messages.converters import detect_image_media_type, parse_url, read_data
 
 _MEDIA: Final = frozenset({"type", "image", "data", "mediaType", "filename", "providerOptions"})
 _TEXT: Final = frozenset({"type", "text", "providerOptions"})
