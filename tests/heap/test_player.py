@@ -246,7 +246,7 @@ def test_instructions_beside_the_messages_stand_first() -> None:
     told = explain({**given, "system": "be brief"}, "strands-py@1.62.0").player().document
     (run,) = told["scenes"][0]["runs"]
     first = run["prompts"][0]["rows"][0][1]
-    assert json.loads(told["texts"][first]) == {"system": "be brief"}
+    assert json.loads(told["texts"][first]) == {"system": [{"text": "be brief"}]}
 
 
 # ---------------------------------------------------------------- two runs
