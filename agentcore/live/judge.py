@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -345,7 +346,7 @@ class Judge:
             Shown(
                 kind="accumulates",
                 place="returned",
-                after=repr(text[:100]),
+                after=_leaf(text),
                 said=said,
                 seen=(holder,),
                 first_seen=first,
@@ -514,6 +515,11 @@ def _undetermined(noise: Sequence[Path], live: Observation) -> list[Shown]:
     first = {"holder": holder, "turn": turn, "step": step, "place": place}
     said = f"it draws on what no seed reaches, and runs alike differ at {holder}{place}"
     return [Shown(kind="undetermined", place=None, first_seen=first, said=said)]
+
+
+def _leaf(text: str) -> str:
+    """Returns a leaf of a shown value as the code that makes it: what is no text is shown in brackets."""
+    return text[1:-1] if re.fullmatch(r"<[\w.]+>", text) else repr(text[:100])
 
 
 def _count(prompt: Prompt, texts: Collection[str] | None) -> int:

@@ -87,6 +87,10 @@ def test_what_calls_at_the_same_time_write_has_the_place_of_the_call_that_wrote(
     assert {(each.kind, each.place) for each in found} == {("write", "call.input.user")}
 
 
+def test_what_piles_up_and_is_no_text_is_named_as_code() -> None:
+    assert {(each.kind, each.after) for each in judged("flags")} == {("accumulates", "True")}
+
+
 def test_a_hook_made_by_a_factory_is_the_hook() -> None:
     assert {each.kind for each in judged("factory", factory=True)} == {"write"}
 

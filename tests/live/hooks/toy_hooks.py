@@ -149,6 +149,10 @@ def reminder(messages: Any) -> Any:
     return [*messages, {"role": "user", "content": [{"type": "text", "text": "remember"}]}]
 
 
+def flags(messages: Any) -> Any:
+    return [*messages, {"role": "user", "content": [], "flagged": True}]
+
+
 def reminder_once(messages: Any) -> Any:
     return messages if "remember" in str(messages) else reminder(messages)
 
