@@ -19,7 +19,7 @@ from agentcore.kit.framework import FRAMEWORKS
 from agentcore.live import probe
 from agentcore.live.adapter import AdapterBase, Attached, Boundary, Given
 from agentcore.live.contracts.measure import RULES, Measurement
-from agentcore.live.contracts.table import Answer, Row, answers_of
+from agentcore.live.contracts.table import Answer, Row, answers_at, answers_of, missing
 from agentcore.live.conversations import fresh
 from agentcore.live.copies import Data
 from agentcore.live.places import Objects
@@ -68,7 +68,7 @@ def measure_profile(
 
 
 def not_emulated(emulated: Emulated, published: Mapping[str, Any], release: str) -> set[str]:
-    """Returns the published boundaries that a release's profiles do not have.
+    """Returns the boundaries that are published of a release, and that its profiles do not have.
 
     Args:
         emulated: the emulation.
@@ -76,7 +76,13 @@ def not_emulated(emulated: Emulated, published: Mapping[str, Any], release: str)
         release: one of the emulation's.
     """
     points = emulated.points(release, _output_of)
-    return {each["boundary"] for each in published["contracts"]} - points.keys()
+    known = {
+        section["boundary"]
+        for section in published["contracts"]
+        for group in section["groups"]
+        if answers_at(group["statements"], release) not in ([], [{"result": "unknown"}])
+    }
+    return known - points.keys()
 
 
 @attrs.frozen(kw_only=True)
@@ -85,13 +91,15 @@ class Comparison:
 
     `equal` is the number of rows that are the same. `differing` has the answers of the package and of the
     profile where they differ. `unexpressed` are rows that the emulation cannot express, with the reason.
-    `unneeded` are reasons that no differing row has.
+    `unneeded` are reasons that no differing row has. `unmeasured` are boundaries, after their paths, that the
+    package answers at and the profile does not, with the reason.
     """
 
     equal: int
     differing: Mapping[Row, tuple[Answer, Answer]]
     unexpressed: Mapping[Row, str]
     unneeded: Collection[str]
+    unmeasured: Mapping[tuple[str, str], str]
 
 
 def compared(emulated: Emulated, release: str, package: Measurement, profile: Measurement) -> Comparison:
@@ -111,6 +119,7 @@ def compared(emulated: Emulated, release: str, package: Measurement, profile: Me
         differing={row: pair for row, pair in differing.items() if not reasons[row][0]},
         unexpressed={row: why for row, (pattern, why) in reasons.items() if pattern},
         unneeded=own_reasons - used,
+        unmeasured={of: why for of, why in missing(profile).items() if of not in missing(package)},
     )
 
 
