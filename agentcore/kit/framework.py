@@ -11,7 +11,7 @@ and leaves the others as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
@@ -35,6 +35,7 @@ __all__ = [
     "Package",
     "UnknownFrameworkError",
     "entries",
+    "load_contracts",
     "load_emulator",
     "load_family",
 ]
@@ -262,6 +263,18 @@ def load_emulator(name: str) -> Callable[[Any, Any], Any]:
         BrokenFrameworkError: if the framework has no emulation, or it cannot be imported.
     """
     found: Callable[[Any, Any], Any] = _resolved(name, FRAMEWORKS[name].emulator or "")
+    return found
+
+
+def load_contracts(name: str) -> Sequence[Any]:
+    """Returns the `Emulated` values of a framework, none if it offers none; imported when asked for first.
+
+    Raises:
+        UnknownFrameworkError: if there is no such framework.
+        BrokenFrameworkError: if they cannot be imported.
+    """
+    place = FRAMEWORKS[name].contracts
+    found: Sequence[Any] = () if place is None else _resolved(name, place)
     return found
 
 

@@ -11,7 +11,19 @@ from agentcore.frameworks.mastra.emulation.loop import MastraLoop
 from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Settings, Tool
 from agentcore.frameworks.mastra.profiles import PROFILES
 from agentcore.heap.js import get
-from agentcore.kit.contract import Conversation, Emulated, Given, Hook, Point, Reply, Turn
+from agentcore.kit.contract import (
+    Conversation,
+    Emulated,
+    Given,
+    Hook,
+    Point,
+    Reply,
+    Turn,
+    fresh,
+    typed_message,
+    typed_part,
+    typed_results,
+)
 
 __all__ = ["EMULATED"]
 
@@ -43,40 +55,6 @@ def _argument(given: Arguments) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- messages
-
-
-def _part(part: Mapping[str, Any]) -> dict[str, Any]:
-    if part["type"] != "call":
-        return dict(part)
-    return {
-        "type": "tool-call",
-        "toolCallId": part["id"],
-        "toolName": part["tool"],
-        "input": _fresh(part["input"]),
-    }
-
-
-def _fresh(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _fresh(each) for key, each in value.items()}
-    return [_fresh(each) for each in value] if isinstance(value, list) else value
-
-
-def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"role": role, "content": [_part(part) for part in parts]}
-
-
-def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    content = [
-        {
-            "type": "tool-result",
-            "toolCallId": call["id"],
-            "toolName": call["tool"],
-            "output": {"type": "json", "value": _fresh(call["output"])},
-        }
-        for call in calls
-    ]
-    return {"role": "tool", "content": content}
 
 
 def _as_written(messages: list[Any]) -> list[Any]:
@@ -119,7 +97,7 @@ def _turn(  # noqa: PLR0913, PLR0917 - one run
 
 def _settings(conversation: Conversation, hook: Hook, at: str) -> dict[str, Any]:
     def answer(options: Any) -> Sequence[Mapping[str, Any]]:
-        return [_part(part) for part in conversation.answer(options["prompt"])]
+        return [typed_part(part) for part in conversation.answer(options["prompt"])]
 
     def called(given: Arguments) -> Any:
         return hook(_argument(given))
@@ -127,7 +105,7 @@ def _settings(conversation: Conversation, hook: Hook, at: str) -> dict[str, Any]
     def execute(given: Any) -> Any:
         # A tool is not told the id of its call; the inputs of all calls are different.
         of = next(each for each in _calls(conversation) if each["input"]["query"] in str(given["query"]))
-        return _fresh(of["output"])
+        return fresh(of["output"])
 
     processors = [Processor(id="checked", **{_PROCESSORS[at]: called})] if at in _PROCESSORS else []
     return {
@@ -152,9 +130,9 @@ EMULATED: Final = (
             for release in ("1.71.0", "1.0.4")
         },
         points=_points,
-        user=partial(_message, "user"),
-        answer=partial(_message, "assistant"),
-        results=_results,
+        user=partial(typed_message, "user"),
+        answer=partial(typed_message, "assistant"),
+        results=typed_results,
         begin=_begin,
         unheld={"steps": "the emulation has the texts of the result's steps, and none of its objects"},
     ),

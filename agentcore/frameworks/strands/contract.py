@@ -14,7 +14,7 @@ from agentcore.frameworks.strands.emulation.settings import Middleware, Model, P
 from agentcore.frameworks.strands.profiles import PROFILES
 from agentcore.heap.heap import Ref
 from agentcore.heap.js import elements
-from agentcore.kit.contract import Conversation, Emulated, Given, Hook, Point, Reply, Turn
+from agentcore.kit.contract import Conversation, Emulated, Given, Hook, Point, Reply, Turn, fresh
 
 __all__ = ["EMULATED"]
 
@@ -86,14 +86,8 @@ def _in_python(release: str, output: Callable[[str], Any]) -> Mapping[str, Point
 def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["type"] != "call":
         return {"text": part["text"]}
-    use = {"name": part["tool"], "toolUseId": part["id"], "input": _fresh(part["input"])}
+    use = {"name": part["tool"], "toolUseId": part["id"], "input": fresh(part["input"])}
     return {"toolUse": use}
-
-
-def _fresh(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _fresh(each) for key, each in value.items()}
-    return [_fresh(each) for each in value] if isinstance(value, list) else value
 
 
 def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -102,7 +96,7 @@ def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     results = [
-        {"toolUseId": call["id"], "status": "success", "content": [{"json": _fresh(call["output"])}]}
+        {"toolUseId": call["id"], "status": "success", "content": [{"json": fresh(call["output"])}]}
         for call in calls
     ]
     return {"role": "user", "content": [{"toolResult": each} for each in results]}
@@ -155,7 +149,7 @@ class _Run:
             return [_block(part) for part in conversation.answer([*request["messages"], instructions])]
 
         def execute(use: Any, _: Any) -> Any:
-            return _fresh(conversation.call(use["toolUseId"])["output"])
+            return fresh(conversation.call(use["toolUseId"])["output"])
 
         middleware = []
         if at in _HANDLERS:

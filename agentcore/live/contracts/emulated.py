@@ -6,7 +6,6 @@ import operator
 import platform
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pkgutil import resolve_name
 from typing import Any, Final
 
 import attrs
@@ -15,7 +14,7 @@ from agentcore.guard.reading import Contents, Unread
 from agentcore.heap.cells import DateCell, MeasuredCell, PatternCell, UrlCell
 from agentcore.heap.views import ArrayView, ObjectView, View
 from agentcore.kit.contract import Emulated, Point
-from agentcore.kit.framework import FRAMEWORKS
+from agentcore.kit.framework import FRAMEWORKS, load_contracts
 from agentcore.live import probe
 from agentcore.live.adapter import AdapterBase, Attached, Boundary, Given
 from agentcore.live.contracts.measure import RULES, Measurement
@@ -30,12 +29,7 @@ __all__ = ["Comparison", "compared", "emulations", "measure_profile", "not_emula
 
 def emulations() -> list[Emulated]:
     """Returns the emulations of all frameworks that offer their boundaries."""
-    return [
-        each
-        for framework in FRAMEWORKS.values()
-        if framework.contracts is not None
-        for each in resolve_name(framework.contracts)
-    ]
+    return [each for name in FRAMEWORKS for each in load_contracts(name)]
 
 
 def measure_profile(
