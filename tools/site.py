@@ -35,6 +35,8 @@ SECTIONS: Final = {
         "contracts",
         "contracts/README",
         "contracts/*",
+        "surprises/README",
+        "surprises/*",
         "guard",
         "guard-frameworks",
         "testing",
@@ -55,7 +57,7 @@ SECTIONS: Final = {
         *("limits", "middleware", "run", "conversations", "differences"),
     ],
     "Specification: conform": [
-        *("oracle", "check", "isolated", "driver-protocol", "write-a-driver", "compare", "explain"),
+        *("oracle", "check", "isolated", "driver-protocol", "write-a-driver", "compare", "explain", "player"),
         *("program-format", "program-format-*"),
     ],
     "Specification: emulate": [

@@ -27,7 +27,11 @@ __all__ = [
     "Probe",
     "Reply",
     "Turn",
+    "fresh",
     "run",
+    "typed_message",
+    "typed_part",
+    "typed_results",
 ]
 
 
@@ -179,3 +183,36 @@ class Emulated:
     roots: Mapping[str, str] = _NOTHING
     unheld: Mapping[str, str] = _NOTHING
     unexpressed: Mapping[str, str] = _NOTHING
+
+
+# ---------------------------------------------------------------- messages
+
+
+def fresh(value: Any) -> Any:
+    """Returns a deep copy of JSON."""
+    if isinstance(value, dict):
+        return {key: fresh(each) for key, each in value.items()}
+    return [fresh(each) for each in value] if isinstance(value, list) else value
+
+
+def typed_part(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a neutral part as a part with a `type`, which a call has its id, tool and input beside."""
+    if part["type"] != "call":
+        return dict(part)
+    named = {"toolCallId": part["id"], "toolName": part["tool"]}
+    return {"type": "tool-call", **named, "input": fresh(part["input"])}
+
+
+def typed_message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns neutral parts as a message of parts with a `type`."""
+    return {"role": role, "content": [typed_part(part) for part in parts]}
+
+
+def typed_results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the message with the results of neutral calls."""
+    content = []
+    for call in calls:
+        named = {"toolCallId": call["id"], "toolName": call["tool"]}
+        output = {"type": "json", "value": fresh(call["output"])}
+        content.append({"type": "tool-result", **named, "output": output})
+    return {"role": "tool", "content": content}

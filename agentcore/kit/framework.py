@@ -11,7 +11,7 @@ and leaves the others as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -41,6 +41,7 @@ __all__ = [
     "entries",
     "fields_of",
     "flipped",
+    "load_contracts",
     "load_emulator",
     "load_family",
     "told",
@@ -269,6 +270,18 @@ def load_emulator(name: str) -> Callable[[Any, Any], Any]:
         BrokenFrameworkError: if the framework has no emulation, or it cannot be imported.
     """
     found: Callable[[Any, Any], Any] = _resolved(name, FRAMEWORKS[name].emulator or "")
+    return found
+
+
+def load_contracts(name: str) -> Sequence[Any]:
+    """Returns the `Emulated` values of a framework, none if it offers none; imported when asked for first.
+
+    Raises:
+        UnknownFrameworkError: if there is no such framework.
+        BrokenFrameworkError: if they cannot be imported.
+    """
+    place = FRAMEWORKS[name].contracts
+    found: Sequence[Any] = () if place is None else _resolved(name, place)
     return found
 
 

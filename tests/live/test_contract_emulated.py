@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 import pytest
 
-from agentcore.kit.emulate import Emulated
+from agentcore.kit.emulate import Emulated, Reply, Turn
 from agentcore.live.contracts import publish
 from agentcore.live.contracts.emulated import Comparison, compared, emulations, measure_profile
 from agentcore.live.contracts.table import answers_of
@@ -47,7 +47,7 @@ def test_the_package_was_measured_in_that_release_or_before_and_after_it(
 @pytest.mark.parametrize(("framework", "release"), RELEASES)
 def test_a_boundary_of_a_profile_is_as_the_package_has_it(framework: str, release: str) -> None:
     found = comparison(EMULATED[framework], release, SAMPLE[framework], "generate")
-    assert found.differing == {}
+    assert (found.differing, found.unmeasured) == ({}, {})
     assert found.equal > 0
 
 
@@ -55,7 +55,7 @@ def test_a_boundary_of_a_profile_is_as_the_package_has_it(framework: str, releas
 @pytest.mark.parametrize(("framework", "release"), RELEASES)
 def test_the_table_of_a_profile_is_that_of_the_package(framework: str, release: str) -> None:
     found = comparison(EMULATED[framework], release)
-    assert found.differing == {}
+    assert (found.differing, found.unmeasured) == ({}, {})
     assert found.unneeded == set()
 
 
@@ -83,6 +83,20 @@ def test_what_an_emulation_does_not_hold_is_left_out_by_name_only() -> None:
 
 def _blind(answer: dict[str, list[str]]) -> dict[str, list[str]]:
     return {**answer, "seen": [each for each in answer.get("seen", []) if each != "steps"]}
+
+
+def test_a_boundary_that_cannot_be_measured_is_no_silent_gap() -> None:
+    of = EMULATED["strands"]
+
+    def fails(*_: object) -> Turn:
+        def turn(_: list[object]) -> Reply:
+            raise RuntimeError("no such thing")
+
+        return turn
+
+    found = comparison(attrs.evolve(of, begin=fails), "1.19.0", "AfterModelCallEvent")
+    (why,) = found.unmeasured.values()
+    assert why == "the run without a write ends with: RuntimeError: no such thing"
 
 
 def test_a_row_that_cannot_be_expressed_has_its_reason() -> None:

@@ -16,12 +16,16 @@ from agentcore.live.installs import InstallError
 from live.contracts import PUBLISHED, validate
 
 CONTRACTS: Final = publish.read(PUBLISHED)
-# One boundary of each, on one path: what is cheap to measure.
+# One boundary, on one path: cheap to measure, of packages that are small or that other tests install.
 SAMPLE: Final = {
+    "agent-framework": "function_middleware",
     "ai": "onStepFinish",
+    "google-adk": "before_tool_callback",
     "langchain": "wrap_tool_call",
     "openai-agents": "session_input_callback",
     "pydantic-ai": "history_processor",
+    "strands": "ExecuteToolStage.Input",
+    "strands-py": "after_model_call",
 }
 
 

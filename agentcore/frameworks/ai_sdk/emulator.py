@@ -21,7 +21,19 @@ from agentcore.heap.player import Playable
 from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
-from agentcore.kit.emulate import Conversation, Emulated, Given, Point, Probe, Reply, Turn
+from agentcore.kit.emulate import (
+    Conversation,
+    Emulated,
+    Given,
+    Point,
+    Probe,
+    Reply,
+    Turn,
+    fresh,
+    typed_message,
+    typed_part,
+    typed_results,
+)
 from agentcore.messages.brief import brief
 
 __all__ = [
@@ -191,40 +203,6 @@ def _model_output(given: Given) -> Any:
 # ---------------------------------------------------------------- messages
 
 
-def _part(part: Mapping[str, Any]) -> dict[str, Any]:
-    if part["type"] != "call":
-        return dict(part)
-    return {
-        "type": "tool-call",
-        "toolCallId": part["id"],
-        "toolName": part["tool"],
-        "input": _fresh(part["input"]),
-    }
-
-
-def _fresh(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _fresh(each) for key, each in value.items()}
-    return [_fresh(each) for each in value] if isinstance(value, list) else value
-
-
-def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"role": role, "content": [_part(part) for part in parts]}
-
-
-def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    content = [
-        {
-            "type": "tool-result",
-            "toolCallId": call["id"],
-            "toolName": call["tool"],
-            "output": {"type": "json", "value": _fresh(call["output"])},
-        }
-        for call in calls
-    ]
-    return {"role": "tool", "content": content}
-
-
 def _noted(messages: list[Any]) -> list[Any]:
     """Gives some messages and parts options of a provider, and has some texts stand alone, as people do."""
     spoken = [each for each in messages if each["role"] != "tool"]
@@ -286,10 +264,10 @@ def _turn(profile: AiSdkProfile, conversation: Conversation, hook: Probe, at: st
 
 def _settings(profile: AiSdkProfile, conversation: Conversation, hook: Probe, at: str) -> dict[str, Any]:
     def answer(options: Any) -> Sequence[Mapping[str, Any]]:
-        return [_part(part) for part in conversation.answer(options["prompt"])]
+        return [typed_part(part) for part in conversation.answer(options["prompt"])]
 
     def execute(_: Any, options: Any) -> Any:
-        return _fresh(conversation.call(options["toolCallId"])["output"])
+        return fresh(conversation.call(options["toolCallId"])["output"])
 
     of_tool = {_OF_TOOLS[at]: hook} if at in _OF_TOOLS else {}
     own_tool: dict[str, Any] = {"execute": execute, **of_tool}
@@ -320,9 +298,9 @@ EMULATED: Final = (
             **_emulated("7.0.173", "ai-sdk-7"),
         },
         points=_points,
-        user=partial(_message, "user"),
-        answer=partial(_message, "assistant"),
-        results=_results,
+        user=partial(typed_message, "user"),
+        answer=partial(typed_message, "assistant"),
+        results=typed_results,
         begin=_begin,
         unexpressed={
             "6.* stream onChunk chunk run.assistant.text.change": (

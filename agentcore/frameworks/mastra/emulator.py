@@ -21,7 +21,19 @@ from agentcore.heap.player import Playable
 from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
-from agentcore.kit.emulate import Conversation, Emulated, Given, Point, Probe, Reply, Turn
+from agentcore.kit.emulate import (
+    Conversation,
+    Emulated,
+    Given,
+    Point,
+    Probe,
+    Reply,
+    Turn,
+    fresh,
+    typed_message,
+    typed_part,
+    typed_results,
+)
 from agentcore.messages.brief import brief
 
 __all__ = [
@@ -165,40 +177,6 @@ def _argument(given: Arguments) -> dict[str, Any]:
 # ---------------------------------------------------------------- messages
 
 
-def _part(part: Mapping[str, Any]) -> dict[str, Any]:
-    if part["type"] != "call":
-        return dict(part)
-    return {
-        "type": "tool-call",
-        "toolCallId": part["id"],
-        "toolName": part["tool"],
-        "input": _fresh(part["input"]),
-    }
-
-
-def _fresh(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _fresh(each) for key, each in value.items()}
-    return [_fresh(each) for each in value] if isinstance(value, list) else value
-
-
-def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"role": role, "content": [_part(part) for part in parts]}
-
-
-def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    content = [
-        {
-            "type": "tool-result",
-            "toolCallId": call["id"],
-            "toolName": call["tool"],
-            "output": {"type": "json", "value": _fresh(call["output"])},
-        }
-        for call in calls
-    ]
-    return {"role": "tool", "content": content}
-
-
 def _as_written(messages: list[Any]) -> list[Any]:
     """Has every other text stand alone, as people write it."""
     spoken = [each for each in messages if each["role"] != "tool"]
@@ -239,7 +217,7 @@ def _turn(  # noqa: PLR0913, PLR0917 - one run
 
 def _settings(conversation: Conversation, hook: Probe, at: str) -> dict[str, Any]:
     def answer(options: Any) -> Sequence[Mapping[str, Any]]:
-        return [_part(part) for part in conversation.answer(options["prompt"])]
+        return [typed_part(part) for part in conversation.answer(options["prompt"])]
 
     def called(given: Arguments) -> Any:
         return hook(_argument(given))
@@ -247,7 +225,7 @@ def _settings(conversation: Conversation, hook: Probe, at: str) -> dict[str, Any
     def execute(given: Any) -> Any:
         # A tool is not told the id of its call; the inputs of all calls are different.
         of = next(each for each in _calls(conversation) if each["input"]["query"] in str(given["query"]))
-        return _fresh(of["output"])
+        return fresh(of["output"])
 
     processors = [Processor(id="checked", **{_PROCESSORS[at]: called})] if at in _PROCESSORS else []
     return {
@@ -272,9 +250,9 @@ EMULATED: Final = (
             for release in ("1.71.0", "1.0.4")
         },
         points=_points,
-        user=partial(_message, "user"),
-        answer=partial(_message, "assistant"),
-        results=_results,
+        user=partial(typed_message, "user"),
+        answer=partial(typed_message, "assistant"),
+        results=typed_results,
         begin=_begin,
         unheld={"steps": "the emulation has the texts of the result's steps, and none of its objects"},
     ),

@@ -30,7 +30,7 @@ from agentcore.heap.player import Playable
 from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
-from agentcore.kit.emulate import Conversation, Emulated, Given, Point, Probe, Reply, Turn
+from agentcore.kit.emulate import Conversation, Emulated, Given, Point, Probe, Reply, Turn, fresh
 from agentcore.messages.brief import brief
 
 __all__ = [
@@ -204,14 +204,8 @@ def _in_python(release: str, output: Callable[[str], Any]) -> Mapping[str, Point
 def _block(part: Mapping[str, Any]) -> dict[str, Any]:
     if part["type"] != "call":
         return {"text": part["text"]}
-    use = {"name": part["tool"], "toolUseId": part["id"], "input": _fresh(part["input"])}
+    use = {"name": part["tool"], "toolUseId": part["id"], "input": fresh(part["input"])}
     return {"toolUse": use}
-
-
-def _fresh(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _fresh(each) for key, each in value.items()}
-    return [_fresh(each) for each in value] if isinstance(value, list) else value
 
 
 def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -220,7 +214,7 @@ def _message(role: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _results(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     results = [
-        {"toolUseId": call["id"], "status": "success", "content": [{"json": _fresh(call["output"])}]}
+        {"toolUseId": call["id"], "status": "success", "content": [{"json": fresh(call["output"])}]}
         for call in calls
     ]
     return {"role": "user", "content": [{"toolResult": each} for each in results]}
@@ -273,7 +267,7 @@ class _Run:
             return [_block(part) for part in conversation.answer([*request["messages"], instructions])]
 
         def execute(use: Any, _: Any) -> Any:
-            return _fresh(conversation.call(use["toolUseId"])["output"])
+            return fresh(conversation.call(use["toolUseId"])["output"])
 
         middleware = []
         if at in _HANDLERS:

@@ -6,7 +6,6 @@ import operator
 import platform
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pkgutil import resolve_name
 from typing import Any, Final
 
 import attrs
@@ -15,11 +14,11 @@ from agentcore.guard.reading import Contents, Unread
 from agentcore.heap.cells import DateCell, MeasuredCell, PatternCell, UrlCell
 from agentcore.heap.views import ArrayView, ObjectView, View
 from agentcore.kit.emulate import Emulated, Point
-from agentcore.kit.framework import FRAMEWORKS
+from agentcore.kit.framework import FRAMEWORKS, load_contracts
 from agentcore.live import probe
 from agentcore.live.adapter import AdapterBase, Attached, Boundary, Given
 from agentcore.live.contracts.measure import RULES, Measurement
-from agentcore.live.contracts.table import Answer, Row, answers_of
+from agentcore.live.contracts.table import Answer, Row, answers_at, answers_of, missing
 from agentcore.live.conversations import fresh
 from agentcore.live.copies import Data
 from agentcore.live.places import Objects
@@ -30,12 +29,7 @@ __all__ = ["Comparison", "compared", "emulations", "measure_profile", "not_emula
 
 def emulations() -> list[Emulated]:
     """Returns the emulations of all frameworks that offer their boundaries."""
-    return [
-        each
-        for framework in FRAMEWORKS.values()
-        if framework.contracts is not None
-        for each in resolve_name(framework.contracts)
-    ]
+    return [each for name in FRAMEWORKS for each in load_contracts(name)]
 
 
 def measure_profile(
@@ -68,7 +62,7 @@ def measure_profile(
 
 
 def not_emulated(emulated: Emulated, published: Mapping[str, Any], release: str) -> set[str]:
-    """Returns the published boundaries that a release's profiles do not have.
+    """Returns the boundaries that are published of a release, and that its profiles do not have.
 
     Args:
         emulated: the emulation.
@@ -76,7 +70,13 @@ def not_emulated(emulated: Emulated, published: Mapping[str, Any], release: str)
         release: one of the emulation's.
     """
     points = emulated.points(release, _output_of)
-    return {each["boundary"] for each in published["contracts"]} - points.keys()
+    known = {
+        section["boundary"]
+        for section in published["contracts"]
+        for group in section["groups"]
+        if answers_at(group["statements"], release) not in ([], [{"result": "unknown"}])
+    }
+    return known - points.keys()
 
 
 @attrs.frozen(kw_only=True)
@@ -85,13 +85,15 @@ class Comparison:
 
     `equal` is the number of rows that are the same. `differing` has the answers of the package and of the
     profile where they differ. `unexpressed` are rows that the emulation cannot express, with the reason.
-    `unneeded` are reasons that no differing row has.
+    `unneeded` are reasons that no differing row has. `unmeasured` are boundaries, after their paths, that the
+    package answers at and the profile does not, with the reason.
     """
 
     equal: int
     differing: Mapping[Row, tuple[Answer, Answer]]
     unexpressed: Mapping[Row, str]
     unneeded: Collection[str]
+    unmeasured: Mapping[tuple[str, str], str]
 
 
 def compared(emulated: Emulated, release: str, package: Measurement, profile: Measurement) -> Comparison:
@@ -111,6 +113,7 @@ def compared(emulated: Emulated, release: str, package: Measurement, profile: Me
         differing={row: pair for row, pair in differing.items() if not reasons[row][0]},
         unexpressed={row: why for row, (pattern, why) in reasons.items() if pattern},
         unneeded=own_reasons - used,
+        unmeasured={of: why for of, why in missing(profile).items() if of not in missing(package)},
     )
 
 

@@ -177,7 +177,7 @@ def _emulation(name: str, of: Mapping[str, Any]) -> Iterator[str]:
         for release, profiles in emulated.releases.items():
             names = _span([*dict.fromkeys(profiles.values())])
             lacks = _missing(emulated, of, release)
-            yield f"- `{release}`: tests hold that {names} have these answers. {lacks}"
+            yield f"- `{release}`: tests hold {names} to these answers. {lacks}"
         yield ""
         for holder, why in emulated.unheld.items():
             yield f"- Whether the {holder} of a profile see a write is not known: {why}."
@@ -189,9 +189,7 @@ def _emulation(name: str, of: Mapping[str, Any]) -> Iterator[str]:
 
 def _missing(emulated: Emulated, of: Mapping[str, Any], release: str) -> str:
     names = [f"`{each}`" for each in sorted(not_emulated(emulated, of, release))]
-    return (
-        f"Not known, as they are not emulated: {', '.join(names)}." if names else "They have all boundaries."
-    )
+    return f"Not emulated, so not known: {', '.join(names)}." if names else "All boundaries are emulated."
 
 
 def _unknown(of: Mapping[str, Any]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from agentcore.live.contracts import pages
 from agentcore.live.contracts.bisect import bisect
 from agentcore.live.contracts.measure import Measurement, digest, kept, measure
 from agentcore.live.contracts.releases import between, ordered, package_of, published, resolved
-from agentcore.live.contracts.table import Answer, Row, answers_of, changes, collapsed, missing
+from agentcore.live.contracts.table import Answer, Row, answers_at, answers_of, changes, collapsed, missing
 from agentcore.live.installs import InstallError
 
 __all__ = ["measurement_of", "pages_of", "publish", "read"]
@@ -252,7 +252,7 @@ def measurement_of(of: Mapping[str, Any], framework: str, version: str) -> Measu
     rows, lacking = [], dict[tuple[str, str], dict[str, str]]()
     for section in of["contracts"]:
         for group in section["groups"]:
-            answers = _answers_at(group["statements"], version)
+            answers = answers_at(group["statements"], version)
             for path in group["paths"]:
                 if answers == [{"result": "unknown"}]:
                     key = (path, section["boundary"])
@@ -268,13 +268,3 @@ def measurement_of(of: Mapping[str, Any], framework: str, version: str) -> Measu
     about = {"format": 1, "framework": framework, "package": of["package"], "version": version}
     more = {"lock": locks.get(version), "probe": of["probe"], "runtime": of["runtime"], "when": of["when"]}
     return {**about, **more, "rows": rows, "unmeasured": [*lacking.values()], "runs": 0}
-
-
-def _answers_at(statements: Sequence[Mapping[str, Any]], version: str) -> list[dict[str, Any]]:
-    """Returns the answers that hold at a release, of statements that are newest first."""
-    versions = ordered([version, *(each["from"]["first_this"] for each in statements if each["from"])])
-    place = versions.index(version)
-    for each in statements:
-        if each["from"] is None or versions.index(each["from"]["first_this"]) <= place:
-            return list(each["answers"])
-    return []

@@ -9,12 +9,14 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import attrs
 
 from agentcore.live.contracts.measure import RULES, Measurement
+from agentcore.live.contracts.releases import ordered
 
 __all__ = [
     "ABSENT",
     "Answer",
     "Group",
     "Row",
+    "answers_at",
     "answers_of",
     "changes",
     "collapsed",
@@ -73,6 +75,16 @@ def answers_of(measurement: Measurement) -> dict[Row, Answer]:
         )
         for each in measurement["rows"]
     }
+
+
+def answers_at(statements: Sequence[Mapping[str, Any]], version: str) -> list[dict[str, Any]]:
+    """Returns the answers that hold at a release, of statements that are newest first."""
+    versions = ordered([version, *(each["from"]["first_this"] for each in statements if each["from"])])
+    place = versions.index(version)
+    for each in statements:
+        if each["from"] is None or versions.index(each["from"]["first_this"]) <= place:
+            return list(each["answers"])
+    return []
 
 
 def missing(measurement: Measurement) -> dict[tuple[str, str], str]:
