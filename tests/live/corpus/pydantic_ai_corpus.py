@@ -142,7 +142,9 @@ async def new_everything(messages: list[ModelMessage]) -> list[ModelMessage]:
 def memo_by_content(messages: list[ModelMessage]) -> list[ModelMessage]:
     made = []
     for message in messages:
-        key = repr([(part.part_kind, getattr(part, "content", None)) for part in message.parts])
+        # Contents that it has cut are alike, and so must be how the calls ended.
+        told = ("part_kind", "content", "outcome")
+        key = repr([[getattr(part, name, None) for name in told] for part in message.parts])
         if isinstance(message, ModelRequest) and any(isinstance(p, ToolReturnPart) for p in message.parts):
             if key not in _memo:
                 _memo[key] = replace(

@@ -53,6 +53,26 @@ test('an isolated hook stays async or sync, and its errors are its own', async (
     RangeError,
   );
 });
+test('strict refuses what writes to bytes, maps, sets and dates, and leaves reading to native functions', () => {
+  const given = { image: new Uint8Array([104, 105]), map: new Map(), set: new Set([1]), date: new Date(5) };
+  const through = (work) =>
+    strict(({ messages: [{ content }] }) => void work(content), { at: 'prepareStep' })({
+      messages: [{ role: 'user', content: given }],
+    });
+  for (const work of [
+    ({ image }) => image.fill(0),
+    ({ map }) => map.set('key', 1),
+    ({ set }) => set.delete(1),
+    ({ date }) => date.setTime(0),
+  ])
+    assert.throws(() => through(work), { name: 'ReadOnlyError', message: /is read-only/ });
+  through(({ image, map, set, date }) => {
+    assert.equal(new TextDecoder().decode(image), 'hi');
+    assert.deepEqual([map.size, [...set], date.getTime()], [0, [1], 5]);
+    image.slice().fill(0);
+    new Map(map).set('key', 1);
+  });
+});
 test('async generators are isolated item by item', async () => {
   const loop = { ...adapter, boundaries: { around: { when: 'before', params: ['messages', 'next'] } } };
   const given = messages();

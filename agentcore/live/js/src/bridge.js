@@ -6,6 +6,8 @@ import { changesOf } from './changes.js';
 
 const OTHER = { framework: 'hook', hook: 'framework' };
 const MOST_PATHS = 4;
+/** The name of errors at writes of a strict hook that no frozen object refuses. */
+export const REFUSED = 'ReadOnlyError';
 const FREEZABLE = new Set(['array', 'object', 'instance']);
 const PROXIED = new Set(['array', 'object']);
 
@@ -131,7 +133,8 @@ export class Bridge {
     for (const { pair } of stale) this.#settle(pair);
     if (this.watch?.container !== undefined) this.#arm(nodes, side);
     if (this.freeze)
-      for (const { pair, kind } of nodes.values()) if (FREEZABLE.has(kind)) Object.freeze(pair.hook);
+      for (const { pair, kind } of nodes.values())
+        FREEZABLE.has(kind) ? Object.freeze(pair.hook) : refuseWriters(pair.hook, kind);
     return roots.map(([, value]) => map(value));
   }
 
@@ -267,6 +270,25 @@ function readOnly(bytes) {
       return WRITES_BYTES.test(String(key)) ? refuse : value.bind(target);
     },
   });
+}
+
+// What maps, sets, dates and bytes hold cannot be frozen, and a proxy would hinder native functions: the methods that write throw. A write
+// to an index of bytes cannot be refused.
+const WRITERS = {
+  map: /^(?:set|delete|clear)$/,
+  set: /^(?:add|delete|clear)$/,
+  date: /^set/,
+  bytes: WRITES_BYTES,
+};
+
+function refuseWriters(node, kind) {
+  const refuse = () => {
+    throw Object.assign(new TypeError(`the ${kind} is read-only`), { name: REFUSED });
+  };
+  for (let at = Object.getPrototypeOf(node); at !== Object.prototype; at = Object.getPrototypeOf(at))
+    for (const name of Object.getOwnPropertyNames(at))
+      if (WRITERS[kind].test(name) && !Object.hasOwn(node, name))
+        Object.defineProperty(node, name, { value: refuse, configurable: true });
 }
 
 // An object of the hook's own is named as it returned it, then as it was given it back.

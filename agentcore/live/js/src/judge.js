@@ -1,7 +1,7 @@
 // Judges one conversation: the runs it needs, the evidence, the effects, and what they come to by kind.
 import { differences, tree } from './show.js';
 import { accumulation, additions, cut, isKept, losesRequest, prefixOf } from './rules.js';
-import { Bridge } from './bridge.js';
+import { Bridge, REFUSED } from './bridge.js';
 import { frameOf } from './frames.js';
 import { takeAttempts, takeStrays } from './outcome.js';
 import { Session } from './session.js';
@@ -75,7 +75,7 @@ export class Judge {
   async judge(sample) {
     const result = await this.#judged(sample);
     // Not every hook has to take files as bytes: what cannot is judged without them.
-    const fails = result.signals.some(({ kind }) => kind === 'raises');
+    const fails = result.signals.some(({ kind, error }) => kind === 'raises' && error?.name !== REFUSED);
     return fails && !sample.plain && hasFile(sample.talk)
       ? await this.#judged({ ...sample, plain: true })
       : result;
