@@ -12,6 +12,10 @@ from .conversations.saved import (
     conversation_from_json as conversation_from_json,
     conversation_to_json as conversation_to_json,
 )
+from .heap.player import (
+    Player as Player,
+    player as player,
+)
 from .messages.chains import Chains as Chains
 from .messages.content import (
     GeneratedReasoning as GeneratedReasoning,

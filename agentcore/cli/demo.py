@@ -30,9 +30,10 @@ from agentcore.cli.demonstration import (
     verdict,
     versions,
 )
-from agentcore.cli.terminal import console, say
+from agentcore.cli.terminal import console, html_option, save_page, say
 from agentcore.cli.terminal import console as console_of
 from agentcore.frameworks.ai_sdk import Finding, Verdict
+from agentcore.heap.player import Comparison, Player, document, recorded
 
 _WIDTH: Final = 80
 _ROLES: Final = {"user": "cyan", "assistant": "green", "tool": "magenta"}
@@ -46,10 +47,14 @@ Check your own hook, in the framework release that your project has installed:
 
 
 @click.command()
-def demo() -> None:
+@html_option("agentcore-demo.html")
+def demo(*, html: Path | None) -> None:
     """Show what a model reads when a hook reminds it: on the immutable core, and as AI SDK 6 and 7 do it."""
     console = console_of(widest=_WIDTH)
     found = versions()
+    if html is not None:
+        save_page(_player(found), html)
+        return
     _print_verdicts(console, found)
     console.print()
     story = (
@@ -60,6 +65,21 @@ def demo() -> None:
     for number, version in enumerate(found, 1):
         _print_version(console, number, version)
     _print_code(console, _OWN_HOOK.rstrip())
+
+
+def _player(found: Sequence[Version]) -> Player:
+    """The player of each version of the hook, in each mode beside the core."""
+    comparisons = []
+    for version in found:
+        core, *others = _modes(version)
+        comparisons += [
+            Comparison(
+                f"{version.title}: {mode.name} beside {core.name}",
+                [*map(recorded, (mode.columns[0].run, core.columns[0].run))],
+            )
+            for mode in others
+        ]
+    return Player(document(comparisons, "A hook adds a reminder for one step"))
 
 
 # ---------------------------------------------------------------- modes

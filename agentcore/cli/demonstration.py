@@ -29,7 +29,7 @@ from agentcore.machine.effects import (
     ToolSucceeded,
 )
 from agentcore.machine.prepare import StepPreparation
-from agentcore.machine.run import Failed, Interrupted, give, need, start
+from agentcore.machine.run import Failed, Interrupted, Run, give, need, start
 from agentcore.messages.content import GeneratedText, ToolCall
 from agentcore.messages.messages import Message, UserMessage
 from agentcore.messages.values import thaw
@@ -136,6 +136,7 @@ class Column:
     steps: tuple[Step, ...]
     error: str | None
     pollution: tuple[ai_sdk.Finding, ...] = ()
+    run: Run | ai_sdk.CompatRun = attrs.field(eq=False, repr=False)
 
     @property
     def reminders(self) -> tuple[int, ...]:
@@ -264,7 +265,7 @@ def _run_under(profile: str, hook: Callable[[Any], Any]) -> Column:
     )
     run = ai_sdk.run(profile, settings)
     error = None if run.error is None else str(run.error)
-    return Column(mode=profile, steps=_steps(shown, prompts), error=error, pollution=run.pollution)
+    return Column(mode=profile, steps=_steps(shown, prompts), error=error, pollution=run.pollution, run=run)
 
 
 def _steps(shown: Sequence[tuple[Json, ...]], prompts: Sequence[tuple[Json, ...]]) -> tuple[Step, ...]:
@@ -296,7 +297,7 @@ def _immutable(hook: Callable[[Any], Any], messages: tuple[Json, ...]) -> Column
             prompts.append(_plain(wanted.prompt))
         run = give(run, _outcome(wanted, hook, calls_before + len(prompts) - 1))
     error = str(wanted.error) if isinstance(wanted, Failed) else None
-    return Column(mode="immutable", start=messages, steps=_steps(shown, prompts), error=error)
+    return Column(mode="immutable", start=messages, steps=_steps(shown, prompts), error=error, run=run)
 
 
 def _plain(messages: Iterable[Message]) -> tuple[Json, ...]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import click
 from rich.console import Console
@@ -18,14 +18,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from agentcore.kit.safe_text import one_line, visible
 
+if TYPE_CHECKING:
+    from agentcore.heap.player import Player
+
 __all__ = [
     "Progressing",
     "console",
     "give_up_output",
+    "html_option",
     "open_standard_streams",
     "printable",
     "progress",
     "require_program",
+    "save_page",
     "say",
     "tolerant",
     "warn",
@@ -208,3 +213,23 @@ class _Lines:
 
     def stop(self) -> None:
         """Lines are complete when they are written."""
+
+
+# ---------------------------------------------------------------- pages
+
+
+def html_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option `--html [FILE]`, whose file has a name of its own if none is given."""
+    return click.option(
+        "--html",
+        is_flag=False,
+        flag_value=Path(default),
+        type=click.Path(path_type=Path, dir_okay=False, writable=True),
+        help=f"Write the player, a page that steps through the run, to a file ({default}).",
+    )
+
+
+def save_page(player: Player, file: Path) -> None:
+    """Writes a player to a file, and says how it is opened."""
+    player.save(file)
+    say(console(), f"The player is in {file}; open it in a browser: {file.resolve().as_uri()}")

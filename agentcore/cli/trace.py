@@ -15,7 +15,7 @@ import attrs
 import click
 from rich.console import Console
 
-from agentcore.cli.terminal import console, say
+from agentcore.cli.terminal import console, html_option, save_page, say
 from agentcore.heap.boundary_log import Alias
 from agentcore.heap.pollution import Verdict, written_path
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
@@ -158,29 +158,46 @@ _MOST: Final = 12
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
     help="Draw who holds what at the end of each step (needs the extra `pictures`).",
 )
+@html_option("agentcore-run.html")
+@click.option(
+    "--against",
+    type=click.Choice(PROFILE_NAMES),
+    help="With --html: a second profile, whose run stands beside the first.",
+)
 @click.argument("program", type=click.File("rb"))
 @click.pass_context
-def explain(
-    context: click.Context, *, profile: str | None, as_json: bool, svg: Path | None, program: Any
-) -> None:
+def explain(context: click.Context, /, **given: Any) -> None:
     """Run PROGRAM, a file with one program as JSON, and tell its run step by step.
 
     Told are what each boundary handed out and which names are names of one object then, each write in place
     with who made it, and how far it went. Exits with 2 if the program cannot be run so.
     """
+    program, profile, html = given["program"], given["profile"], given["html"]
+    if given["against"] is not None and html is None:
+        raise click.UsageError("--against is for --html: add it, or run explain once for each profile")
     try:
         text = program.read()
         known = family_of(profile or DEFAULT_PROFILE).parse(text)
         found = run_explain(known, profile or f"{DEFAULT_PROFILE}/{known['path']}")
-        if as_json:
+        if html is not None:
+            save_page(found.player(_against(known, given["against"])), html)
+        elif given["as_json"]:
             click.echo(json.dumps(found.to_json()))
         else:
             _tell(console(), found)
-        if svg is not None:
-            found.picture().save(svg)
+        if given["svg"] is not None:
+            found.picture().save(given["svg"])
     except (BadProgram, ExplanationError) as error:
         say(console(stderr=True), f"{program.name}: {error}", "red")
         context.exit(_FAILURE)
+
+
+def _against(program: Json, profile: str | None) -> Explanation | None:
+    """The run of the program under a second profile, on the path that this is for."""
+    if profile is None:
+        return None
+    _, mark, path = profile.partition("/")
+    return run_explain({**program, "path": path} if mark and "path" in program else program, profile)
 
 
 def _tell(target: Console, found: Explanation) -> None:

@@ -49,12 +49,12 @@ class HandOut:
 
 
 class Watch:
-    """Looks on while a loop runs, which has not begun: `handed` in order."""
+    """Looks on while a loop runs, which has not begun: `handed` in order, and the moment after each write."""
 
     def __init__(self, run: Watched) -> None:
         self.run = run
         self.handed: list[HandOut] = []
-        self._writes: list[tuple[Write, Snapshot]] = []
+        self.write_moments: list[Snapshot] = []
         # What the step has handed out, by boundary, and how often by name.
         self._step = -1
         self._given: dict[str, Value] = {}
@@ -101,9 +101,9 @@ class Watch:
             heap=self.run.store.heap(),
         )
 
-    def _write(self, write: Write) -> None:
+    def _write(self, _: Write) -> None:
         self._begin_step()
-        self._writes.append((write, self._now("write")))
+        self.write_moments.append(self._now("write"))
 
     # ---------------------------------------------------------------- looked up afterwards
 
@@ -111,10 +111,11 @@ class Watch:
     def objects(self) -> tuple[tuple[str, ...], ...]:
         """For each write, the names that the written object had then."""
         marks: dict[int, int] = {}
-        for write, _ in self._writes:
+        for write in self.run.desk.journal:
             marks[write.address] = marks.get(write.address, 0) | (1 << write.number)
         reach = Reach(marks)
-        return tuple(_names_of(write, now, reach) for write, now in self._writes)
+        pairs = zip(self.run.desk.journal, self.write_moments, strict=True)
+        return tuple(_names_of(write, now, reach) for write, now in pairs)
 
     @cached_property
     def aliases(self) -> tuple[tuple[Alias, ...], ...]:

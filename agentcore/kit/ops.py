@@ -23,6 +23,7 @@ import attrs
 
 from agentcore.heap.heap import UNDEFINED
 from agentcore.kit.families import Refusal
+from agentcore.machine.run import Run
 
 __all__ = [
     "Field",
@@ -78,6 +79,8 @@ class Record:
 class RecordedRun:
     """A program about to run: its record, and what its model answers.
 
+    `run` is the run of the core, once it has run; None where the core does not run it.
+
     Args:
         program: the program.
         at_end: what the model answers once the script has ended.
@@ -88,6 +91,7 @@ class RecordedRun:
         self.program = program
         self.record = Record()
         self.model_calls = 0
+        self.run: Run | None = None
         self._script: Sequence[Any] = program.get("script", script)
         self._at_end = at_end
 

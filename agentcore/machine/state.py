@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 import attrs
 from attrs import field
 
+import agentcore
 from agentcore.errors import (
     AgentCoreError,
     NoSuchToolError,
@@ -156,6 +157,10 @@ class Run:
     def usage(self) -> Usage:
         """What the finished steps used together."""
         return total_usage(self.steps)
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook. What draws it is above the core, and found by its public name when asked."""
+        return agentcore.player(self)._repr_html_()
 
 
 @sealed

@@ -17,6 +17,9 @@ import click
 import pytest
 
 from agentcore.cli import demonstration, main
+from agentcore.machine.effects import Settings
+from agentcore.machine.run import start
+from agentcore.messages.messages import UserMessage
 from cli.commands import AGENTCORE, ENVIRONMENT, run
 
 WIDTH: Final = 80
@@ -111,7 +114,9 @@ KEPT: Final = {"role": "user", "content": f"hi\n{demonstration.REMINDER}"}
 
 
 def column(*steps: demonstration.Step, error: str | None = None) -> demonstration.Column:
-    return demonstration.Column(mode="some", steps=steps, error=error)
+    return demonstration.Column(
+        mode="some", steps=steps, error=error, run=start(Settings(model="m"), [UserMessage("hi")])
+    )
 
 
 def test_a_column_that_ends_in_an_error_is_a_refusal() -> None:

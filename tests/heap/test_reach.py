@@ -114,7 +114,9 @@ def test_reports_of_runs_are_those_of_walks_over_everything(profile: str) -> Non
         written += len(run.desk.journal)
         carried = [naive.carriers(run, write) for write in run.desk.journal]
         assert list(report.carriers) == carried
-        assert list(watch.objects) == [naive.objects(*each) for each in watch._writes]
+        assert list(watch.objects) == [
+            naive.objects(*each) for each in zip(run.desk.journal, watch.write_moments, strict=True)
+        ]
         assert list(watch.aliases) == [naive.own_aliases(one) for one in watch.handed]
         for one in {one.step: one for one in watch.handed}.values():
             known = naive.aliases(one.snapshot.heap, one.snapshot.holders)

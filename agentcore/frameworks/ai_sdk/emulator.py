@@ -12,8 +12,11 @@ from agentcore.frameworks.ai_sdk.emulation.loop import AiSdkLoop
 from agentcore.frameworks.ai_sdk.emulation.record import Outcome
 from agentcore.frameworks.ai_sdk.emulation.settings import Hooks, Model, Settings, Tool
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
+from agentcore.heap.boundary_log import Watch
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import HostValueError, Store, Value
+from agentcore.heap.player import Playable
+from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
 from agentcore.messages.brief import brief
@@ -35,7 +38,7 @@ __all__ = [
 
 
 @attrs.frozen(kw_only=True)
-class CompatRun:
+class CompatRun(Playable):
     """A run under a profile, ended: how it ended, what it left, and every in-place write.
 
     `caller` are the caller's messages as plain JSON, with every write in them. `error` is what the run failed
@@ -52,6 +55,7 @@ class CompatRun:
     hung: bool
     snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
     _report: Pollution = attrs.field(repr=False, eq=False)
+    _watch: Watch = attrs.field(repr=False, eq=False)
     _result_steps: Value = attrs.field(repr=False)
 
     @cached_property
@@ -59,6 +63,12 @@ class CompatRun:
         """The result's steps as plain JSON, with every write in them; None if the caller got no result."""
         heap = self.snapshots[-1].heap
         return None if self._result_steps is None else Store.of(heap).plain(self._result_steps)
+
+    @property
+    def recorded(self) -> Recorded:
+        """The run as the player takes it."""
+        error = None if self.error is None else f"{type(self.error).__name__}: {self.error}"
+        return of_watch(self._watch, self._report, self.profile.name, error=error)
 
     @cached_property
     def pollution(self) -> tuple[Finding, ...]:
@@ -85,13 +95,13 @@ def run(profile: AiSdkProfile | str, settings: Settings) -> CompatRun:
     """
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     loop = AiSdkLoop(chosen, settings)
-    loop.store.watching = True
+    watch = Watch(loop)
     outcome = loop.run()
     loop.desk.require_accepted()
-    return _ended(chosen, loop, outcome)
+    return _ended(chosen, loop, watch, outcome)
 
 
-def _ended(profile: AiSdkProfile, loop: AiSdkLoop, outcome: Outcome) -> CompatRun:
+def _ended(profile: AiSdkProfile, loop: AiSdkLoop, watch: Watch, outcome: Outcome) -> CompatRun:
     plain = loop.store.plain
     reason = outcome.finish_reason
     return CompatRun(
@@ -101,6 +111,7 @@ def _ended(profile: AiSdkProfile, loop: AiSdkLoop, outcome: Outcome) -> CompatRu
         error=outcome.error,
         hung=outcome.hung,
         report=Pollution(loop),
+        watch=watch,
         result_steps=outcome.steps,
         snapshots=tuple(loop.snapshots),
     )

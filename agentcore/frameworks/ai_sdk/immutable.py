@@ -295,6 +295,7 @@ class Recording(StepRecording):
             return self._written(error, None)
         while not isinstance(wanted := need(run), (Done, Failed)):
             run = give(run, self._answers[type(wanted)](self, wanted))
+        self.run = run
         if isinstance(wanted, Done):
             return self._written(None, self._final(wanted.result.steps, wanted.result.finish_reason))
         return self._written(wanted.error, self._final(wanted.run.steps, "other"))

@@ -13,8 +13,11 @@ from agentcore.frameworks.mastra.emulation.errors import CallerError, Outcome, T
 from agentcore.frameworks.mastra.emulation.loop import MastraLoop
 from agentcore.frameworks.mastra.emulation.settings import Hook, Model, Processor, Settings, Tool
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
+from agentcore.heap.boundary_log import Watch
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HostValueError, NotEmulatedError
+from agentcore.heap.player import Playable
+from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
 from agentcore.messages.brief import brief
@@ -44,7 +47,7 @@ __all__ = [
 
 
 @attrs.frozen(kw_only=True)
-class MastraRun:
+class MastraRun(Playable):
     """A call of an agent under a profile, ended: what the caller got, what is left, and every in-place write.
 
     `error` is what the call failed with, None if it did not; `tripwire` tells of an abort. `text` is that of
@@ -68,6 +71,13 @@ class MastraRun:
     caller: Mapping[str, Any]
     snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
     _report: Pollution = attrs.field(repr=False, eq=False)
+    _watch: Watch = attrs.field(repr=False, eq=False)
+
+    @property
+    def recorded(self) -> Recorded:
+        """The run as the player takes it."""
+        error = None if self.error is None else f"{type(self.error).__name__}: {self.error}"
+        return of_watch(self._watch, self._report, self.profile.name, error=error)
 
     @cached_property
     def pollution(self) -> tuple[Finding, ...]:
@@ -96,13 +106,13 @@ def run(profile: MastraProfile | str, settings: Settings) -> MastraRun:
     """
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     loop = MastraLoop(chosen, settings)
-    loop.store.watching = True
+    watch = Watch(loop)
     outcome = loop.run()
     loop.desk.require_accepted()
-    return _ended(chosen, loop, outcome)
+    return _ended(chosen, loop, watch, outcome)
 
 
-def _ended(profile: MastraProfile, loop: MastraLoop, outcome: Outcome) -> MastraRun:
+def _ended(profile: MastraProfile, loop: MastraLoop, watch: Watch, outcome: Outcome) -> MastraRun:
     plain = loop.store.plain
     response = outcome.response_messages
     return MastraRun(
@@ -117,5 +127,6 @@ def _ended(profile: MastraProfile, loop: MastraLoop, outcome: Outcome) -> Mastra
         system=[plain(message) for message in loop.list.all_system()],
         caller=plain(loop.caller),
         report=Pollution(loop),
+        watch=watch,
         snapshots=tuple(loop.snapshots),
     )

@@ -20,8 +20,11 @@ from agentcore.frameworks.strands.emulation.settings import (
     Tool,
 )
 from agentcore.frameworks.strands.profiles import PROFILES, StrandsProfile
+from agentcore.heap.boundary_log import Watch
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HostValueError
+from agentcore.heap.player import Playable
+from agentcore.heap.player_runs import Recorded, of_watch
 from agentcore.heap.pollution import Finding, Pollution, Verdict
 from agentcore.heap.views import View
 from agentcore.messages.brief import brief
@@ -48,7 +51,7 @@ __all__ = [
 
 
 @attrs.frozen(kw_only=True)
-class StrandsRun:
+class StrandsRun(Playable):
     """An agent under a profile, after its last invocation, and every in-place write of all of them.
 
     `results` has for each input the result (`stopReason`, `lastMessage` and more) or the error. `history`,
@@ -67,6 +70,12 @@ class StrandsRun:
     caller: Mapping[str, Any]
     snapshots: tuple[Snapshot, ...] = attrs.field(repr=False)
     _report: Pollution = attrs.field(repr=False, eq=False)
+    _watch: Watch = attrs.field(repr=False, eq=False)
+
+    @property
+    def recorded(self) -> Recorded:
+        """The run as the player takes it."""
+        return of_watch(self._watch, self._report, self.profile.name)
 
     @cached_property
     def pollution(self) -> tuple[Finding, ...]:
@@ -93,13 +102,13 @@ def run(profile: StrandsProfile | str, settings: Settings) -> StrandsRun:
     """
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     loop = StrandsLoop(chosen, settings)
-    loop.store.watching = True
+    watch = Watch(loop)
     loop.run()
     loop.desk.require_accepted()
-    return _ended(chosen, loop)
+    return _ended(chosen, loop, watch)
 
 
-def _ended(profile: StrandsProfile, loop: StrandsLoop) -> StrandsRun:
+def _ended(profile: StrandsProfile, loop: StrandsLoop, watch: Watch) -> StrandsRun:
     plain, agent, caller = loop.store.plain, loop.agent, loop.agent.caller
     given = {
         "messages": plain(caller.messages),
@@ -117,5 +126,6 @@ def _ended(profile: StrandsProfile, loop: StrandsLoop) -> StrandsRun:
         model_state=plain(agent.model_state),
         caller=given,
         report=Pollution(loop),
+        watch=watch,
         snapshots=tuple(loop.snapshots),
     )

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -15,9 +16,13 @@ import attrs
 from agentcore.errors import AgentCoreError
 from agentcore.heap.boundary_log import Alias, HandOut, Watch
 from agentcore.heap.heap import DepthError
-from agentcore.heap.pollution import Finding, Pollution, Reach, ones
+from agentcore.heap.player import Playable, Player, player
+from agentcore.heap.player_runs import Moment, Recorded, of_core, of_watch
+from agentcore.heap.pollution import Finding, Pollution, Reach, ones, written_path
 from agentcore.heap.views import Write
-from agentcore.kit.families import Each, Family, Recorded, Refusal, Trace, family_of
+from agentcore.kit.families import Each, Family, Refusal, Trace, family_of
+from agentcore.kit.families import Recorded as RecordedProgram
+from agentcore.kit.ops import RecordedRun
 from agentcore.messages.brief import brief
 
 if TYPE_CHECKING:
@@ -131,7 +136,7 @@ class Step:
 
 
 @attrs.frozen(kw_only=True)
-class Explanation:
+class Explanation(Playable):
     """A program's run under a profile.
 
     `refusals` are ops that an object refused (rule oracle.refusal-told). `error` is what the run failed with,
@@ -146,6 +151,17 @@ class Explanation:
     refusals: tuple[Refusal, ...]
     error: Any
     notes: tuple[str, ...]
+    _recorded: Callable[[Explanation], Recorded] = attrs.field(eq=False, repr=False)
+
+    @property
+    def recorded(self) -> Recorded:
+        """The run as the player takes it."""
+        return self._recorded(self)
+
+    def player(self, against: Explanation | None = None) -> Player:
+        """The player of the run, or of two runs of the program side by side."""
+        title = f"program {self.program.get('id')}"
+        return player(self, title=title) if against is None else player(self, against, title=title)
 
     @property
     def writes(self) -> tuple[Writing, ...]:
@@ -254,10 +270,67 @@ def explain(program: Json, profile: str) -> Explanation:
         refusals=tuple(recorded.refusals),
         error=trace.get("error"),
         notes=(*heapless, *unrecorded),
+        recorded=partial(_for_player, recorded, watch),
     )
 
 
-def _run(recorded: Recorded, profile: str) -> Trace:
+def _for_player(recorded: RecordedProgram, watch: Watch | None, found: Explanation) -> Recorded:
+    """The run as the player takes it, with the ops that were refused where they stand."""
+    error = None if found.error is None else f"{found.error['name']}: {found.error['message']}"
+    if watch is not None:
+        told = of_watch(watch, Pollution(watch.run), found.profile, error=error, notes=found.notes)
+    elif isinstance(recorded, RecordedRun) and recorded.run is not None:
+        told = of_core(recorded.run, found.profile)
+    else:
+        told = Recorded(
+            name=found.profile,
+            moments=[
+                Moment(kind="boundary", step=one.step, name=one.name, value=one.value)
+                for step in found.steps
+                for one in step.boundaries
+            ],
+            prompts=[],
+            notes=found.notes,
+            error=error,
+        )
+    moments = [one for one in told.moments if one.kind != "refusal" or not found.refusals]
+    return attrs.evolve(told, moments=[*_with_refusals(moments, found.refusals)])
+
+
+_STEP: Final = re.compile(r"step (\d+), (.+)")
+
+
+def _with_refusals(moments: Iterable[Moment], refusals: Iterable[Refusal]) -> Iterator[Moment]:
+    """The moments, each followed by the ops of its hook that were refused; the last by those of no hook."""
+    waiting = [*refusals]
+    last: Moment | None = None
+    for moment in moments:
+        here = [one for one in waiting if moment.kind == "boundary" and _is_at(one, moment)]
+        if moment.kind == "end":
+            here, waiting = waiting, []
+            yield from (_refused(one, last or moment) for one in here)
+            yield moment
+            continue
+        yield moment
+        yield from (_refused(one, moment) for one in here)
+        waiting = [one for one in waiting if one not in here]
+        last = moment
+
+
+def _is_at(refusal: Refusal, moment: Moment) -> bool:
+    found = _STEP.fullmatch(refusal.where)
+    if found is None or int(found[1]) != moment.step:
+        return False
+    return found[2].lower() == moment.name.replace("_", "").lower()
+
+
+def _refused(refusal: Refusal, at: Moment) -> Moment:
+    path = written_path("", refusal.path, None).removeprefix(".")
+    text = f"op {refusal.op} at {path} is refused: {refusal.reason}"
+    return attrs.evolve(at, kind="refusal", value=None, names=(), text=text)
+
+
+def _run(recorded: RecordedProgram, profile: str) -> Trace:
     trace = recorded.trace()
     if "unsupported" in trace:
         raise ExplanationError(f"{profile} cannot run the program: {trace['unsupported']}")

@@ -1,0 +1,571 @@
+// Plays the document of the page. What it says is put into the page as text only (`textContent`), never as markup.
+'use strict';
+
+const SVG = 'http://www.w3.org/2000/svg';
+const HEAD = 20;
+const LINE = 16;
+const PAD = 6;
+const LETTER = 7.25;
+const COLOURS = 8;
+// Lists that are longer show their first and their last rows, and the others on demand.
+const FOLDED = 24;
+const FIRST = 2;
+const LAST = 10;
+// How small a graph becomes so that it fits beside another.
+const SMALLEST = 0.8;
+const KEYS = [
+  ['← →', 'one moment back, one on'],
+  ['Home End', 'the first moment, the last'],
+  ['W, Shift+W', 'the next write, the one before'],
+  ['S, Shift+S', 'the next step, the one before'],
+  ['Tab', 'from button to slider to graph; ↑ ↓ and Shift+← → scroll a graph'],
+];
+
+const shown = JSON.parse(document.getElementById('document').textContent);
+
+/** Makes an element with attributes and children; a text is a text. */
+function element(name, attributes, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+/** The same for SVG. */
+function drawn(name, attributes, text) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+/** The graph of a run: boxes at their places; a state of a box is drawn when it is shown first, and kept. */
+class Graph {
+  constructor(run) {
+    this.graph = run.graph;
+    this.kept = new Map();
+    const back = run.graph.states.flatMap((state) =>
+      state.rows.filter((row) => row[1] === '→').map((row) => row[2]),
+    );
+    this.numbered = new Set(back);
+    this.titles = drawn('svg', {
+      class: 'titles',
+      viewBox: `0 0 ${this.graph.width} 26`,
+      'aria-hidden': 'true',
+    });
+    for (const { title, x } of this.graph.columns) {
+      this.titles.append(drawn('text', { class: 'column', x, y: 18 }, title));
+    }
+    this.svg = drawn('svg', { role: 'img', viewBox: `0 26 ${this.graph.width} ${this.graph.height - 26}` });
+    this.edges = drawn('g', {});
+    this.boxes = drawn('g', {});
+    this.svg.append(this.edges, this.boxes);
+    this.pane = element('div', {
+      class: 'graph',
+      tabindex: '0',
+      role: 'group',
+      'aria-label': `graph of ${run.name}`,
+    });
+    this.pane.append(this.titles, this.svg);
+  }
+
+  /** How large the graph may be so that it fits its pane; one that would become too small scrolls. */
+  get fitting() {
+    return Math.min(1, Math.max(SMALLEST, (this.pane.clientWidth - 2) / this.graph.width));
+  }
+
+  fit(scale) {
+    this.scale = scale;
+    for (const svg of [this.titles, this.svg]) {
+      const { width, height } = svg.viewBox.baseVal;
+      svg.setAttribute('width', Math.round(width * scale));
+      svg.setAttribute('height', Math.round(height * scale));
+    }
+  }
+
+  /** Shows a moment. */
+  show(moment, number) {
+    const states = moment.shown.map((index) => this.graph.states[index]);
+    const there = new Set(states.map((state) => state.box));
+    const event = moment.event ?? undefined;
+    const edges = [];
+    const boxes = moment.shown.map((index) => {
+      const state = this.graph.states[index];
+      const group = this.state(index, state);
+      group.classList.toggle('fresh', this.graph.boxes[state.box].first === number && number > 0);
+      group.classList.toggle('event', state.box === event);
+      edges.push(...this.arrows(index, state, there));
+      return group;
+    });
+    this.edges.replaceChildren(...edges);
+    this.boxes.replaceChildren(...boxes);
+    this.svg.setAttribute('aria-label', moment.says);
+    const hot = states.find((state) => state.now)?.box ?? event;
+    if (hot !== undefined) this.reveal(this.graph.boxes[hot]);
+  }
+
+  /** Scrolls the pane, and nothing else, until a box is in it. */
+  reveal(box) {
+    const [top, bottom] = [box.y * this.scale - 40, (box.y + box.height) * this.scale + 40];
+    if (top < this.pane.scrollTop || bottom > this.pane.scrollTop + this.pane.clientHeight) {
+      this.pane.scrollTop = Math.max(0, top - this.pane.clientHeight / 4);
+    }
+    const [left, right] = [box.x * this.scale, (box.x + box.width) * this.scale];
+    if (left < this.pane.scrollLeft || right > this.pane.scrollLeft + this.pane.clientWidth) {
+      this.pane.scrollLeft = Math.max(0, right - this.pane.clientWidth + 20);
+    }
+  }
+
+  state(index, state) {
+    if (!this.kept.has(index)) this.kept.set(index, this.draw(state));
+    return this.kept.get(index);
+  }
+
+  draw(state) {
+    const box = this.graph.boxes[state.box];
+    const group = drawn('g', { class: `object ${box.kind}`, 'data-box': state.box });
+    if (state.writes.length) group.classList.add('carries');
+    if (state.now) group.classList.add('now');
+    const height = HEAD + state.rows.length * LINE + (state.rows.length ? PAD : 0);
+    group.append(drawn('rect', { class: 'box', x: box.x, y: box.y, width: box.width, height, rx: 4 }));
+    const title = drawn('text', { class: 'title', x: box.x + PAD, y: box.y + 14 }, state.title);
+    if (this.numbered.has(state.box)) title.append(span('number', ` #${state.box}`));
+    if (state.writes.length) title.append(span('wrote', ` ✎${state.writes.map((n) => n + 1).join(',')}`));
+    group.append(title);
+    state.rows.forEach((row, number) => group.append(...this.row(box, row, box.y + HEAD + number * LINE)));
+    state.chips.forEach((chip, number) => group.append(...this.chip(box, chip, number, state.chips.length)));
+    return group;
+  }
+
+  row(box, [key, text, to, flag], y) {
+    const made = [];
+    if (flag === 2)
+      made.push(drawn('rect', { class: 'slot', x: box.x + 2, y, width: box.width - 4, height: LINE, rx: 2 }));
+    const line = drawn('text', { x: box.x + PAD, y: y + 12 });
+    line.append(span(flag ? 'flag1' : 'key', key));
+    const said = text === '→' ? `→ #${to}` : text;
+    if (said !== null) line.append(span(flag ? 'flag1' : 'said', ` ${said}`));
+    return [...made, line];
+  }
+
+  chip(box, chip, number, count) {
+    const x = box.x + box.width - (count - number) * 15 + 4;
+    const holder = this.graph.holders[chip];
+    const made = drawn('rect', {
+      class: `chip chip${chip % COLOURS}`,
+      x,
+      y: box.y - 11,
+      width: 14,
+      height: 13,
+      rx: 3,
+    });
+    made.append(drawn('title', {}, `${holder.name} reaches this`));
+    return [made, drawn('text', { class: 'letter', x: x + 7, y: box.y - 1 }, holder.chip)];
+  }
+
+  /** The references of a box, drawn once. */
+  arrows(index, state, there) {
+    const key = `${index} edges`;
+    if (!this.kept.has(key)) {
+      const box = this.graph.boxes[state.box];
+      const rows = state.rows.flatMap(([, text, to, flag], number) =>
+        to === null || text !== null ? [] : [[to, flag, box.y + HEAD + number * LINE + LINE / 2]],
+      );
+      if (state.head !== null) rows.push([state.head, 0, box.y + HEAD / 2]);
+      this.kept.set(
+        key,
+        rows.map(([to, flag, y]) => [
+          to,
+          this.arrow(box.x + box.width, y, this.graph.boxes[to], flag || state.hot.includes(to)),
+        ]),
+      );
+    }
+    return this.kept.get(key).flatMap(([to, made]) => (there.has(to) ? made : []));
+  }
+
+  arrow(x, y, target, hot) {
+    const [toX, toY] = [target.x - 6, target.y + HEAD / 2];
+    const bend = Math.max(14, Math.min(60, (toX - x) / 2));
+    const style = hot ? ' hot' : '';
+    const path = `M${x} ${y}C${x + bend} ${y} ${toX - bend} ${toY} ${toX} ${toY}`;
+    const head = `M${target.x} ${toY}l-7 -4v8z`;
+    return [
+      drawn('path', { class: `edge${style}`, d: path }),
+      drawn('path', { class: `head${style}`, d: head }),
+    ];
+  }
+}
+
+/** The rows of a list; of a long one those in its middle wait for a button, unless they are to be kept. */
+function folded(rows, kept) {
+  if (rows.length <= FOLDED) return rows;
+  const made = [];
+  let hidden = [];
+  const close = () => {
+    if (hidden.length) made.push(fold(hidden));
+    hidden = [];
+  };
+  rows.forEach((row, index) => {
+    if (index < FIRST || index >= rows.length - LAST || kept(index)) {
+      close();
+      made.push(row);
+    } else {
+      hidden.push(row);
+    }
+  });
+  close();
+  return made;
+}
+
+function fold(hidden) {
+  const button = element('button', { type: 'button' }, `… ${hidden.length} more`);
+  const row = element('li', { class: 'fold' }, button);
+  button.addEventListener('click', () => row.replaceWith(...hidden));
+  return row;
+}
+
+/** What a list needs so that it can be scrolled with the keyboard. */
+function scrolled(label) {
+  return { tabindex: '0', 'aria-label': label };
+}
+
+function span(style, text) {
+  return drawn('tspan', { class: style }, text);
+}
+
+/** One run: what happened at a moment, the graph, and the prompt of the step. */
+class Run {
+  constructor(run, other, alone) {
+    this.run = run;
+    this.other = other;
+    this.graph = new Graph(run);
+    this.says = element('p', { class: 'says' });
+    this.lines = element('div', {});
+    this.details = element('div', {});
+    this.prompt = element('div', {});
+    const notes = run.notes.map((note) => element('p', { class: 'note' }, note));
+    const head = element('header', {}, element('h2', {}, run.name), ...notes);
+    const story = element('div', { class: 'story' }, this.says, this.lines);
+    const texts = element('div', { class: 'texts' }, this.details, this.prompt);
+    const style = alone && run.graph.boxes.length ? 'run alone' : 'run';
+    this.section = element('section', { class: style, 'aria-label': run.name }, head, story);
+    if (run.graph.boxes.length) {
+      this.section.append(element('div', { class: 'drawing' }, this.graph.pane, legend(run.graph.holders)));
+    }
+    this.section.append(texts);
+  }
+
+  /** Shows a moment; one that only the other run has leaves this one where it is. */
+  show(number, here) {
+    const moment = this.run.moments[number];
+    this.section.classList.toggle('write', Boolean(here) && moment?.kind === 'write');
+    this.section.classList.toggle('refusal', Boolean(here) && moment?.kind === 'refusal');
+    this.says.classList.toggle('away', !here);
+    if (moment === undefined) {
+      this.says.textContent = 'Nothing has happened yet.';
+      return;
+    }
+    const apart = moment.kind === 'end' ? 'Over by now' : 'Only in the other run; here the last was';
+    this.says.textContent = here ? moment.says : `${apart}: ${moment.says}`;
+    const same = moment.same.map((names) => element('p', { class: 'note' }, `one object: ${names}`));
+    this.lines.replaceChildren(...moment.lines.map((line) => element('p', {}, line)), ...(here ? same : []));
+    this.graph.show(moment, number);
+    this.details.replaceChildren(...this.handed(moment));
+    if (this.step === moment.step) return;
+    this.step = moment.step;
+    this.prompt.replaceChildren(...this.asked(moment));
+    const list = this.prompt.querySelector('.prompt');
+    const end = this.prompt.querySelector('.end');
+    if (end) list.scrollTop = end.offsetTop - list.offsetTop - list.clientHeight / 3;
+  }
+
+  /** What was handed out, field by field. */
+  handed(moment) {
+    if (!moment.fields.length) return [];
+    const long = moment.fields.filter((field) => field.listed && field.items.length);
+    const rest = moment.fields.filter((field) => !long.includes(field));
+    const made = [element('h3', {}, `What ${moment.name} was handed`)];
+    for (const field of long) {
+      if (field.name) made.push(element('p', { class: 'note' }, field.name));
+      const items = field.items.map((item, index) => this.item(item, index));
+      const kept = (index) => field.items[index].length > 1;
+      const list = element('ul', { class: 'rows handed', ...scrolled(`${field.name} of ${this.run.name}`) });
+      list.append(...folded(items, kept));
+      made.push(list);
+    }
+    if (rest.length) {
+      const items = rest.map((field) => this.item(field.items[0] ?? ['[]'], field.name));
+      const list = element('ul', { class: 'rows plain' }, ...items);
+      made.push(
+        long.length
+          ? element('details', {}, element('summary', {}, `other fields: ${rest.length}`), list)
+          : list,
+      );
+    }
+    return made;
+  }
+
+  item([text, ...writes], name) {
+    const said = element('span', { class: 'said' }, typeof text === 'string' ? text : shown.texts[text]);
+    if (writes.length) said.append(element('span', { class: 'tag' }, ` ✎${writes.join(',')}`));
+    const made = element('li', { class: writes.length ? 'sees' : '' });
+    if (typeof name === 'number') made.append(element('span', { class: 'sign' }, String(name)), said);
+    else
+      made.append(
+        element('span', { class: 'sign' }, ''),
+        element('span', {}, `${name ? `${name}: ` : ''}`, said),
+      );
+    return made;
+  }
+
+  /** The prompt of the moment's step. */
+  asked(moment) {
+    const prompt = this.run.prompts.find((one) => one.step === moment.step);
+    if (prompt === undefined) return [element('p', { class: 'note' }, 'No model is asked in this step.')];
+    const share = Math.round(prompt.share * 100);
+    const cached = prompt.first
+      ? 'It is the first: nothing is cached.'
+      : `${prompt.kept} of ${prompt.count} messages, ${share} % of the characters, begin it as in the prompt before: they stay cached.`;
+    const theirs = this.other?.prompts.find((one) => one.step === prompt.step);
+    const others =
+      theirs &&
+      new Set(theirs.rows.filter(([sign]) => sign !== '-').map((row) => (row[0] === '~' ? row[2] : row[1])));
+    const rows = [];
+    let count = 0;
+    for (const row of prompt.rows) {
+      if (!prompt.first && count === prompt.kept && !rows.ended) {
+        rows.ended = true;
+        rows.push(element('li', { class: 'end' }, 'the cached beginning ends here'));
+      }
+      rows.push(...changed(row, !prompt.first && count < prompt.kept, others));
+      if (row[0] !== '-') count += 1;
+    }
+    return [
+      element('h3', {}, `The prompt of step ${prompt.step}`),
+      element('p', { class: 'note' }, cached),
+      element(
+        'ul',
+        { class: 'rows prompt', ...scrolled(`prompt of ${this.run.name}`) },
+        ...folded(rows, (index) => !/^(kept|same)$/.test(rows[index].className)),
+      ),
+    ];
+  }
+}
+
+/** A row of a prompt's difference to the one before. */
+function changed(row, kept, others) {
+  const [sign, text, after, start, end] = row;
+  if (sign !== '~') {
+    const style = { '=': kept ? 'kept' : 'same', '+': 'new', '-': 'gone' }[sign];
+    return [
+      line(
+        style,
+        sign === '=' ? ' ' : sign,
+        [shown.texts[text]],
+        sign !== '-' && others && !others.has(text),
+      ),
+    ];
+  }
+  const parts = (number) => {
+    const whole = shown.texts[number];
+    return [
+      whole.slice(0, start),
+      element('mark', {}, whole.slice(start, whole.length - end)),
+      whole.slice(whole.length - end),
+    ];
+  };
+  return [
+    line('gone', '-', parts(text), false),
+    line('new', '+', parts(after), others && !others.has(after)),
+  ];
+}
+
+function line(style, sign, parts, only) {
+  const made = element('li', { class: only ? `${style} other` : style });
+  const label = only ? `${sign}≠` : sign;
+  const meaning = { '+': 'new', '-': 'gone' }[sign] ?? '';
+  const mark = element(
+    'span',
+    { class: 'sign', title: only ? `${meaning} not in the other run` : meaning },
+    label,
+  );
+  made.append(mark, element('span', { class: 'said' }, ...parts));
+  return made;
+}
+
+/** What the letters at the boxes stand for. */
+function legend(holders) {
+  const made = element('p', { class: 'note' }, 'Letters say who reaches a box: ');
+  holders.forEach(({ name, chip }, number) => made.append(`${number ? ', ' : ''}${chip} ${name}`));
+  made.append('. ✎1 is a box that carries write 1; red arrows lead to it; a dashed box is new.');
+  return made;
+}
+
+/** The whole page: buttons, slider, one run or two. */
+class Page {
+  constructor() {
+    document.body.append(...this.built());
+    window.addEventListener('resize', () => this.fit());
+    document.addEventListener('keydown', (event) => this.pressed(event));
+    this.play(0, Number(/^#moment=(\d+)$/.exec(location.hash)?.[1] ?? 1) - 1);
+  }
+
+  /** Plays one of the comparisons of the page. */
+  play(scene, position) {
+    const { runs, pairs } = shown.scenes[scene];
+    this.pairs = pairs;
+    this.runs = runs.map((run, number) => new Run(run, runs[1 - number], runs.length === 1));
+    // For each pair, the moment of each run that is shown: its own, or the last before.
+    const last = runs.map(() => -1);
+    this.at = pairs.map((pair) => pair.map((moment, side) => (last[side] = moment ?? last[side])));
+    this.kinds = pairs.map((pair) =>
+      pair.map((moment, side) => (moment === null ? null : runs[side].moments[moment])),
+    );
+    this.steps = this.kinds.map((moments) => moments.find((moment) => moment).step);
+    this.main.replaceChildren(...this.runs.map((run) => run.section));
+    this.slider.max = String(pairs.length);
+    this.ticks.replaceChildren(...this.tick());
+    this.fit();
+    this.go(position);
+  }
+
+  built() {
+    const button = (label, keys, act) => {
+      const made = element('button', { type: 'button', 'aria-keyshortcuts': keys }, label);
+      made.addEventListener('click', act);
+      return made;
+    };
+    this.first = button('first', 'Home', () => this.go(0));
+    this.back = button('back', 'ArrowLeft', () => this.go(this.position - 1));
+    this.next = button('next', 'ArrowRight', () => this.go(this.position + 1));
+    this.last = button('last', 'End', () => this.go(this.pairs.length - 1));
+    this.write = button('next write', 'W', () => this.seek('write', 1));
+    this.step = button('next step', 'S', () => this.seek('step', 1));
+    this.where = element('span', { class: 'where' });
+    this.live = element('p', { class: 'unseen', 'aria-live': 'polite' });
+    const range = { type: 'range', min: '1', step: '1', 'aria-label': 'moment of the run' };
+    this.slider = element('input', { class: 'slider', ...range });
+    this.slider.addEventListener('input', () => this.go(Number(this.slider.value) - 1));
+    const buttons = element(
+      'div',
+      { class: 'buttons' },
+      this.first,
+      this.back,
+      this.next,
+      this.last,
+      this.write,
+      this.step,
+      this.where,
+    );
+    const keys = element(
+      'dl',
+      {},
+      ...KEYS.flatMap(([key, what]) => [element('dt', {}, element('kbd', {}, key)), element('dd', {}, what)]),
+    );
+    this.ticks = element('div', { class: 'ticks', 'aria-hidden': 'true' });
+    this.main = element('main', { class: 'runs' });
+    return [
+      element('h1', {}, shown.title),
+      ...this.choice(),
+      element('nav', { class: 'bar', 'aria-label': 'moments' }, buttons, this.slider, this.ticks),
+      this.main,
+      element('details', {}, element('summary', {}, 'Keys'), keys),
+      this.live,
+    ];
+  }
+
+  /** What a person picks from where the page plays several comparisons. */
+  choice() {
+    if (shown.scenes.length === 1) return [];
+    const options = shown.scenes.map(({ title }, number) => element('option', { value: number }, title));
+    const select = element('select', { id: 'scene' }, ...options);
+    select.addEventListener('change', () => this.play(Number(select.value), 0));
+    return [element('p', {}, element('label', { for: 'scene' }, 'Play '), select)];
+  }
+
+  /** Marks below the slider: steps, writes, and what shows a write for the first time. */
+  tick() {
+    const end = Math.max(1, this.pairs.length - 1);
+    return this.kinds.map((moments, number) => {
+      const there = moments.filter((moment) => moment);
+      const style = there.some((moment) => moment.kind === 'write')
+        ? 'write'
+        : there.some((moment) => moment.sight)
+          ? 'sees'
+          : this.steps[number] !== this.steps[number - 1]
+            ? 'step'
+            : '';
+      const made = element('span', { class: style });
+      made.style.left = `${(100 * number) / end}%`;
+      return made;
+    });
+  }
+
+  fit() {
+    // One scale, so that runs side by side look alike.
+    const scale = Math.min(...this.runs.map((run) => run.graph.fitting));
+    for (const run of this.runs) run.graph.fit(scale);
+  }
+
+  /** Goes to a moment. */
+  go(position) {
+    this.position = Math.max(0, Math.min(this.pairs.length - 1, position || 0));
+    const number = this.position;
+    this.runs.forEach((run, side) => run.show(this.at[number][side], this.pairs[number][side] !== null));
+    const step = this.steps[number] < 0 ? 'before the first step' : `step ${this.steps[number]}`;
+    const there = this.kinds[number].find((moment) => moment);
+    this.where.textContent = `${step} · ${number + 1} of ${this.pairs.length}`;
+    this.slider.value = String(number + 1);
+    this.slider.setAttribute(
+      'aria-valuetext',
+      `${number + 1} of ${this.pairs.length}, ${step}, ${there.name}`,
+    );
+    this.live.textContent = `${step}: ${this.runs.map((run) => run.says.textContent).join(' / ')}`;
+    // Not `disabled`, which would take the focus away from who steps with the keyboard.
+    const off = (button, is) => button.setAttribute('aria-disabled', String(is));
+    for (const button of [this.first, this.back]) off(button, number === 0);
+    for (const button of [this.next, this.last]) off(button, number === this.pairs.length - 1);
+    off(this.write, this.found('write', 1) === undefined);
+    off(this.step, this.found('step', 1) === undefined);
+    // A page in a frame has no address of its own.
+    if (location.protocol !== 'about:') history.replaceState(null, '', `#moment=${number + 1}`);
+  }
+
+  seek(what, by) {
+    const found = this.found(what, by);
+    if (found !== undefined) this.go(found);
+  }
+
+  /** The next moment, or the one before, with a write or at the beginning of a step. */
+  found(what, by) {
+    for (let n = this.position + by; n >= 0 && n < this.pairs.length; n += by) {
+      if (what === 'write' && this.kinds[n].some((moment) => moment?.kind === 'write')) return n;
+      if (what === 'step' && this.steps[n] !== this.steps[n - 1]) return n;
+    }
+    return undefined;
+  }
+
+  pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.nodeName === 'SELECT') return;
+    const pane = document.activeElement?.closest('.graph');
+    if (pane && event.shiftKey && event.key.startsWith('Arrow')) {
+      pane.scrollLeft += { ArrowLeft: -80, ArrowRight: 80 }[event.key] ?? 0;
+      return;
+    }
+    const by = event.shiftKey ? -1 : 1;
+    const acts = {
+      ArrowLeft: () => this.go(this.position - 1),
+      ArrowRight: () => this.go(this.position + 1),
+      Home: () => this.go(0),
+      End: () => this.go(this.pairs.length - 1),
+      w: () => this.seek('write', by),
+      s: () => this.seek('step', by),
+    };
+    const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  }
+}
+
+new Page();
