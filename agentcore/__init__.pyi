@@ -78,7 +78,7 @@ from .agent.middleware import (
     Middleware as Middleware,
 )
 from .agent.call.config import UsageLimits as UsageLimits
-from .agent.models.fallback import FallbackModel as FallbackModel
+from .agent.models.base import FallbackModel as FallbackModel
 from .agent.models.scripted import ScriptedModel as ScriptedModel
 from .agent.output import Output as Output
 from .machine.pending import Pending as Pending

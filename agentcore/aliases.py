@@ -174,7 +174,7 @@ _MODULES: Final = (
         "features:choices flips:framework places:program profile_fields:framework recording:ops "
         "registry:framework schemas:program shrink_edits:shrink",
     ),
-    _Moved("kit.isolation", "kit.isolation", "timing:judge"),
+    _Moved("kit.isolation", "kit", "judge:isolation rules shape:isolation timing:isolation"),
     _Moved("machine", "machine", "calls:state message_list:processors"),
     _Moved("messages", "kit", "schema:program"),
     _Moved("records", "records", "run_json:saved"),
@@ -220,7 +220,7 @@ _MODULES: Final = (
     ),
     _Moved("oracle.comparison", "oracle.comparison", "attribution:changes minimal_programs:changes"),
     _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
-    _Moved("oracle.isolated", "kit.isolation", "judge rules shape timing:judge"),
+    _Moved("oracle.isolated", "kit", "judge:isolation rules shape:isolation timing:isolation"),
     _Moved("oracle.isolated", "oracle.campaign", "choosing:check sides:worker"),
     _Moved(
         "oracle.mastra",

@@ -184,6 +184,17 @@ def test_the_checks_above_let_pass_what_is_allowed() -> None:
     assert faults("\n".join(lines), "messages") == []
 
 
+def test_an_agent_waits_for_no_library_that_it_may_never_use() -> None:
+    source = (
+        "import sys\n"
+        "from agentcore import Agent, ScriptedModel\n"
+        "late = {'pydantic', 'cattrs', 'tenacity', 'docstring_parser', 'opentelemetry', 'sqlalchemy'}\n"
+        "assert not late & {*sys.modules}, late & {*sys.modules}\n"
+        "assert Agent(ScriptedModel([[{'type': 'text', 'text': 'ok'}]])).generate_sync('hi').text == 'ok'\n"
+    )
+    subprocess.run([sys.executable, "-c", source], check=True)
+
+
 def test_the_package_imports_nothing_of_its_own_before_a_name_is_asked_for() -> None:
     source = (
         "import sys, agentcore\n"

@@ -42,6 +42,7 @@ SECTIONS: Final = {
     "Specification: use": [
         *(
             "README",
+            "terms",
             "chains",
             "step",
             "prompt",

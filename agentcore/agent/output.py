@@ -7,8 +7,6 @@ from typing import Any, Final, Generic, cast, overload
 
 import attrs
 from attrs import field
-from pydantic import create_model
-from pydantic_core import from_json
 from typing_extensions import TypeVar
 
 from agentcore.agent.events import ChunkEvent, PartDone, PartialObject, TextDelta
@@ -92,6 +90,8 @@ class Output(Generic[_T]):
         contract = of_type(kind)
         if contract.schema.get("type") == "object":
             return Output(contract.schema, contract.read, name=name)
+        from pydantic import create_model  # noqa: PLC0415 - with the first type, as in `contract`
+
         wrapped: Contract[Any] = of_type(create_model("Output", result=(kind, ...)))
         return Output(wrapped.schema, lambda value: wrapped.read(value).result, name=name)
 
@@ -192,6 +192,8 @@ class PartialObjects:
 
 def _read(text: str) -> Any:
     # Texts and names that are not complete are left out, and so is a number that cannot end there.
+    from pydantic_core import from_json  # noqa: PLC0415 - as above
+
     return from_json(text, allow_inf_nan=False, allow_partial=True)
 
 

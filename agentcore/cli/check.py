@@ -20,7 +20,7 @@ from agentcore.cli.terminal import console, printable, progress, require_program
 from agentcore.kit.compare import render
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
 from agentcore.kit.framework import FRAMEWORKS
-from agentcore.kit.isolation.shape import Breach
+from agentcore.kit.isolation import Breach
 from agentcore.kit.program import BadProgram
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors

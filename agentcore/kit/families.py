@@ -21,7 +21,7 @@ from agentcore.kit.program import Place, check_program, parse_program, without
 
 if TYPE_CHECKING:
     from agentcore.heap.pollution import Watched
-    from agentcore.kit.isolation.shape import Isolation
+    from agentcore.kit.isolation import Isolation
 
 __all__ = [
     "DEFAULT_PROFILE",

@@ -11,15 +11,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias, cast, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, get_args
 
 import attrs
-from cattrs import (
-    BaseValidationError,
-    Converter,
-    ForbiddenExtraKeysError,
-)
-from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from agentcore.errors import AgentCoreError, InvalidJsonError, WireError
 from agentcore.messages.messages import AssistantPart, Message, Part, ToolOutput, ToolPart, UserPart
@@ -35,10 +30,15 @@ from agentcore.messages.values import (
     vector,
 )
 
+if TYPE_CHECKING:
+    from cattrs import Converter
+
 __all__ = [
     "Codec",
+    "Made",
     "Read",
     "Write",
+    "faults",
     "is_array",
     "kind_of",
     "located",
@@ -63,6 +63,10 @@ __all__ = [
 #
 # Field names are camelCase, fields whose value is None are left out, and unknown keys are refused. Optional
 # fields are read as their kind: absent is their only other value, null is not.
+
+#
+# cattrs is imported, and a reader or a writer made, with the first value of a class: whoever imports messages
+# waits for neither.
 
 Write: TypeAlias = Callable[[Any], JsonValue]
 Read: TypeAlias = Callable[[Any, Any], Any]
@@ -181,15 +185,24 @@ def reads_each(read: Read) -> Read:
 def _item(read: Read, item: object, index: int) -> Any:
     try:
         return read(item, None)
-    except (BaseValidationError, AgentCoreError) as error:
+    except faults(AgentCoreError) as error:
         raise located(error, f"$[{index}]") from None
 
 
 # ---------------------------------------------------------------- errors
 
 
+def faults(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """The classes of what readers raise, to be caught: that of cattrs, and the others."""
+    from cattrs import BaseValidationError  # noqa: PLC0415
+
+    return BaseValidationError, *others
+
+
 def located(error: Exception, path: str) -> WireError:
     """Make one error of cattrs' tree of exceptions: its first leaf, with the path that leads there."""
+    from cattrs import BaseValidationError, ForbiddenExtraKeysError  # noqa: PLC0415
+
     while isinstance(error, BaseValidationError):
         error = error.exceptions[0]
         path = json_path(path, *_steps(error))
@@ -223,21 +236,33 @@ class Codec:
 
     def __init__(self, fields: Mapping[str, tuple[Read, Write]]) -> None:
         self.fields = fields
-        self.converter: Final = Converter()
+
+    @cached_property
+    def converter(self) -> Converter:
+        """The converter of cattrs that all readers and writers share."""
+        from cattrs import Converter  # noqa: PLC0415
+
+        return Converter()
 
     def reader(self, cls: type) -> Read:
         """A reader of objects that are the class's fields."""
+        from cattrs.gen import make_dict_structure_fn  # noqa: PLC0415
+
         rows = self._rows(cls)
         return make_dict_structure_fn(cls, self.converter, _cattrs_forbid_extra_keys=True, **rows)
 
     def writer(self, cls: Any, tag: str | None = None, name: str = "") -> Callable[[Any], JsonObject]:
         """A writer of its fields, after the tag with its name if there is one."""
+        from cattrs.gen import make_dict_unstructure_fn  # noqa: PLC0415
+
         fields = make_dict_unstructure_fn(cls, self.converter, **self._rows(cls))
         if tag is None:
             return lambda value: FrozenDict(fields(value))
         return lambda value: FrozenDict({tag: name, **fields(value)})
 
     def _rows(self, cls: Any) -> dict[str, Any]:
+        from cattrs.gen import override  # noqa: PLC0415
+
         rows: dict[str, Any] = {}
         for one in attrs.fields(cls):
             if not one.init:
@@ -253,7 +278,32 @@ class Codec:
         return rows
 
 
-_READERS: Final[dict[type, Read]] = {}
+_Made = TypeVar("_Made")
+
+
+class Made(dict[type, _Made]):
+    """Readers or writers by class, each made when it is used first."""
+
+    def __init__(self, make: Callable[[Any], _Made]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, cls: type) -> _Made:
+        made = self[cls] = self._make(cls)
+        return made
+
+
+def _reader(cls: type) -> Read:
+    return _CODEC.reader(cls)
+
+
+def _writer(cls: Any) -> Callable[[Any], JsonObject]:
+    tag = "role" if hasattr(cls, "role") else "type"
+    return _CODEC.writer(cls, tag, getattr(cls, tag))
+
+
+_READERS: Final = Made(_reader)
+_WRITERS: Final = Made(_writer)
 
 
 def message_to_wire(message: Message) -> JsonObject:
@@ -293,7 +343,7 @@ def message_from_wire(value: object, path: str = "$") -> Message:
     """
     try:
         return cast("Message", _read_message(value, Message))
-    except (BaseValidationError, InvalidJsonError, WireError) as error:
+    except faults(InvalidJsonError, WireError) as error:
         raise located(error, path) from None
 
 
@@ -381,14 +431,5 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "AssistantContent": (_reads_parts(AssistantPart, or_text=True), _write_content),
     "Vector[ToolPart]": (_reads_parts(ToolPart, or_text=False), _write_content),
 }
-_CODEC: Final = Codec(_FIELDS)
-
-
-def _tag(cls: type) -> str:
-    return "role" if hasattr(cls, "role") else "type"
-
-
-_CLASSES: Final = (*get_args(Message), *get_args(Part), *get_args(ToolOutput))
-_READERS.update((cls, _CODEC.reader(cls)) for cls in _CLASSES)
-_WRITERS: Final = {cls: _CODEC.writer(cls, _tag(cls), getattr(cls, _tag(cls))) for cls in _CLASSES}
+_CODEC: Final[Codec] = Codec(_FIELDS)
 _read_message: Final = reads_tagged(get_args(Message), "role", _READERS)

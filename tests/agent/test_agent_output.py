@@ -349,7 +349,7 @@ async def test_the_work_of_partial_objects_grows_with_the_text_and_not_its_squar
         read.append(len(given))
         return from_json_text(given, **options)
 
-    monkeypatch.setattr("agentcore.agent.output.from_json", counted)
+    monkeypatch.setattr("pydantic_core.from_json", counted)
     sums: list[int] = []
     for count in (500, 4000):
         read.clear()

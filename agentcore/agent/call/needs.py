@@ -9,11 +9,10 @@ import threading
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 import attrs
-import tenacity
 from anyio.to_thread import run_sync
 
 from agentcore.agent.call.config import Cancellation, cancellations, has_cancellation, outlast
@@ -48,10 +47,12 @@ from agentcore.messages.content import ToolCall
 from agentcore.messages.interrupts import Interrupt, InterruptSignal
 from agentcore.messages.readonly import refused_write_in
 
+if TYPE_CHECKING:
+    import tenacity
+
 __all__ = ["LONGEST_WAIT", "ModelCall", "ReadCalls", "ToolCalls", "context_of", "in_thread"]
 
 _LOG: Final = logging.getLogger("agentcore")
-_BACKOFF: Final = tenacity.wait_exponential(multiplier=0.5, max=8.0) + tenacity.wait_random(0.0, 0.5)
 
 _Listener: TypeAlias = Callable[[ModelDelta], Awaitable[None]]
 _End: TypeAlias = ModelResponse | ChunkHookError | InvalidResponseError | None
@@ -106,10 +107,18 @@ class ModelCall:
             error, failed = failed, None
             raise error
 
+        import tenacity  # noqa: PLC0415 - with the first failure
+
+        backoff = tenacity.wait_exponential(multiplier=0.5, max=8.0) + tenacity.wait_random(0.0, 0.5)
+
+        def wait(state: tenacity.RetryCallState) -> float:
+            after = _after(_error(state))
+            return backoff(state) if after is None else after
+
         attempts = tenacity.AsyncRetrying(
             sleep=anyio.sleep,
             stop=tenacity.stop_after_attempt(self._max_retries + 1),
-            wait=_wait,
+            wait=wait,
             retry=tenacity.retry_if_exception(self._may_help),
             before_sleep=self._before_sleep,
             reraise=True,
@@ -214,11 +223,6 @@ class ModelCall:
 
 def _error(state: tenacity.RetryCallState) -> Any:
     return None if state.outcome is None else state.outcome.exception()
-
-
-def _wait(state: tenacity.RetryCallState) -> float:
-    after = _after(_error(state))
-    return _BACKOFF(state) if after is None else after
 
 
 def _after(error: ModelError) -> float | None:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from agentcore.agent.models.base import (
+    FallbackModel,
     InvalidResponseError,
     LanguageModel,
     ModelError,
     ModelEvent,
     ModelRequest,
     ModelResponse,
+    ModelsFailedError,
     PartDone,
     ReasoningDelta,
     ResponseDone,
@@ -20,7 +22,6 @@ from agentcore.agent.models.base import (
     ToolInputDelta,
     Usage,
 )
-from agentcore.agent.models.fallback import FallbackModel, ModelsFailedError
 from agentcore.agent.models.scripted import ScriptedModel
 
 __all__ = [

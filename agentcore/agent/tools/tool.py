@@ -8,6 +8,7 @@ import math
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import (
+    TYPE_CHECKING,
     Any,
     Final,
     Generic,
@@ -21,9 +22,7 @@ from typing import (
 )
 
 import attrs
-import docstring_parser
 from attrs import field
-from pydantic_core import to_jsonable_python
 from pyrsistent import PVector
 from typing_extensions import ParamSpec, TypeVar
 
@@ -57,6 +56,9 @@ from agentcore.messages.values import (
     thaw,
 )
 from agentcore.messages.wire import message_to_wire
+
+if TYPE_CHECKING:
+    import docstring_parser
 
 __all__ = [
     "ApprovalRule",
@@ -312,6 +314,8 @@ def to_json(value: object) -> JsonValue:
 
 
 def _jsonable(value: object) -> Any:
+    from pydantic_core import to_jsonable_python  # noqa: PLC0415 - with the first value that is no JSON
+
     return to_jsonable_python(value, fallback=_plain)
 
 
@@ -425,6 +429,8 @@ def _of_function(
     if len(contexts) > 1:
         raise InvalidToolError(name, f"one parameter takes the ToolContext, not {' and '.join(contexts)}")
     contract = _contract(name, [each for each in parameters if not _takes_context(each)])
+    import docstring_parser  # noqa: PLC0415 - with the first tool
+
     documented = docstring_parser.parse(inspect.getdoc(function) or "")
     return Tool(
         name,

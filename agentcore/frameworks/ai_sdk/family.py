@@ -25,8 +25,7 @@ from agentcore.kit.families import (
     profiles_under,
     slow_tools,
 )
-from agentcore.kit.isolation.judge import REFUSED_TEXT, timed, timeless, varied
-from agentcore.kit.isolation.shape import Act, Isolation, Seen, Sight
+from agentcore.kit.isolation import REFUSED_TEXT, Act, Isolation, Seen, Sight, timed, timeless, varied
 from agentcore.kit.program import Place, has, put
 from agentcore.kit.shrink import Smallest, entries_out, script_cut, windows_out
 

@@ -23,8 +23,7 @@ from agentcore.frameworks.mastra.programs import random_program
 from agentcore.frameworks.mastra.reference import PROFILE_NAMES, recording, trace, trace_under
 from agentcore.kit.compare import Trace, ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family, Shrinking, Write, slow_tools
-from agentcore.kit.isolation.judge import timed, timeless, varied
-from agentcore.kit.isolation.shape import Act, Isolation, Seen, Sight
+from agentcore.kit.isolation import Act, Isolation, Seen, Sight, timed, timeless, varied
 from agentcore.kit.program import Place, at, has, put, without
 from agentcore.kit.shrink import Smallest, script_cut
 

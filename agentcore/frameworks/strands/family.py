@@ -24,8 +24,7 @@ from agentcore.frameworks.strands.reference import recording, trace, trace_under
 from agentcore.kit.choices import Choices
 from agentcore.kit.compare import Trace, ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family, Shrinking, Write, slow_tools
-from agentcore.kit.isolation.judge import timed, timeless, varied
-from agentcore.kit.isolation.shape import Act, Isolation, Seen, Sight
+from agentcore.kit.isolation import Act, Isolation, Seen, Sight, timed, timeless, varied
 from agentcore.kit.program import Place, has, put, without
 from agentcore.kit.shrink import Smallest, entries_out, windows_out
 

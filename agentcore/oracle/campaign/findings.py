@@ -15,7 +15,7 @@ from agentcore.oracle.campaign.verdicts import Fault, Kind, Raised, Tested, Wron
 from agentcore.oracle.drivers.driver import Failure, Hung, Malformed
 
 if TYPE_CHECKING:
-    from agentcore.kit.isolation.shape import Breach
+    from agentcore.kit.isolation import Breach
 
 __all__ = ["Disagreement", "DriverFailure", "Finding", "ReferenceFailure", "settled", "unsettled"]
 

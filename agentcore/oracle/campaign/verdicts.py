@@ -167,7 +167,7 @@ def _without(value: Any, patterns: tuple[Keys, ...]) -> Any:
 
 
 if TYPE_CHECKING:
-    from agentcore.kit.isolation.shape import Breach
+    from agentcore.kit.isolation import Breach
 
 
 Json: TypeAlias = dict[str, Any]

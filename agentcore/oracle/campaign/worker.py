@@ -14,8 +14,7 @@ import attrs
 
 from agentcore.kit.compare import Difference, differences
 from agentcore.kit.families import Comparison, Family, family_of, profiles_under
-from agentcore.kit.isolation.judge import Judge, JudgedBy, isolation_of
-from agentcore.kit.isolation.shape import Breach
+from agentcore.kit.isolation import Breach, Judge, JudgedBy, isolation_of
 from agentcore.kit.outcomes import Answer, Outcome, Unsupported
 from agentcore.oracle.campaign.batches import Chunk, Found, Selection, parsed, run_chunk
 from agentcore.oracle.campaign.findings import Finding, settled

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.kit.compare import Difference, Missing, Observation, observations, render
 from agentcore.kit.families import Family, family_of
-from agentcore.kit.isolation.shape import Act, Breach
+from agentcore.kit.isolation import Act, Breach
 from agentcore.kit.safe_text import bounded, cut
 from agentcore.oracle.campaign.check import Campaign
 from agentcore.oracle.campaign.findings import Disagreement, Finding, ReferenceFailure

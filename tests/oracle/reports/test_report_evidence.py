@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 from agentcore.kit.compare import Difference
-from agentcore.kit.isolation.shape import Breach, Seen, Sight
+from agentcore.kit.isolation import Breach, Seen, Sight
 from agentcore.kit.program import schema, scrubbed
 from agentcore.oracle.campaign.check import Campaign, Limits, Plan, Report
 from agentcore.oracle.campaign.findings import Disagreement

@@ -8,8 +8,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.kit.families import FAMILIES, family_of
-from agentcore.kit.isolation.judge import Judge, faults, is_mixed, isolation_of, timeless
-from agentcore.kit.isolation.shape import HOLDERS, KINDS, Breach
+from agentcore.kit.isolation import HOLDERS, KINDS, Breach, Judge, faults, is_mixed, isolation_of, timeless
 from agentcore.kit.outcomes import Answer, Crashed, Outcome, Unsupported
 from liars import copying
 from oracle.toy_family import FAMILY as TOY

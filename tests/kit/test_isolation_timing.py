@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agentcore.kit.isolation.judge import FEATURE, timed, timeless, varied
+from agentcore.kit.isolation import FEATURE, timed, timeless, varied
 
 Json = dict[str, Any]
 TOOLS: Final[Json] = {"look": {"output": 1}, "save": {"output": 2}}
