@@ -84,7 +84,7 @@ class Graph {
   }
 
   /** Shows a moment. */
-  show(moment, number) {
+  show(moment, number, seen) {
     const states = moment.shown.map((index) => this.graph.states[index]);
     const there = new Set(states.map((state) => state.box));
     const event = moment.event ?? undefined;
@@ -101,18 +101,29 @@ class Graph {
     this.boxes.replaceChildren(...boxes);
     this.svg.setAttribute('aria-label', moment.says);
     const hot = states.find((state) => state.now)?.box ?? event;
-    if (hot !== undefined) this.reveal(this.graph.boxes[hot]);
+    if (hot !== undefined) this.reveal(this.graph.boxes[hot], seen);
+  }
+
+  /** Where the pane is scrolled to. Read before the page is changed, or the browser lays it out twice. */
+  get seen() {
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.pane;
+    return {
+      left: scrollLeft,
+      top: scrollTop,
+      right: scrollLeft + clientWidth,
+      bottom: scrollTop + clientHeight,
+    };
   }
 
   /** Scrolls the pane, and nothing else, until a box is in it. */
-  reveal(box) {
-    const [top, bottom] = [box.y * this.scale - 40, (box.y + box.height) * this.scale + 40];
-    if (top < this.pane.scrollTop || bottom > this.pane.scrollTop + this.pane.clientHeight) {
-      this.pane.scrollTop = Math.max(0, top - this.pane.clientHeight / 4);
+  reveal(box, seen) {
+    const [top, bottom] = [(box.y - 40) * this.scale, (box.y + box.height + 40) * this.scale];
+    if (top < seen.top || bottom > seen.bottom) {
+      this.pane.scrollTop = Math.max(0, top - (seen.bottom - seen.top) / 4);
     }
     const [left, right] = [box.x * this.scale, (box.x + box.width) * this.scale];
-    if (left < this.pane.scrollLeft || right > this.pane.scrollLeft + this.pane.clientWidth) {
-      this.pane.scrollLeft = Math.max(0, right - this.pane.clientWidth + 20);
+    if (left < seen.left || right > seen.right) {
+      this.pane.scrollLeft = Math.max(0, right - (seen.right - seen.left) + 20);
     }
   }
 
@@ -256,7 +267,7 @@ class Run {
   }
 
   /** Shows a moment; one that only the other run has leaves this one where it is. */
-  show(number, here) {
+  show(number, here, seen) {
     const moment = this.run.moments[number];
     this.section.classList.toggle('write', Boolean(here) && moment?.kind === 'write');
     this.section.classList.toggle('refusal', Boolean(here) && moment?.kind === 'refusal');
@@ -269,7 +280,7 @@ class Run {
     this.says.textContent = here ? moment.says : `${apart}: ${moment.says}`;
     const same = moment.same.map((names) => element('p', { class: 'note' }, `one object: ${names}`));
     this.lines.replaceChildren(...moment.lines.map((line) => element('p', {}, line)), ...(here ? same : []));
-    this.graph.show(moment, number);
+    this.graph.show(moment, number, seen);
     this.details.replaceChildren(...this.handed(moment));
     if (this.step === moment.step) return;
     this.step = moment.step;
@@ -511,7 +522,10 @@ class Page {
   go(position) {
     this.position = Math.max(0, Math.min(this.pairs.length - 1, position || 0));
     const number = this.position;
-    this.runs.forEach((run, side) => run.show(this.at[number][side], this.pairs[number][side] !== null));
+    const seen = this.runs.map((run) => run.graph.seen);
+    this.runs.forEach((run, side) => {
+      run.show(this.at[number][side], this.pairs[number][side] !== null, seen[side]);
+    });
     const step = this.steps[number] < 0 ? 'before the first step' : `step ${this.steps[number]}`;
     const there = this.kinds[number].find((moment) => moment);
     this.where.textContent = `${step} · ${number + 1} of ${this.pairs.length}`;

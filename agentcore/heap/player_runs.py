@@ -14,7 +14,16 @@ from agentcore.heap.boundary_log import HandOut, Watch
 from agentcore.heap.heap import Cell, DepthError, Heap, ObjectCell, Ref, Slot, Value, keyed
 from agentcore.heap.pollution import Finding, Pollution, Reach
 from agentcore.heap.views import Key, Write
-from agentcore.machine.effects import Done, HookFailed, NeedModel, NeedPrepareStep, NeedStepFinish, NeedTools
+from agentcore.machine.effects import (
+    Done,
+    HookFailed,
+    NeedFinish,
+    NeedModel,
+    NeedPrepareStep,
+    NeedStepFinish,
+    NeedStop,
+    NeedTools,
+)
 from agentcore.machine.run import Failed, Interrupted, Run
 from agentcore.messages.values import thaw, vector
 from agentcore.messages.wire import message_to_wire
@@ -182,8 +191,8 @@ def of_core(run: Run, name: str = "immutable") -> Recorded:
     given: dict[str, Value] = {}
     step = -1
     for state in _states(run):
-        if state.step_number != step:
-            step, given = state.step_number, {}
+        if _step_of(state) != step:
+            step, given = _step_of(state), {}
         for boundary, value in _boundaries(state):
             times = sum(each.partition(" (")[0] == boundary for each in given)
             label = f"{boundary} ({times + 1})" if times else boundary
@@ -217,6 +226,12 @@ def _states(run: Run) -> Iterator[Run]:
         yield state
         state = replayed(state, outcome)
     yield state
+
+
+def _step_of(state: Run) -> int:
+    """The step that is going on; the one that is reported has been counted already."""
+    finished = isinstance(state.pending, NeedStepFinish | NeedStop | NeedFinish | Done)
+    return max(0, state.step_number - finished)
 
 
 def _boundaries(state: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -278,7 +293,7 @@ class _Values:
         holders = {**self._held(state), **given}
         return Moment(
             kind="boundary",
-            step=state.step_number,
+            step=_step_of(state),
             name=name,
             holders=holders,
             slot=given[name],
@@ -298,8 +313,9 @@ class _Values:
     def end(self, run: Run, error: str | None) -> Moment:
         """The last moment of the run."""
         state = run.pending.run if isinstance(run.pending, Failed | Interrupted) else run
-        step = max(0, state.step_number - isinstance(run.pending, Done))
-        return Moment(kind="end", step=step, name="end", holders=self._held(state), text=error or "")
+        return Moment(
+            kind="end", step=_step_of(state), name="end", holders=self._held(state), text=error or ""
+        )
 
 
 def _is_listed(value: Any) -> bool:

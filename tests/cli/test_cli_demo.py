@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import inspect
+import json
 import os
 import pty
 import re
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import termios
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -194,3 +196,20 @@ def test_no_color_is_respected_and_the_marks_are_there() -> None:
 
 def test_all_of_the_code_fits_80_columns() -> None:
     assert max(len(line) for source in SOURCES for line in source.splitlines()) <= WIDTH
+
+
+# ---------------------------------------------------------------- the player
+
+
+def test_the_player_has_each_version_of_the_hook_in_each_mode_beside_the_core(tmp_path: Path) -> None:
+    page = tmp_path / "demo.html"
+    result = run("demo", "--html", str(page))
+    assert (result.exit_code, page.as_uri() in result.stdout) == (0, True)
+    (data,) = re.findall(r'id="document">(.*?)</script>', page.read_text("utf-8"))
+    scenes = json.loads(data)["scenes"]
+    assert [scene["title"] for scene in scenes] == [
+        f"{version.title}: {mode} beside immutable" for version in VERSIONS for mode in MODES[1:]
+    ]
+    kinds = [[{moment["kind"] for moment in each["moments"]} for each in scene["runs"]] for scene in scenes]
+    assert ["write" in live for live, _ in kinds] == [True, True, False, False]
+    assert ["refusal" in core for _, core in kinds] == [True, True, False, False]

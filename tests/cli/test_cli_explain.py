@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,35 @@ def test_what_is_no_program_is_told_with_its_place_and_the_exit_code_is_2(tmp_pa
     result = run("explain", str(written(tmp_path, PROGRAM | {"path": "sideways"})))
     assert result.exit_code == 2
     assert "$.path" in result.stderr
+
+
+# ---------------------------------------------------------------- the player
+
+
+def test_the_player_is_written_to_a_file_of_its_own_name_or_of_a_given_one(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("explain", str(file), "--html")
+    assert result.exit_code == 0
+    assert (tmp_path / "agentcore-run.html").as_uri() in result.stdout
+    assert (tmp_path / "agentcore-run.html").read_text("utf-8").startswith("<!doctype html>")
+    assert run("explain", "--html", "other.html", str(file)).exit_code == 0
+    assert (tmp_path / "other.html").exists()
+
+
+@pytest.mark.parametrize("against", ["immutable", "ai-sdk-7/stream"])
+def test_a_second_profile_stands_beside_the_first(file: Path, tmp_path: Path, against: str) -> None:
+    page = tmp_path / "page.html"
+    assert run("explain", str(file), "--html", str(page), "--against", against).exit_code == 0
+    (data,) = re.findall(r'id="document">(.*?)</script>', page.read_text("utf-8"))
+    (scene,) = json.loads(data)["scenes"]
+    assert [each["name"] for each in scene["runs"]] == ["ai-sdk-6/generate", against]
+
+
+def test_a_second_profile_needs_the_player_and_the_program_s_family(file: Path, tmp_path: Path) -> None:
+    alone = run("explain", str(file), "--against", "immutable")
+    assert (alone.exit_code, "--against is for --html" in alone.stderr) == (2, True)
+    page = tmp_path / "page.html"
+    other = run("explain", str(file), "--html", str(page), "--against", "mastra@1.71.0")
+    assert (other.exit_code, page.exists()) == (2, False)

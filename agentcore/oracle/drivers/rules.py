@@ -91,6 +91,10 @@ class OracleRule(Requirement):
         "oracle.refusal-told",
         "An explanation tells of each op that an object refused where it stands, and why.",
     )
+    PLAYER_KEEPS_PLACES = (
+        "oracle.player-keeps-places",
+        "The player draws an object once in a moment, and at one place in all moments.",
+    )
     SEEDED = (
         "oracle.seeded",
         "A seed and a path name a program.",
