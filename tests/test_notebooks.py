@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, and what is stored with them is what they print."""
+"""The lessons run from top to bottom, are stored with what they print, and each ends with an exercise."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ FOLDER: Final = Path(agentcore.__file__).parent / "notebooks"
 NOTEBOOKS: Final = notebooks.NOTEBOOKS
 # What is another at each run, or tells of the machine.
 OF_A_RUN: Final = re.compile(r"\bat 0x[0-9a-f]{6,}|/(home|root|tmp|usr|work)/|site-packages|\bid-[0-9a-f]{8}")
+LARGEST: Final = 1_000_000
+"""Bytes of a lesson with its players, so that it opens at once."""
+PLAYER: Final = '<iframe title="Player: '
+ANSWER: Final = re.compile(r"<details>\n<summary>Answer</summary>\n(.*)\n</details>$", re.DOTALL)
+BLOCK: Final = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK: Final = re.compile(r"\]\(([^)#:\s]+)[^):\s]*\)")
 
 
 def source(cell: dict[str, Any]) -> str:
@@ -30,9 +36,6 @@ def test_a_notebook_gives_the_outputs_that_are_stored_with_it(file: Path) -> Non
     fresh = notebooks.executed(file)
     stored = notebooks.read(file)
     assert [*notebooks.differences(stored, fresh)] == [], "run: python tools/notebooks.py"
-    for notebook in (stored, fresh):
-        outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-        assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
@@ -46,6 +49,34 @@ def test_a_notebook_is_stored_with_outputs_and_asserts_what_it_says(file: Path) 
     assert not OF_A_RUN.search(text)
     assert sum("assert " in source(cell) for cell in code) >= len(code) / 3
     assert source(cells[0]).startswith(f"# {file.stem.split('-')[0]}. ")
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_lesson_has_a_player_and_opens_at_once(file: Path) -> None:
+    players = file.read_text("utf-8").count(json.dumps(PLAYER)[1:-1])
+    assert 1 <= players <= 3
+    assert file.stat().st_size < LARGEST
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_lesson_ends_with_an_exercise_whose_folded_answer_is_run(file: Path) -> None:
+    *_, task, answer = json.loads(file.read_text("utf-8"))["cells"]
+    assert source(task).startswith("## Exercise\n")
+    folded = ANSWER.search(source(task))
+    assert folded is not None
+    assert answer["cell_type"] == "code"
+    assert {"answer", "hide-cell"} <= {*answer["metadata"]["tags"]}
+    assert "assert " in source(answer)
+    blocks = BLOCK.findall(folded[1])
+    assert blocks
+    assert [block for block in blocks if block not in source(answer)] == []
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_links_of_a_lesson_lead_to_lessons(file: Path) -> None:
+    cells = json.loads(file.read_text("utf-8"))["cells"]
+    prose = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    assert [link for link in LINK.findall(prose) if not (FOLDER / link).is_file()] == []
 
 
 def test_the_specification_has_the_notebooks_that_the_package_has() -> None:

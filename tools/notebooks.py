@@ -47,7 +47,11 @@ def executed(file: Path) -> Any:
         notebook = read(file)
         strict = nbformat.v4.new_code_cell(_STRICT)  # type: ignore[no-untyped-call]
         run = nbformat.from_dict({**notebook, "cells": [strict, *notebook.cells]})  # type: ignore[no-untyped-call]
-        NotebookClient(run, timeout=_SECONDS, kernel_name="python3", record_timing=False).execute()
+        # What a cell prints comes in pieces if the machine is busy.
+        client = NotebookClient(
+            run, timeout=_SECONDS, kernel_name="python3", record_timing=False, coalesce_streams=True
+        )
+        client.execute()
     for cell, fresh in zip(_code(notebook), _code(run)[1:], strict=True):
         cell.outputs = fresh.outputs
         # The strict cell is not there.

@@ -296,7 +296,9 @@ def _shared_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
 
 
 def _said_of_write(write: Write) -> str:
-    path = written_path(str(write.handle[0]), write.handle[1:], write.key)
+    # What code has made itself on the heap was handed out by nobody, and has no name.
+    root, *keys = write.handle or ("object",)
+    path = written_path(str(root), tuple(keys), write.key)
     number = f"Write {write.number + 1}: {write.hook}"
     before, after = (
         drawn_text(json.dumps(value, ensure_ascii=False), _SHORT) for value in (write.before, write.after)

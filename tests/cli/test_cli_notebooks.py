@@ -17,7 +17,7 @@ def test_notebooks_are_copied_and_what_was_changed_is_kept(tmp_path: Path) -> No
     result = run("notebooks", "--copy-only", "--folder", str(folder))
     names = sorted(file.name for file in folder.iterdir())
     assert result.exit_code == 0
-    assert names[0] == "1-four-chains.ipynb"
+    assert names[0] == "1-the-message-that-snapped-back.ipynb"
     assert [line[:3] for line in result.output.splitlines()[:-1]] == [f"{name[0]}. " for name in names]
     (folder / names[0]).write_text("mine", encoding="utf-8")
     (folder / names[1]).unlink()
