@@ -1,4 +1,4 @@
-"""The graph of a run: holders and objects, each at one place through all moments (rule oracle.player-keeps-places).
+"""The graph of a run: each object at one place through all moments (rule oracle.player-keeps-places).
 
 The columns are the copy depths: list, message, content, part, payload. Boxes are placed once, for the union
 of all moments, so that a moment changes texts and arrows and never a place. What a moment shows of a box is a
