@@ -62,6 +62,7 @@ SECTIONS: Final = {
     ],
     "Specification: emulate": [
         "compat",
+        "heap",
         "mastra",
         "strands",
         "profiles/*",

@@ -37,6 +37,9 @@ suppress_warnings = ["ref.python"]
 # outputs, which a test holds to those of a run.
 myst_heading_anchors = 4
 nb_execution_mode = "off"
+# Tables of an output are tables; the cell that runs an answer is folded.
+nb_render_markdown_format = "myst"
+nb_code_prompt_show = "The answer, run"
 
 
 # Fields of profiles have their sentence in the metadata of attrs, where autodoc does not look.
