@@ -248,6 +248,7 @@ test('a cut between a call and its result is found, and the lost request', async
     { examples: 40 },
   );
   assert.deepEqual(kindsOf(report), ['cuts-pair', 'loses-request']);
+  for (const { seen } of report.findings) assert.deepEqual(seen, ['this-prompt']);
 });
 test('keeping pairs and the request together is clean', async () => {
   const trim =
@@ -360,7 +361,9 @@ const steady = {
 };
 for (const [what, make] of Object.entries(accumulating)) {
   test(`${what} added at each step accumulates on ai 7 and not on ai 6`, async () => {
-    assert.deepEqual(kindsOf(await judged(make, 7, { examples: 40 })), ['accumulates']);
+    const report = await judged(make, 7, { examples: 40 });
+    assert.deepEqual(kindsOf(report), ['accumulates']);
+    assert.ok(report.findings[0].seen.some((holder) => holder.startsWith('later-')));
     assert.equal((await judged(make, 6)).verdict, 'clean');
   });
 }

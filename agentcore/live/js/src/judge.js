@@ -244,10 +244,17 @@ export class Judge {
           call,
           place: `returned.messages[${alone[0].at}]`,
           alone: alone[0],
+          seen: ['this-prompt'],
         });
       const request = talk.turns[call.turn]?.messages.at(-1);
       if (request && losesRequest(request, call.given, call.made))
-        signals.push({ kind: 'loses-request', key: 'loses-request', call, place: 'returned.messages' });
+        signals.push({
+          kind: 'loses-request',
+          key: 'loses-request',
+          call,
+          place: 'returned.messages',
+          seen: ['this-prompt'],
+        });
     }
     return signals.filter(({ kind }, index) => signals.findIndex((other) => other.kind === kind) === index);
   }
@@ -285,10 +292,21 @@ export class Judge {
                   call,
                   place: `prompt[${alone[0].at}]`,
                   alone: alone[0],
+                  seen: ['this-prompt'],
                 },
               ]
             : []),
-          ...(lost ? [{ kind: 'loses-request', key: 'loses-request', call, place: 'prompt' }] : []),
+          ...(lost
+            ? [
+                {
+                  kind: 'loses-request',
+                  key: 'loses-request',
+                  call,
+                  place: 'prompt',
+                  seen: ['this-prompt'],
+                },
+              ]
+            : []),
         ];
       })
       .filter(({ kind }, index, all) => all.findIndex((other) => other.kind === kind) === index);
@@ -306,11 +324,13 @@ export class Judge {
     );
     if (!found) return [];
     const [label, piece] = found.piece;
+    const call = real[found.index];
     return [
       {
         kind: 'accumulates',
         key: 'accumulates',
-        call: real[found.index],
+        call,
+        seen: [call.turn > 0 ? 'later-runs' : 'later-prompts'],
         place: 'returned.messages',
         piece: `${label.replace(/^\./, '')} ${JSON.stringify(piece)}`,
         surplus: found.surplus,
