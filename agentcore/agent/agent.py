@@ -170,12 +170,12 @@ class Agent(Generic[_T, State]):
     has a timeout; then the thread is left behind, and what it returns is dropped.
 
     `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
-    is read as, unless a hook asked for another one; with `output_retries`, a model whose answer is not that
-    is told why and asked again, at most so often in a run. `usage_limits` are what a run may use. `tracer` is
-    an OpenTelemetry tracer, whose spans of middleware and processors have content of messages and
-    instructions only with `trace_content`. `settings` are the model's (`temperature`, `max_output_tokens`,
-    ...); they are in no saved run. `slow_hook_seconds` is how long the hooks before a step's model call may
-    take together, and any other hook alone, before a warning is logged.
+    is read as, unless a hook asked for another one; with `output_retries`, the agent rejects an answer that
+    is not the output and asks the model again with the reason, up to that many times in a run. `usage_limits`
+    are what a run may use. `tracer` is an OpenTelemetry tracer, whose spans of middleware and processors have
+    content of messages and instructions only with `trace_content`. `settings` are the model's (`temperature`,
+    `max_output_tokens`, ...); they are in no saved run. `slow_hook_seconds` is how long the hooks before a
+    step's model call may take together, and any other hook alone, before a warning is logged.
 
     With `validate_prompt`, a prompt that providers refuse fails the run by a RefusedPromptError before the
     model is asked: a result without its call, two calls of one id, a message that says nothing

@@ -475,8 +475,8 @@ class Answered:
 class Rejected:
     """The result is none that the caller can use, for this reason: the run goes on with another step.
 
-    Answers a NeedFinish, before anybody is told of the end (rule output.asked-again). Whoever drives the run
-    tells the model why, by an edit of that step.
+    Answers a NeedFinish, so `on_finish` does not get this result (rule output.asked-again). The driver gives
+    the model the reason by an edit of that step.
     """
 
     reason: str

@@ -76,8 +76,8 @@ class Rule(SourcedRequirement):
     OUTPUT_ASKED_AGAIN = (
         "output.asked-again",
         (
-            "A result that is rejected before anybody is told of it stays in the run, which goes on with "
-            "another step; a run that ended by its limit of steps or by a processor ends all the same."
+            "A result that is rejected before it is reported stays in the run, which goes on with another "
+            "step; a run that ended by its limit of steps or by a processor ends all the same."
         ),
         "core",
     )

@@ -216,7 +216,7 @@ def is_flag(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
 
 
 def are_limits(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    """A validator of limits. Raises InvalidAgentError for what is none, such as a dict."""
+    """A validator of limits. Raises InvalidAgentError unless the value is UsageLimits or None."""
     if value is not None and not isinstance(value, UsageLimits):
         raise _wrong(f"$.{attribute.name}", "UsageLimits, such as UsageLimits(requests=10)", value)
 
