@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcore.live.contracts.bisect import Undecided, bisect, transitions
-from agentcore.live.contracts.releases import between, newest, ordered
+from agentcore.live.contracts.releases import Package, between, newest, ordered, published
 from agentcore.live.installs import InstallError
 from live.contracts import measurement, row
 
@@ -131,3 +131,9 @@ def test_an_edge_contains_a_true_change_of_each_of_its_rows(
             assert before is not None
             assert after is not None
             assert before[side] != after[side]
+
+
+def test_an_environment_without_pip_says_how_to_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentcore.live.contracts.releases.find_spec", lambda _: None)
+    with pytest.raises(InstallError, match=r"^pip, which lists releases .* -m ensurepip$"):
+        published(Package("nothing-of-that-name", "pip"))

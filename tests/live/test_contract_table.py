@@ -121,9 +121,8 @@ def _releases(monkeypatch: pytest.MonkeyPatch) -> None:
         return measurement({row(): THIS if version < "1.0.3" else ("caller",)}, version)
 
     versions = tuple(f"1.0.{number}" for number in range(5))
-    for command in ("contract", "bisect"):
-        monkeypatch.setattr(f"agentcore.cli.{command}.measure", measure)
-        monkeypatch.setattr(f"agentcore.cli.{command}.published", lambda _: versions)
+    monkeypatch.setattr("agentcore.cli.contract.measure", measure)
+    monkeypatch.setattr("agentcore.cli.contract.published", lambda _: versions)
     monkeypatch.setattr("agentcore.live.contracts.releases.published", lambda _: versions)
 
 
@@ -161,8 +160,8 @@ def _profiles(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(_: Any, version: str) -> str:
         return profiles.get(version, f"live:nobody@{version}")
 
-    monkeypatch.setattr("agentcore.cli.bisect._Found._named", named)
-    monkeypatch.setattr("agentcore.cli.bisect.published", lambda _: versions)
+    monkeypatch.setattr("agentcore.cli.contract._Found._named", named)
+    monkeypatch.setattr("agentcore.cli.contract.published", lambda _: versions)
     monkeypatch.setattr("agentcore.live.contracts.releases.published", lambda _: versions)
 
 

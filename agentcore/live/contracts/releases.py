@@ -10,6 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -87,7 +88,8 @@ def output_of(command: Sequence[str]) -> str:
     except subprocess.TimeoutExpired as error:
         raise InstallError(f"{' '.join(command[:3])} gave no answer within {_SECONDS} seconds") from error
     if done.returncode:
-        raise InstallError(f"{' '.join(command)} failed:\n{(done.stderr or done.stdout).strip()[-1500:]}")
+        said = (done.stderr or done.stdout).strip()[-1500:]
+        raise InstallError(f"{' '.join(command)} failed: {' / '.join(said.splitlines())}")
     return done.stdout
 
 
@@ -101,6 +103,9 @@ def published(package: Package) -> tuple[str, ...]:
     if package.manager == "npm":
         listed = json.loads(output_of([program("npm"), "view", package.name, "versions", "--json"]))
         return tuple(ordered([listed] if isinstance(listed, str) else listed))
+    if find_spec("pip") is None:  # as in the environments that uv makes
+        reason = f"pip, which lists releases for Python, is not installed in {sys.prefix}"
+        raise InstallError(f"{reason}; install it: {sys.executable} -m ensurepip")
     pip = [
         sys.executable,
         "-m",
