@@ -12,6 +12,7 @@ import hashlib
 import html
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
@@ -103,7 +104,7 @@ class _Telling:
         self._run = run
         self._texts = texts
         self._reach = Reach(run.marks)
-        # The holders that have shown a write, so that its first sight is told.
+        # The holders that have shown a write: the page reports when each shows it first.
         self._seen: set[tuple[int, str]] = set()
 
     def json(self) -> Json:
@@ -396,15 +397,15 @@ class Player:
         )
 
 
-class Playable:
+class Playable(ABC):
     """A value that has a recorded run: notebooks show its player."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def recorded(self) -> Recorded:
         """The run as the player takes it."""
-        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         return player(self)._repr_html_()

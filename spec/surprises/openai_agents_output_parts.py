@@ -36,7 +36,7 @@ class Scripted(Model):
         return ModelResponse([said if number == 3 else call], Usage(), None)
 
     async def stream_response(self, *args: Any, **options: Any) -> Any:
-        raise NotImplementedError
+        raise RuntimeError("this program does not stream")
         yield
 
 

@@ -406,7 +406,8 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
 
     Type hints make the schema of its input and check it; name and description are those of the function
     and its docstring (in any of the usual styles, with the parameters' descriptions) unless given. The
-    function is sync, async, or an async generator; a parameter with the type ToolContext is told of the call.
+    function is sync, async, or an async generator; a parameter with the type ToolContext gets the call's
+    context.
 
     Raises:
         InvalidToolError: if the function cannot be a tool; the text says what to change.

@@ -262,9 +262,9 @@ class _Adapter(AdapterBase):
     def result(self, call: Any) -> Any:
         return self._emulated.results([call])
 
-    def entry(self, message: Any) -> Any:
-        """Raises NotImplementedError: rules about prompts are not for the probe."""
-        raise NotImplementedError
+    def entry(self, message: Any) -> Any:  # noqa: ARG002 - the adapter's interface
+        """Raises TypeError: rules about prompts need the real package."""
+        raise TypeError("a profile has no prompt entries; rules about prompts need the real package")
 
 
 def _output_of(number: str) -> Any:

@@ -71,7 +71,7 @@ class OtherFormatError(AgentCoreError):
 
 @attrs.frozen(kw_only=True)
 class Found:
-    """A program of which something is to be told."""
+    """A program with something to report, and what that is."""
 
     program: Json
     fault: Fault
