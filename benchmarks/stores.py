@@ -1,166 +1,117 @@
-"""Bytes and time that a turn costs in a store, after 10, 100 and 1,000 turns: `python -m benchmarks.stores`.
+"""What a turn costs in the stores of several libraries, in one run: `python -m benchmarks.stores URL`.
 
-A turn is a prompt, a call of a tool with its result, and an answer, of some 1,500 bytes as JSON. Bytes are
-those that the database writes: SQLite's write-ahead log, PostgreSQL's (`pg_current_wal_insert_lsn`). An
-append writes whole pages, so bytes are averages over the last turns before each mark.
+The URL is that of a PostgreSQL server, with a user that may make databases. Each store is measured on a
+database of its own in a process of its own, once in each round, so that all see the same machine; figures are
+medians over the rounds. Bytes are those that the server writes to its log for a turn. All turns of many
+conversations at once are read back and compared.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import anyio
+import click
+import psycopg
 import sqlalchemy as sa
 
-from agentcore.conversations.conversation import Turn, TurnMessage, new_id
-from agentcore.conversations.sql import SqlStore
-from agentcore.messages.messages import (
-    AssistantMessage,
-    Message,
-    TextOutput,
-    TextPart,
-    ToolCallPart,
-    ToolMessage,
-    ToolResultPart,
-    UserMessage,
-)
+from benchmarks.install import ROOT, command, environment, version
+from benchmarks.peers.keeping import CONNECTIONS, CONVERSATIONS, TURNS
 
-MARKS: Final = (10, 100, 1000)
-_LAST: Final = 10
+# The folder under peers/, what it is, and the package that has it.
+STORES: Final = {
+    "own_store": ("agentcore, SqlStore", "agentcore-reference"),
+    "langgraph_postgres": ("LangGraph, AsyncPostgresSaver", "langgraph-checkpoint-postgres"),
+    "openai_agents_sqlalchemy": ("OpenAI Agents, SQLAlchemySession", "openai-agents"),
+}
+_SECONDS: Final = 1800
 
 
-def turn_after(parent: str | None) -> Turn:
-    """A turn of usual size."""
-    messages: list[Message] = [
-        UserMessage("What is the weather in Rome, and what should I wear? " * 4),
-        AssistantMessage([ToolCallPart("c", "weather", input={"city": "Rome", "days": [1, 2, 3]})]),
-        ToolMessage(
-            [
-                ToolResultPart(
-                    "c", "weather", output=TextOutput("sunny, 21 degrees, wind from the west. " * 10)
-                )
-            ]
-        ),
-        AssistantMessage([TextPart("It is sunny and warm; a shirt will do. " * 10)]),
-    ]
-    name = new_id()
-    return Turn(
-        id=name,
-        parent=parent,
-        messages=[
-            TurnMessage(
-                id=f"{name}-{n}",
-                turn=name,
-                message=message,
-                given_by="run" if n else "caller",
-                step=n // 3 if n else None,
-            )
-            for n, message in enumerate(messages)
-        ],
+@click.command()
+@click.argument("url")
+@click.option("--store", "stores", multiple=True, type=click.Choice(tuple(STORES)), help="Only these.")
+@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep all values as JSON.")
+def main(url: str, stores: Sequence[str], rounds: int, save: Path | None) -> None:
+    """Measure what a turn costs in each store, on the PostgreSQL server at URL."""
+    values: dict[str, list[dict[str, Any]]] = {store: [] for store in stores or STORES}
+    for number in range(rounds):
+        for store, each in values.items():
+            click.echo(f"round {number + 1}: {store}", err=True)
+            each.append(measured(store, url))
+            if save:
+                save.write_text(json.dumps(values, indent=1) + "\n")
+    click.echo(page(values))
+
+
+def measured(store: str, url: str) -> dict[str, Any]:
+    """The figures of one store on a database of its own, which is dropped afterwards."""
+    name = f"agentcore_bench_{store}"
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+        server.execute(f"CREATE DATABASE {name}".encode())
+        # What was written before is on the disk, so that no store pays for another's.
+        server.execute(b"CHECKPOINT")
+    own = sa.make_url(url).set(database=name).render_as_string(hide_password=False)
+    argv = (
+        command(store) if store != "own_store" else (sys.executable, "-m", "benchmarks.peers.own_store.main")
     )
-
-
-class Figures(NamedTuple):
-    """What a turn costs after so many."""
-
-    turns: int
-    written: float
-    milliseconds: float
-    processor_milliseconds: float
-    load_milliseconds: float
-
-
-async def measured(store: SqlStore, written: Callable[[], int]) -> list[Figures]:
-    """The figures of a store at each mark."""
-    figures, head = [], None
-    seconds: list[float] = []
-    busy: list[float] = []
-    positions: list[int] = []
-    for number in range(1, MARKS[-1] + 1):
-        turn = turn_after(head)
-        positions.append(written())
-        began, used = time.perf_counter(), time.process_time()
-        await store.append("a", head, turn)
-        seconds.append(time.perf_counter() - began)
-        busy.append(time.process_time() - used)
-        head = turn.id
-        if number in MARKS:
-            began = time.perf_counter()
-            await store.load("a")
-            loading = time.perf_counter() - began
-            figures.append(
-                Figures(
-                    number,
-                    (written() - positions[-_LAST]) / _LAST,
-                    statistics.median(seconds[-_LAST:]) * 1e3,
-                    statistics.median(busy[-_LAST:]) * 1e3,
-                    loading * 1e3,
-                )
-            )
+    try:
+        done = subprocess.run(  # noqa: S603 - our own programs
+            (*argv, own), cwd=ROOT, env=environment(), stdout=subprocess.PIPE, timeout=_SECONDS, check=True
+        )
+    finally:
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+    figures: dict[str, Any] = json.loads(done.stdout)
     return figures
 
 
-@contextmanager
-def sqlite_database() -> Iterator[tuple[str, Callable[[], int]]]:
-    """A new file, and what its write-ahead log has come to."""
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "a.db-wal"
-        yield f"sqlite:///{folder}/a.db", lambda: log.stat().st_size if log.exists() else 0
-
-
-def postgres_written(url: str) -> Callable[[], int]:
-    """What the server has written to its log."""
-    engine = sa.create_engine(
-        url.replace("postgresql:", "postgresql+psycopg:", 1), isolation_level="AUTOCOMMIT"
-    )
-
-    def written() -> int:
-        with engine.connect() as connection:
-            query = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"
-            return int(connection.exec_driver_sql(query).scalar_one())
-
-    return written
-
-
-async def run(url: str, written: Callable[[], int], *, is_sqlite: bool) -> list[Figures]:
-    """The figures of a new database at that URL."""
-    async with SqlStore(url) as store:
-        await store.migrate()
-        if is_sqlite:
-            # So that the log only grows.
-            engine = store._engine  # noqa: SLF001 - nobody else needs it
-            sa.event.listen(engine, "connect", _keep_log)
-            await store.aclose()
-        return await measured(store, written)
-
-
-def _keep_log(connection: Any, _: object) -> None:
-    connection.execute("PRAGMA wal_autocheckpoint = 0")
-
-
-def main() -> None:
-    """Print the figures of SQLite and, if there is a URL of an empty database, of PostgreSQL."""
-    with sqlite_database() as (url, written):
-        _print("SQLite", anyio.run(partial(run, url, written, is_sqlite=True)))
-    for url in sys.argv[1:]:
-        _print("PostgreSQL", anyio.run(partial(run, url, postgres_written(url), is_sqlite=False)))
-
-
-def _print(name: str, figures: list[Figures]) -> None:
-    for one in figures:
-        print(  # noqa: T201 - what the command is for
-            f"{name:11} {one.turns:5} turns: {one.written:8.0f} bytes, {one.milliseconds:6.1f} ms, "
-            f"{one.processor_milliseconds:5.1f} ms of the processor a turn; "
-            f"loaded in {one.load_milliseconds:7.1f} ms"
+def page(values: dict[str, list[dict[str, Any]]]) -> str:
+    """The tables, in Markdown."""
+    lines = [
+        "| store | turns | bytes written for a turn | ms for a turn | ms to load | database, MB |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for store, rounds in values.items():
+        for place, mark in enumerate(rounds[0]["long"]):
+            each = [one["long"][place] for one in rounds]
+            lines.append(
+                f"| {_name(store)} | {mark['turns']:,} | {_median(each, 'written'):,.0f} "
+                f"| {_median(each, 'milliseconds'):.1f} | {_median(each, 'load_milliseconds'):.1f} "
+                f"| {_median(each, 'database') / 1e6:.1f} |"
+            )
+    many = f"{CONVERSATIONS} conversations at once, {TURNS} turns each, through {CONNECTIONS} connections"
+    lines += [
+        "",
+        f"{many}; each turn is read and appended:",
+        "",
+        "| store | turns a second | ms, median | ms, 99 of 100 | ms of CPU | conversations lost or doubled |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for store, rounds in values.items():
+        each = [one["many"] for one in rounds]
+        wrong = sum(one["wrong_conversations"] for one in each)
+        lines.append(
+            f"| {_name(store)} | {_median(each, 'turns_a_second'):,.0f} "
+            f"| {_median(each, 'median_milliseconds'):,.0f} | {_median(each, 'p99_milliseconds'):,.0f} "
+            f"| {_median(each, 'processor_milliseconds'):.1f} | {wrong} of {len(each) * CONVERSATIONS} |"
         )
+    return "\n".join(lines)
+
+
+def _name(store: str) -> str:
+    name, package = STORES[store]
+    return f"{name} ({version('own' if store == 'own_store' else store, package)})"
+
+
+def _median(figures: list[dict[str, float]], key: str) -> float:
+    return statistics.median(one[key] for one in figures)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The OpenAI Agents SDK's SQLAlchemy session."""

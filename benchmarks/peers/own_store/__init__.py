@@ -1,0 +1,1 @@
+"""agentcore's store."""
