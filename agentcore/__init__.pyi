@@ -89,6 +89,7 @@ from .machine.processors import (
     Tripwire as Tripwire,
 )
 from .records.saved import (
+    RunLog as RunLog,
     load as load,
     save as save,
 )

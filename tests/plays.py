@@ -244,6 +244,8 @@ class Play:
     earlier: int = 0
     # How often its result is rejected.
     rejects: int = 0
+    # After how many steps a stop condition says that it is enough.
+    enough: int = 4
 
     def outcome(self, run: Run, count: int) -> Outcome:  # noqa: C901 - a table of needs
         """The answer to what the run needs, which is its `count`-th need."""
@@ -270,7 +272,7 @@ class Play:
             case NeedApprovals():
                 return ApprovalsNeeded(one.tool_call_id for one in wanted.calls if one.tool_call_id == "d")
             case NeedStop():
-                return HookResult([] if number < 4 else "enough")
+                return HookResult([] if number < self.enough else "enough")
             case NeedFinish() if self._rejects(run, wanted):
                 return Rejected("again")
             case _:
@@ -291,7 +293,7 @@ class Play:
             model_id="m-1",
             response_id=f"r{number}",
             provider_metadata={"p": {"n": number}},
-            warnings=["w"] * number,
+            warnings=["w"] * min(number, 3),
             requested_model="other" if number == 2 else None,
             model_state={"seen": number} if number else None,
         )

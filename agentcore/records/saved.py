@@ -1,7 +1,8 @@
 """Runs on disk, and as JSON.
 
-`save` writes a run to a file and `load` reads it. `to_json` and `from_json` are for everything else that
-keeps JSON, such as a database; `outcome_to_json` is for engines that keep a run's outcomes one by one.
+`save` writes a run to a file and `load` reads it; a `RunLog` appends what is new of a run that goes on.
+`to_json` and `from_json` are for everything else that keeps JSON, such as a database; `outcome_to_json` is
+for engines that keep a run's outcomes one by one.
 
 A saved run is its settings, its messages and its outcomes, and is loaded by playing them again: nothing that
 follows from these is taken from the file, so a loaded run cannot be in a state that no run comes to. Its
@@ -14,11 +15,11 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -68,6 +69,7 @@ from agentcore.records.outcome_json import (
 
 __all__ = [
     "VERSION",
+    "RunLog",
     "from_json",
     "load",
     "outcome_from_json",
@@ -80,7 +82,10 @@ VERSION: Final = 3
 """What `to_json` writes. `from_json` reads 2 as well, which had no references to the step input."""
 
 _READ: Final = (2, VERSION)
-_NAMES: Final = frozenset({"version", "settings", "initial", "others", "outcomes", "response", "pending"})
+_GROWN: Final = ("outcomes", "others", "response")
+_NAMES: Final = frozenset({"version", "settings", "initial", *_GROWN, "pending"})
+
+_T = TypeVar("_T")
 
 
 def to_json(run: Run) -> dict[str, Any]:
@@ -93,20 +98,40 @@ def to_json(run: Run) -> dict[str, Any]:
     Raises:
         SavedRunError: for a number of steps or tokens beyond 2**53 - 1.
     """
-    book = _Book(run)
-    outcomes = tuple(book.written(outcome, chains) for outcome, chains in _with_chains(run))
-    saved = FrozenDict(
-        {
-            "version": VERSION,
-            "settings": write_settings(run.started_with),
-            "initial": _written(run.given),
-            "others": _written(book.others),
-            "outcomes": outcomes,
-            "response": _written(run.chains.response),
-            "pending": type(run.pending).__name__,
-        }
-    )
-    return cast("dict[str, Any]", thaw(saved))
+    return _begun(run) | _news(_Book(run), run)
+
+
+def _begun(run: Run) -> dict[str, Any]:
+    """What was there when the run began, as JSON."""
+    begun = {
+        "version": VERSION,
+        "settings": write_settings(run.started_with),
+        "initial": _written(run.given),
+    }
+    return cast("dict[str, Any]", thaw(FrozenDict(begun)))
+
+
+def _news(book: _Book, run: Run, since: Run | None = None) -> dict[str, Any]:
+    """What the run has come to, or what is new of it since a moment of its own, as JSON.
+
+    Costs what is new.
+    """
+    outcomes, response, others = 0, 0, 0
+    if since is not None:
+        book.grow(run)
+        outcomes, response, others = len(since.outcomes), len(since.chains.response), len(book.others)
+    logged = tuple(book.written(outcome, chains) for outcome, chains in _with_chains(run, outcomes))
+    news = {
+        "others": _written(book.others[others:]),
+        "outcomes": logged,
+        "response": _written(_from(run.chains.response, response)),
+        "pending": type(run.pending).__name__,
+    }
+    return cast("dict[str, Any]", thaw(FrozenDict(news)))
+
+
+def _from(items: Vector[_T], first: int) -> list[_T]:
+    return [items[index] for index in range(first, len(items))]
 
 
 def from_json(value: object, *, limit: int = ROOM) -> Run:
@@ -170,8 +195,8 @@ def _check(run: Run, fields: Mapping[str, Any]) -> None:
 
 
 def _array(fields: Mapping[str, Any], name: str) -> Sequence[Any]:
-    if not is_array(fields[name]):
-        raise SavedRunError(f"$.{name}", f"expected an array, got {kind_of(fields[name])}")
+    if not is_array(fields.get(name)):
+        raise SavedRunError(f"$.{name}", f"expected an array, got {kind_of(fields.get(name))}")
     return cast("Sequence[Any]", fields[name])
 
 
@@ -179,15 +204,21 @@ def _written(messages: Iterable[Message]) -> tuple[JsonObject, ...]:
     return tuple(map(message_to_wire, messages))
 
 
-def _with_chains(run: Run) -> Iterator[tuple[Logged, Chains | None]]:
-    """The outcomes, each with the chains that it was given in; None before step 0."""
+def _with_chains(run: Run, first: int = 0) -> Iterator[tuple[Logged, Chains | None]]:
+    """The outcomes from that index on, each with the chains that it was given in; None before step 0."""
     chains: Chains | None = None
-    states = iter(run.history)
+    past = len(run.history)
+    while past and len(run.history[past - 1].outcomes) > first:
+        past -= 1
+    # From the state before on, since a fork between the two has other chains.
+    begin = len(run.history[past - 1].outcomes) if past else 0
+    states = iter(_from(run.history, max(past - 1, 0)))
     state = next(states, None)
-    for index, outcome in enumerate(run.outcomes):
+    for index, outcome in enumerate(_from(run.outcomes, begin), begin):
         while state is not None and len(state.outcomes) <= index:
             chains, state = state.chains, next(states, None)
-        yield outcome, chains
+        if index >= first:
+            yield outcome, chains
         if isinstance(outcome, Forked) and outcome.messages is not None and chains is not None:
             chains = chains.with_lasting(outcome.messages, outcome.ids)
 
@@ -210,13 +241,19 @@ class _Book:
 
     def __init__(self, run: Run, others: Iterable[Message] = (), room: Room | None = None) -> None:
         self.others: list[Message] = list(others)
-        self._initial = list(run.given)
-        self._response: Sequence[Message] = run.chains.response
         self.room = Room() if room is None else room
+        self._initial = list(run.given)
+        self._response: Vector[Message] = vector()
         self._places: dict[int, tuple[str, int]] = {}
-        for name, messages in (("initial", self._initial), ("response", self._response)):
-            for index, message in enumerate(messages):
-                self._places.setdefault(id(message), (name, index))
+        for index, message in enumerate(self._initial):
+            self._places.setdefault(id(message), ("initial", index))
+        self.grow(run)
+
+    def grow(self, run: Run) -> None:
+        """Find what the response chain has got since; the run is a later moment of the same one."""
+        known, self._response = len(self._response), run.chains.response
+        for index, message in enumerate(_from(self._response, known), known):
+            self._places.setdefault(id(message), ("response", index))
 
     # ------------------------------------------------------------ writing
 
@@ -383,13 +420,21 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
             reader, or counts beyond 2**53 - 1.
         OSError: if the file cannot be written; `filename` is the path.
     """
-    target = Path(os.path.realpath(path))
+    _replace(path, _text(lambda: to_json(run), path))
+
+
+def _text(make: Callable[[], dict[str, Any]], path: str | os.PathLike[str]) -> str:
     try:
-        text = json.dumps(to_json(run), allow_nan=False, separators=(",", ":"))
+        return json.dumps(make(), allow_nan=False, separators=(",", ":"))
     except RecursionError:
         raise SavedRunError("$", _TOO_DEEP, os.fspath(path)) from None
     except SavedRunError as error:
         raise error.in_file(os.fspath(path)) from None
+
+
+def _replace(path: str | os.PathLike[str], text: str) -> None:
+    """Put a file with the text in the place of the one that is there, or leave that as it is."""
+    target = Path(os.path.realpath(path))
     new = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with new.open("x", encoding="ascii") as file:
@@ -405,8 +450,63 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
     _put_on_disk(target.parent)
 
 
+class RunLog:
+    """Keeps a run in a file that grows: each call appends what is new of it, in the time that this takes.
+
+    Rule run.log-whole.
+
+    For checkpoints of long runs, `checkpoint=RunLog(path)`: `save` writes the whole run each time. The first
+    call puts a new file in the place of what is there, as `save` does, and so does a call with another run
+    than before, such as a fork. `load` reads the file; what was being appended when a process died is left
+    out, and all before it is there. One log has one writer.
+
+    Args:
+        path: of the file, JSON Lines: first what the run began with, then a line for each call.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path
+        self._last: tuple[Run, _Book] | None = None
+
+    def __call__(self, run: Run) -> None:
+        """Keep the run as far as it has come.
+
+        Raises:
+            SavedRunError: as `save` does.
+            OSError: if the file cannot be written; `filename` is the path. The next call writes a new file.
+        """
+        last, self._last = self._last, None
+        if last is None or not _is_later(run, last[0]):
+            book = _Book(run)
+            lines = [
+                _text(partial(make), self._path) for make in (partial(_begun, run), partial(_news, book, run))
+            ]
+            _replace(self._path, "".join(f"{line}\n" for line in lines))
+        else:
+            before, book = last
+            self._append(_text(partial(_news, book, run, before), self._path))
+        self._last = run, book
+
+    def _append(self, line: str) -> None:
+        try:
+            with Path(self._path).open("a", encoding="ascii") as file:
+                file.write(f"{line}\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise _at(self._path, error) from error
+
+
+def _is_later(run: Run, before: Run) -> bool:
+    return (
+        run.given is before.given
+        and run.started_with is before.started_with
+        and following(run.outcomes, before.outcomes) is not None
+    )
+
+
 def load(path: str | os.PathLike[str], *, limit: int = ROOM) -> Run:
-    """Return the run that `save` wrote to the file.
+    """Return the run that `save` or a `RunLog` wrote to the file.
 
     Args:
         path: of the file.
@@ -418,9 +518,37 @@ def load(path: str | os.PathLike[str], *, limit: int = ROOM) -> Run:
     """
     text = Path(path).read_bytes()
     try:
-        return from_json(_json_of(text), limit=limit)
+        return from_json(_whole(text), limit=limit)
     except SavedRunError as error:
         raise error.in_file(os.fspath(path)) from None
+
+
+def _whole(text: bytes) -> object:
+    """What is in the file of a run; of a log, its lines put together."""
+    begun, _, rest = text.partition(b"\n")
+    if not rest.strip():
+        return _json_of(text)
+    try:
+        whole = dict(_object(begun))
+    except SavedRunError:
+        return _json_of(text)  # of several lines, or nothing that can be read
+    # After the last newline stands what a process was writing when it died, or nothing.
+    for number, line in enumerate(rest.split(b"\n")[:-1], 2):
+        try:
+            news = _object(line)
+            for name in _GROWN:
+                whole[name] = [*whole.get(name, ()), *_array(news, name)]
+        except SavedRunError as error:
+            raise SavedRunError(error.path, f"{error.reason} (line {number})") from None
+        whole["pending"] = news.get("pending")
+    return whole
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    value = _json_of(line)
+    if not isinstance(value, Mapping):
+        raise SavedRunError("$", f"expected an object, got {kind_of(value)}")
+    return value
 
 
 _TOO_DEEP = "nested too deeply for Python's reader of JSON; make what the run holds flatter"

@@ -380,6 +380,14 @@ class Rule(SourcedRequirement):
         "The file of a run is replaced as a whole: who reads it reads the old run or the new one.",
         "core",
     )
+    RUN_LOG_WHOLE = (
+        "run.log-whole",
+        (
+            "The log of a run gets longer by what is new, and holds the run of the last call that has ended, "
+            "wherever its writer dies."
+        ),
+        "core",
+    )
     RUN_LOAD_BOUNDED = (
         "run.load-bounded",
         (

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 import agentcore
 from agentcore.errors import SavedRunError
@@ -16,9 +19,10 @@ from agentcore.machine.effects import HookResult, ModelAnswer, NeedModel, Settin
 from agentcore.machine.run import Run, give, start
 from agentcore.messages.content import Usage
 from agentcore.messages.messages import UserMessage
-from agentcore.records.saved import load, save, to_json
+from agentcore.records.history import fork
+from agentcore.records.saved import RunLog, load, save, to_json
 from agentcore.requirements.rules import Rule
-from plays import Play, differences, played
+from plays import Play, differences, played, plays
 from rulebook import states
 from scripted import SETTINGS, TOOL, USER, call
 
@@ -200,3 +204,95 @@ def test_half_a_file_is_refused_wherever_it_was_cut(tmp_path: Path) -> None:
         (tmp_path / "run.json").write_bytes(text[:length])
         with pytest.raises(SavedRunError):
             load(tmp_path / "run.json")
+
+
+# ---------------------------------------------------------------- a log
+
+LONG = Play(script=[[call(f"c{n}")] for n in range(6)], hooks=["remind", "stay", "nothing"] * 2)
+
+
+@states(Rule.RUN_LOG_WHOLE)
+@given(plays)
+def test_a_log_holds_the_run_of_its_last_call_whichever_moments_it_is_told_of(play: Play) -> None:
+    runs = played(play)
+    with TemporaryDirectory() as folder:
+        for path, every in ((Path(folder) / "all", 1), (Path(folder) / "some", 3)):
+            log = RunLog(path)
+            for run in runs[::every]:
+                log(run)
+                assert not list(differences(load(path), run))
+                assert to_json(load(path)) == to_json(run)
+
+
+def test_a_log_gets_a_line_a_call_and_the_lines_before_stay(tmp_path: Path) -> None:
+    runs, log, before = played(LONG), RunLog(tmp_path / "run"), b""
+    for number, run in enumerate(runs, 2):
+        log(run)
+        text = (tmp_path / "run").read_bytes()
+        assert text.startswith(before)
+        assert text.count(b"\n") == number
+        before = text
+
+
+def test_what_was_being_appended_when_a_process_died_is_left_out_wherever_it_was_cut(tmp_path: Path) -> None:
+    *_, before, run = played(LONG)
+    log = RunLog(tmp_path / "run")
+    log(before)
+    whole = len((tmp_path / "run").read_bytes())
+    log(run)
+    text = (tmp_path / "run").read_bytes()
+    for end in range(whole, len(text)):
+        (tmp_path / "run").write_bytes(text[:end])
+        assert not list(differences(load(tmp_path / "run"), before))
+
+
+@pytest.mark.parametrize("other", [RUN, fork(RUN, 0, messages=[UserMessage("else")]), played(LONG)[2]])
+def test_a_log_that_is_told_of_another_run_begins_again(tmp_path: Path, other: Run) -> None:
+    log = RunLog(tmp_path / "run")
+    log(played(LONG)[-1])
+    log(other)
+    assert not list(differences(load(tmp_path / "run"), other))
+    assert names(tmp_path) == ["run"]
+
+
+def test_a_log_that_could_not_be_written_is_written_anew_by_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *_, before, run = played(LONG)
+    log = RunLog(tmp_path / "run")
+    log(before)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", no_space)
+        with pytest.raises(OSError, match="No space") as caught:
+            log(run)
+    assert caught.value.filename == str(tmp_path / "run")
+    log(run)
+    assert load(tmp_path / "run") == run
+    assert (tmp_path / "run").read_bytes().count(b"\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "says"),
+    [
+        (b"{", "$", "line 4"),
+        (b"[]", "$", "expected an object"),
+        (b"{}", "$.outcomes", "expected an array"),
+        (b'{"outcomes": [], "others": [], "response": []}', "$.pending", "by the outcomes"),
+        (b'{"outcomes": [7], "others": [], "response": [], "pending": "Done"}', "$.outcomes[", "expected"),
+    ],
+)
+def test_a_line_that_no_log_has_is_refused(tmp_path: Path, line: bytes, path: str, says: str) -> None:
+    log = RunLog(tmp_path / "run")
+    for run in played(LONG)[:2]:
+        log(run)
+    with (tmp_path / "run").open("ab") as file:
+        file.write(line + b"\n")
+    with pytest.raises(SavedRunError, match=re.escape(says)) as caught:
+        load(tmp_path / "run")
+    assert caught.value.path.startswith(path)
+    assert caught.value.file == str(tmp_path / "run")
+
+
+def test_a_saved_run_that_somebody_laid_out_over_lines_is_still_read(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text(json.dumps(to_json(RUN), indent=2))
+    assert load(tmp_path / "run") == RUN
