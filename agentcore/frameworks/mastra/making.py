@@ -309,7 +309,7 @@ class Edges:
     def _calls(self, program: Json) -> None:
         """Calls of one id in an answer, some without arguments, some of names that every object has."""
         choices = self.choices
-        names = (*TOOLS, *TOOLS, "toString")
+        names = (*TOOLS, *TOOLS, "toString", "nope")
         program.setdefault("tools", {name: {"output": self.make.mark()} for name in TOOLS})
         program.setdefault("script", [[dict(_TEXT)]])[:0] = [
             [

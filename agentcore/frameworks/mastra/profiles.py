@@ -254,7 +254,14 @@ class MastraProfile:
     )
     repeated_calls_run_last: bool = attrs.field(
         metadata=decision(
-            "Of calls of one id all but the first run after all other calls; otherwise each in its turn."
+            "Of calls of one id all but the first that runs run after all other calls, unless the tool of a "
+            "call is not there; otherwise each in its turn."
+        )
+    )
+    unrecorded_calls_run: bool = attrs.field(
+        metadata=decision(
+            "The calls of an answer that could not be added to the list run, and if one fails another step "
+            "follows; otherwise the run ends."
         )
     )
     streams_run_tools_early: bool = attrs.field(
@@ -338,6 +345,7 @@ MASTRA_1_71: Final = MastraProfile(
     throwing_tool_ends=False,
     fills_empty_calls=True,
     repeated_calls_run_last=True,
+    unrecorded_calls_run=True,
     streams_run_tools_early=True,
     streams_call_once=True,
     stream_text_is_last=True,
@@ -398,6 +406,7 @@ MASTRA_1_0: Final = MastraProfile(
     throwing_tool_ends=True,
     fills_empty_calls=False,
     repeated_calls_run_last=False,
+    unrecorded_calls_run=False,
     streams_run_tools_early=False,
     streams_call_once=False,
     stream_text_is_last=False,

@@ -89,6 +89,8 @@ class MastraLoop:
         self.message_id: Value = self.clock.draw_id()
         self.texts: list[str] = []
         self.shown_calls: set[Value] = set()
+        # What failed first of the last models, which the caller is told of however the run goes on.
+        self.failed: Exception | None = None
         self.processors = Processors(self.list, self.models, settings, AGENT_ID, self.given.request_context)
 
     def _fallbacks(self) -> list[Fallback]:
@@ -129,6 +131,8 @@ class MastraLoop:
         self._chunk("start")
         try:
             self._loop()
+            if self.failed is not None:
+                self.outcome.error = CallerError.of(self.failed)
         except TripWire as wire:
             self._tripped(wire)
         except ModelCallError as failed:
@@ -239,9 +243,14 @@ class MastraLoop:
         self.recorder.report(step.answered)
         self.outcome.step_texts.append(self.texts[-1])
         self.recorder.add_again()
-        if step.answered.error is not None:
-            raise ModelCallError(step.answered.error)
-        return self._run_tools(step)
+        error = step.answered.error
+        if error is None:
+            return self._run_tools(step)
+        self.failed = self.failed or error
+        # The calls of an answer that could not be recorded run all the same, where the package does so.
+        if self.profile.unrecorded_calls_run and self._run_tools(step):
+            return True
+        raise ModelCallError(self.failed)
 
     def _call_a_model(self) -> _Step:
         """Calls the first model that does not fail and has no processor fail.
@@ -493,15 +502,22 @@ class MastraLoop:
         pending = any(answer.result is UNDEFINED and answer.error is None for answer in answers)
         if self.profile.throwing_tool_ends:
             pending = pending or any(answer.thrown for answer in answers)
+        if step.answered.error is not None:
+            # Only for the model to mend its calls.
+            pending = pending or all(answer.error is None for answer in answers)
         return bool(answers) and not pending
 
     def _answers(self, step: _Step, tools: Value, active: Value) -> list[tooling.Answer]:
-        """The answers to the calls of a step; where calls of one id run last, they do but for the first."""
+        """The answers to the calls of a step; where calls of one id run last, they do but for the first.
+
+        They wait for the first of them that runs. Where the tool of any call is not there, all run in turn.
+        """
         store, calls = self.store, step.answered.calls
-        firsts = {get(store, call, "toolCallId"): call for call in reversed(calls)}
         in_turn = list(calls)
-        if self.profile.repeated_calls_run_last:
-            in_turn.sort(key=lambda call: firsts[get(store, call, "toolCallId")] != call)
+        if self.profile.repeated_calls_run_last and tooling.are_known(store, calls, tools):
+            running = [call for call in calls if tooling.runs(store, call, tools, active)]
+            firsts = {get(store, call, "toolCallId"): call for call in reversed(running)}
+            in_turn.sort(key=lambda call: firsts.get(get(store, call, "toolCallId"), call) != call)
         ran = {call: step.early.get(call) or tooling.run(self.desk, call, tools, active) for call in in_turn}
         return [ran[call] for call in calls]
 

@@ -211,6 +211,19 @@ def run(desk: Desk, call: Slot, tools: Value, active: Value, *, args: Value = No
         return Answer(call, error=str(error), thrown=get(store, tool, "type") != _TYPE)
 
 
+def runs(store: Store, call: Slot, tools: Value, active: Value) -> bool:
+    """Whether `run` comes to a function of a tool's: the tool is found, may be called, and has one."""
+    key, tool = _found(store, tools, text(store, get(store, call, "toolName")))
+    if not tool or isinstance(tool, Function) or (active and not includes(store, active, key or "")):
+        return False
+    return bool(get(store, tool, "execute"))
+
+
+def are_known(store: Store, calls: Iterable[Slot], tools: Value) -> bool:
+    """Whether there is a tool for each call, active or not."""
+    return all(_found(store, tools, text(store, get(store, call, "toolName")))[1] for call in calls)
+
+
 def failure(store: Store, message: str) -> Ref:
     """The error object that stands for the result of a tool that failed."""
     cause = store.object({"name": "Error", "message": message}, ErrorCell)
