@@ -28,7 +28,7 @@ _WORDS: Final = ("sun", "rain", "wind", "warm", "cold", "north", "south", "shirt
 
 
 class Texts(NamedTuple):
-    """What is said in a turn: a question, what a tool answered, and an answer; some 1,500 bytes."""
+    """What is said in a turn: a question, what a tool answered, and an answer; some 1,000 characters."""
 
     question: str
     found: str

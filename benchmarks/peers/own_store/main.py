@@ -17,25 +17,31 @@ from agentcore.messages.messages import (
 from benchmarks.peers.keeping import CONNECTIONS, Texts, serve
 
 
-class _Own:
+class Own:
+    """Our store, as all are measured."""
+
     def __init__(self) -> None:
         self._heads: dict[str, str | None] = {}
 
     async def open(self, url: str) -> None:
+        """Connect, and make the tables."""
         self._store = SqlStore(url, connections=CONNECTIONS)
         await self._store.migrate()
 
     async def append(self, conversation: str, texts: Texts) -> None:
+        """Keep one turn, after the head that was read last."""
         turn = _turn(texts, self._heads.get(conversation))
         await self._store.append(conversation, turn.parent, turn)
         self._heads[conversation] = turn.id
 
     async def load(self, conversation: str) -> list[str]:
+        """The texts of its messages."""
         loaded = await self._store.load(conversation)
         self._heads[conversation] = loaded.head
         return [_text(message) for message in loaded.messages]
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._store.aclose()
 
 
@@ -76,4 +82,4 @@ def _text(message: Message) -> str:
 
 
 if __name__ == "__main__":
-    serve(_Own())
+    serve(Own())
