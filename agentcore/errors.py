@@ -207,17 +207,23 @@ class RefusedPromptError(_PromptFaultError, InvalidPromptError):
 
 
 class MissingToolResultsError(_PromptFaultError):
-    """Tool calls went into a prompt without their results; `path` is the place of the first of them."""
+    """Tool calls went into a prompt without their results; `path` is the place of the first of them.
+
+    `waiting` are the ids of the approvals among their requests that nobody has answered.
+    """
 
     wire_name = "AI_MissingToolResultsError"
 
-    def __init__(self, tool_call_ids: tuple[str, ...], path: str | None = None) -> None:
-        super().__init__(tool_call_ids, path)
+    def __init__(
+        self, tool_call_ids: tuple[str, ...], path: str | None = None, waiting: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(tool_call_ids, path, waiting)
         self.tool_call_ids = tool_call_ids
-        calls = ", ".join(tool_call_ids)
-        self.reason = (
-            f"no result for tool calls: {calls}; keep or drop an assistant message and its results together"
-        )
+        self.waiting = waiting
+        mend = "keep or drop an assistant message and its results together"
+        if waiting:
+            mend = f"answer {', '.join(waiting)} first, by resuming the run that asked, or with False"
+        self.reason = f"no result for tool calls: {', '.join(tool_call_ids)}; {mend}"
         self.path = path
 
 

@@ -86,9 +86,9 @@ REFUSED: Final[dict[str, Refused]] = {
         [USER, calls("c"), results("c"), ANSWER, results("c")], HAS_CALL, "$.messages[4].content[0]"
     ),
     "a result beside an answer to a request": Refused(
-        [USER, asks("c"), ToolMessage([*answers().content, result("d")])],
+        [USER, asks("c"), ToolMessage([*answers().content, result("c"), result("d")])],
         HAS_CALL,
-        "$.messages[2].content[1]",
+        "$.messages[2].content[2]",
         "d",
     ),
     # ------------------------------------------------------------ two results
@@ -147,6 +147,17 @@ REFUSED: Final[dict[str, Refused]] = {
         [USER, calls("c"), USER, results("c")], MISSING, "$.messages[1].content[0]"
     ),
     "a request without an answer": Refused([USER, asks("c")], MISSING, "$.messages[1].content[0]"),
+    "an approved call without its result": Refused(
+        [USER, asks("c"), answers(), USER], MISSING, "$.messages[1].content[0]"
+    ),
+    "a denied call without its result": Refused(
+        [USER, asks("c"), answers(approved=False), USER], MISSING, "$.messages[1].content[0]"
+    ),
+    "an id that an answered call without result had": Refused(
+        [USER, asks("c"), answers(approved=False), USER, calls("c"), results("c")],
+        MISSING,
+        "$.messages[1].content[0]",
+    ),
     # ------------------------------------------------------------ content
     "an empty user text": Refused([USER, UserMessage("")], SAYS, "$.messages[1].content", None),
     "a user message of no parts": Refused([UserMessage([]), USER], SAYS, "$.messages[0].content", None),
@@ -191,19 +202,9 @@ TAKEN: Final[dict[str, list[Message]]] = {
         AssistantMessage([call(by_provider=True), ToolApprovalRequestPart("y", "c")]),
         ToolMessage([*answers(approved=False, by_provider=True).content, result()]),
     ],
-    "an approved call": [USER, asks("c"), answers()],
-    "a denied call": [USER, asks("c"), answers(approved=False), USER],
     "an approved call with its result": [USER, asks("c"), answers(), results("c")],
     "an approved call whose answer comes late": [USER, asks("c"), USER, answers(), results("c")],
     "an approved call whose answer comes after a text": [USER, asks("c"), ANSWER, answers(), results("c")],
-    "an id that an approved call without result had": [
-        USER,
-        asks("c"),
-        answers(approved=False),
-        USER,
-        calls("c"),
-        results("c"),
-    ],
     "an image without text": [UserMessage([FilePart("AAAA", "image/png")])],
     "an empty text beside an image": [UserMessage([TextPart(""), FilePart("AAAA", "image/png")])],
     "an empty text with options": [USER, AssistantMessage([TextPart("", {"p": {}})])],

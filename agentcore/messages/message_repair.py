@@ -7,7 +7,7 @@ its first step: data that nobody can read, and answers to requests for approval 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -271,12 +271,31 @@ class _Call:
 _Found: TypeAlias = tuple[_Entry, _Part]
 
 
+def _answered_last(messages: Sequence[Message]) -> frozenset[str]:
+    """The ids of the calls whose requests the last message answers (rule approval.last-message)."""
+    last = messages[-1] if messages else None
+    if not isinstance(last, ToolMessage):
+        return frozenset()
+    asked = {
+        part.approval_id: part.tool_call_id
+        for message in messages
+        if isinstance(message, AssistantMessage)
+        for part in message.content
+        if isinstance(part, ToolApprovalRequestPart)
+    }
+    responded = [part.approval_id for part in last.content if isinstance(part, ToolApprovalResponsePart)]
+    return frozenset(asked[name] for name in responded if name in asked)
+
+
 class _Pairs:
     """Brings each call together with its result; reads as `agentcore.messages.prompt` does, and mends."""
 
     def __init__(self, history: _History) -> None:
         self._history = history
-        self._approved = fold(PromptState.start(), history.messages()).rounds.approved()
+        messages = history.messages()
+        self._approved = fold(PromptState.start(), messages).rounds.approved()
+        # A run that begins with the messages has these calls run, or tells the model that they were denied.
+        self._settled = _answered_last(messages)
         self._ids = {
             getattr(part.value, "tool_call_id", None) for entry in history.entries for part in entry.parts
         }
@@ -303,7 +322,7 @@ class _Pairs:
                 self._begin_round(entry)
                 self._read_calls(entry)
         for call in self._calls:
-            if not call.has_result and call.call_id not in self._approved:
+            if not call.has_result and call.call_id not in self._settled:
                 self._give_result(call)
         for strays in self._strays.values():
             for entry, part in strays:

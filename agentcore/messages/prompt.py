@@ -15,7 +15,7 @@ histories back; within a round, an id that two calls share says of neither which
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final, TypeAlias, TypeVar, cast
 
 import attrs
@@ -328,6 +328,8 @@ class Fault:
     message: int | None = None
     part: int | None = None
     calls: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
+    # The approvals that those calls wait for, which nobody has answered.
+    waiting: tuple[str, ...] = field(default=NO_ITEMS, converter=frozen_list)
 
     @property
     def place(self) -> tuple[int, int]:
@@ -349,7 +351,7 @@ class Fault:
     def error(self, messages: str = "$.messages") -> RefusedPromptError | MissingToolResultsError:
         """The fault as what is raised before a model is asked."""
         if self.rule is Rule.PROMPT_MISSING_RESULTS:
-            return MissingToolResultsError(self.calls, self.path(messages))
+            return MissingToolResultsError(self.calls, self.path(messages), self.waiting)
         call = self.calls[0] if self.calls else None
         return RefusedPromptError(self.reason, self.path(messages), self.rule.value, call)
 
@@ -384,18 +386,22 @@ class Rounds:
     provided: frozenset[str] = field(default=_NONE, converter=_frozen_set)
     # The open calls at each user or system message that were not among those of an earlier one.
     left_open: Vector[tuple[OpenCall, ...]] = field(factory=vector)
+    # The places of the calls among those whose results came after all, and their ids.
+    came_late: Vector[tuple[tuple[int, int], str]] = field(factory=vector)
     asked: Vector[tuple[str, str]] = field(factory=vector)
     responded: Vector[str] = field(factory=vector)
     # Of each rule the first, but all of those that an approval may excuse.
     faults: Vector[Fault] = field(factory=vector)
 
     def missing(self) -> Fault | None:
-        """The first calls without results (rule prompt.missing-results)."""
+        """The first calls without results (rule prompt.missing-results, Difference.ANSWERS_BRING_RESULTS)."""
         if not self.open_calls and not self.left_open:
             return None
+        # Of a call that waited for an answer the result may come late, but it has to come.
         approved = self.approved()
+        late = {place for place, call_id in self.came_late if call_id in approved}
         for calls in (*self.left_open, self.open_calls):
-            missing = [call for call in calls if call.call_id not in approved]
+            missing = [call for call in calls if (call.message, call.part) not in late]
             if missing:
                 first = missing[0]
                 return Fault(
@@ -403,8 +409,13 @@ class Rounds:
                     message=first.message,
                     part=first.part,
                     calls=tuple(call.call_id for call in missing),
+                    waiting=self._unanswered({call.call_id for call in missing}),
                 )
         return None
+
+    def _unanswered(self, call_ids: Container[str]) -> tuple[str, ...]:
+        responded = {*self.responded}
+        return tuple(name for name, call in self.asked if call in call_ids and name not in responded)
 
     def fault(self, *, holds_history: bool = False) -> Fault | None:
         """The first fault. A model that holds the history on its side may hold the calls of these results."""
@@ -431,6 +442,11 @@ def _counts(fault: Fault, approved: set[str], holds_history: bool) -> bool:
 EMPTY_ROUNDS: Final = Rounds()
 
 
+def _late(call: OpenCall) -> tuple[tuple[int, int], str]:
+    place = cast("tuple[int, int]", FrozenList((call.message, call.part)))
+    return cast("tuple[tuple[int, int], str]", FrozenList((place, call.call_id)))
+
+
 def _more(kept: Vector[_T], new: list[_T]) -> Vector[_T]:
     return grown(kept, new) if new else kept
 
@@ -450,6 +466,7 @@ class RoundsFold:
         self._answered = set(answered)
         self._provided = rounds.provided
         self._left: list[tuple[OpenCall, ...]] = []
+        self._late: list[tuple[tuple[int, int], str]] = []
         self._asked: list[tuple[str, str]] = []
         self._responded: list[str] = []
         self._broken = {fault.rule for fault in rounds.faults} if rounds.faults else set()
@@ -494,6 +511,8 @@ class RoundsFold:
                 self._fault_of(Rule.PROMPT_RESULT_HAS_CALL, call_id, index, part)
             elif call is not None and call.is_cut:  # prompt.results-follow
                 self._fault_of(Rule.PROMPT_RESULTS_FOLLOW, call_id, index, part)
+            if call is not None and call.is_left:
+                self._late.append(_late(call))
             self._answered.add(call_id)
 
     def other(self) -> None:
@@ -507,13 +526,14 @@ class RoundsFold:
     def rounds(self) -> Rounds:
         """What is known after these messages."""
         before = self._before
-        noted = self._left or self._asked or self._responded or self._faults
+        noted = self._left or self._late or self._asked or self._responded or self._faults
         if not (noted or self._open or before.open_calls or self._provided or before.provided):
             return before  # as after most steps, each of which is kept
         return Rounds(
             open_calls=tuple(self._open.values()),
             provided=self._provided,
             left_open=_more(before.left_open, self._left),
+            came_late=_more(before.came_late, self._late),
             asked=_more(before.asked, self._asked),
             responded=_more(before.responded, self._responded),
             faults=_more(before.faults, self._faults),

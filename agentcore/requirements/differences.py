@@ -339,6 +339,18 @@ class Difference(Requirement):
             "options; a transformer that makes one by itself is found at once."
         ),
     )
+    ANSWERS_BRING_RESULTS = (
+        "difference.answers-bring-results",
+        (
+            "An answer to a request for approval does not stand in for the call's result: without that the "
+            "run fails before the model is asked. `ai` 6.0.134 asks it, and from 6.0.304 on it fails as well "
+            "(X45)."
+        ),
+        (
+            "No provider takes a call without a result. It is missing where an approved call was cut short, "
+            "and whoever reads the error can resume the run that asked."
+        ),
+    )
     PROMPTS_VALIDATED = (
         "difference.prompts-validated",
         (

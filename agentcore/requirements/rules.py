@@ -229,8 +229,8 @@ class Rule(SourcedRequirement):
     PROMPT_MISSING_RESULTS = (
         "prompt.missing-results",
         (
-            "At every user or system message and at the end each client call has its result or an "
-            "approval response."
+            "At every user or system message and at the end each client call has its result, but for one "
+            "whose request for approval is answered later: its result comes after that."
         ),
         "C29, X16",
     )

@@ -353,7 +353,7 @@ async def test_middleware_may_add_results_to_a_round_and_calls_that_waited_stay_
     for handler in (note, first):
         model = scripted(text())
         agent = Agent(model, middleware=[InvokeModelStage.input(handler)])
-        await agent.generate(TAKEN["a denied call"])
+        await agent.generate(TAKEN["an approved call whose answer comes late"])
         assert len(model.calls) == 1
 
 

@@ -8,6 +8,7 @@ import pytest
 from agentcore.errors import (
     InvalidPromptError,
     InvalidToolApprovalError,
+    MissingToolResultsError,
     ToolCallNotFoundForApprovalError,
     ToolChoiceViolationError,
     UnexpectedOutcomeError,
@@ -270,12 +271,10 @@ def test_approved_calls_run_before_step_0_and_their_message_begins_the_response_
     history: list[Message] = [
         asked("c"),
         asked("d"),
-        asked("gone", "x"),
         ToolMessage(
             [
                 ToolApprovalResponsePart("a-d", approved=False, reason="no"),
                 ToolApprovalResponsePart("a-c", approved=True),
-                ToolApprovalResponsePart("a-gone", approved=True),
             ]
         ),
     ]
@@ -293,6 +292,18 @@ def test_approved_calls_run_before_step_0_and_their_message_begins_the_response_
     assert needs[1].step.messages == vector([*history, first])
     assert run.steps[0].messages == vector([first, AssistantMessage([TextPart("b")])])
     assert of(NeedModel, needs)[0].prompt[-1] == first
+
+
+def test_an_approved_call_of_a_tool_that_is_gone_fails_the_run_before_a_model_is_asked() -> None:
+    history: list[Message] = [
+        asked("gone", "x"),
+        ToolMessage([ToolApprovalResponsePart("a-gone", approved=True)]),
+    ]
+    run, needs = drive([[GeneratedText("b")]], settings=Settings(model="m", tools=[TOOL]), messages=history)
+    error = failed(run).error
+    assert isinstance(error, MissingToolResultsError)
+    assert (error.tool_call_ids, error.waiting) == (("gone",), ())
+    assert not of(NeedModel, needs)
 
 
 def test_a_denied_call_is_answered_without_running_anything() -> None:

@@ -265,6 +265,13 @@ def test_every_fault_is_told_with_its_place_and_is_mended(name: str) -> None:
     assert all(change.reason for change in done.changes)
 
 
+def test_an_answer_to_a_request_in_the_last_message_is_left_to_the_run_that_settles_it() -> None:
+    messages: list[Message] = [USER, asks("c"), answers()]
+    assert repair(messages).changes == ()
+    (change,) = repair([*messages, USER]).changes
+    assert (change.path, change.rule) == ("$.messages[1].content[0]", "prompt.missing-results")
+
+
 def test_changes_have_places_in_what_was_given_however_much_was_dropped_before() -> None:
     done = repair(
         [UserMessage(""), results("x"), USER, AssistantMessage([TextPart("a"), call("c")]), results("c", "y")]

@@ -239,14 +239,18 @@ def test_a_call_that_the_provider_executes_needs_no_result() -> None:
     assert missing(AssistantMessage([call("c", by_provider=True)])) == ()
 
 
-def test_a_call_with_an_approval_response_needs_no_result_whatever_the_answer() -> None:
+def test_a_call_with_an_approval_response_needs_its_result_whatever_the_answer_but_it_may_come_late() -> None:
     asked = AssistantMessage([call("c"), call("d"), ToolApprovalRequestPart("a", "c")])
     answered = ToolMessage([ToolApprovalResponsePart("a", approved=False)])
-    assert missing(asked, answered) == ("d",)
-    assert missing(asked, ToolMessage([result("d")]), USER, answered) == ()
-    assert missing(asked, ToolMessage([result("d")]), USER, USER) == ("c",)
-    unknown = ToolMessage([result("d"), ToolApprovalResponsePart("b", approved=True)])
-    assert missing(asked, unknown) == ("c",)
+    rest = ToolMessage([result("d")])
+    assert missing(asked, answered) == ("c", "d")
+    assert missing(asked, rest, answered) == ("c",)
+    assert missing(asked, rest, USER, answered, ToolMessage([result("c")])) == ()
+    # Without a request, or an answer to it, nobody may wait for the result.
+    assert missing(asked, rest, USER, ToolMessage([result("c")])) == ("c",)
+    # Another call of that id does not bring it.
+    later = AssistantMessage([call("c")])
+    assert missing(asked, rest, answered, USER, later, ToolMessage([result("c")])) == ("c",)
 
 
 def test_bad_data_is_reported_before_missing_results_and_with_its_place() -> None:

@@ -109,7 +109,13 @@ def step_names_its_model(profile: AiSdkProfile) -> AiSdkProfile:
     )
 
 
+def answers_bring_results(profile: AiSdkProfile) -> AiSdkProfile:
+    """Only older releases of the package ask a model about an approved call without a result."""
+    return attrs.evolve(profile, approvals_excuse_results=False)
+
+
 PROFILE_CHANGES: Final[Mapping[Difference, ProfileChange]] = {
+    Difference.ANSWERS_BRING_RESULTS: answers_bring_results,
     Difference.APPROVALS_AS_STREAM: approvals_as_stream,
     Difference.CONTENT_AS_GENERATE: content_as_generate,
     Difference.FAILURE_KEEPS_STEPS: failure_keeps_steps,

@@ -186,6 +186,27 @@ THROW: Json = {"throw": "no"}
 
 # The function that allows it, and a program in whose traces it shows.
 SHOWN: list[tuple[Difference, str, Json]] = [
+    (
+        Difference.ANSWERS_BRING_RESULTS,
+        "answers_bring_results",
+        program(
+            messages=[
+                USER,
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "tool-call", "toolCallId": "h", "toolName": "look", "input": {}},
+                        {"type": "tool-approval-request", "approvalId": "y", "toolCallId": "h"},
+                    ],
+                },
+                {
+                    "role": "tool",
+                    "content": [{"type": "tool-approval-response", "approvalId": "y", "approved": True}],
+                },
+                USER,
+            ]
+        ),
+    ),
     (Difference.APPROVALS_AS_STREAM, "approvals_as_stream", program(messages=ASKED)),
     (
         Difference.CONTENT_AS_GENERATE,

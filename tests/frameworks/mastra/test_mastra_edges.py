@@ -85,3 +85,26 @@ def test_what_is_not_emulated_is_answered_by_name(program: dict[str, Any], named
     answer = trace({"id": "x", **program}, "mastra@1.71.0")
     assert set(answer) == {"id", "unsupported"}
     assert named in answer["unsupported"]
+
+
+def _call(call_id: str, name: str, number: int) -> dict[str, Any]:
+    return {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": {"n": number}}
+
+
+# Of calls (id, tool), in the order of their answer, the numbers of those that ran, as mastra 1.71.0 ran them.
+@pytest.mark.parametrize(
+    ("calls", "ran"),
+    [
+        ([("a", "look"), ("a", "look"), ("c", "save")], [0, 2, 1]),
+        ([("a", "look"), ("a", "look"), ("b", "nope"), ("c", "save")], [0, 1, 3]),
+        ([("c", "save"), ("c", "nope"), ("a", "nope"), ("c", "look"), ("a", "look")], [0, 3, 4]),
+        ([("b", "toString"), ("b", "look"), ("a", "toString"), ("c", "look")], [1, 3]),
+        ([("b", "look"), ("a", "toString"), ("b", "save"), ("c", "save")], [0, 3, 2]),
+    ],
+)
+def test_calls_of_one_id_wait_for_the_first_that_runs_unless_a_tool_is_missing(
+    calls: list[tuple[str, str]], ran: list[int]
+) -> None:
+    answer = [_call(*each, number) for number, each in enumerate(calls)]
+    program = {"id": "x", "path": "generate", "script": [answer], "tools": {"look": {}, "save": {}}}
+    assert [each["input"]["n"] for each in trace(program, "mastra@1.71.0")["tools"]] == ran
