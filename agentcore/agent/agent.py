@@ -162,7 +162,7 @@ class Agent(Generic[_T, State]):
     replace any field; `prepare_step` once a step, for that step. `input_processors` come before it at each
     step, and before the first step once (`agentcore.machine.processors`); those of a call replace those of
     the agent (rule processor.call-replaces). `on_start`, `on_step_start`,
-    `on_step_finish` and `on_finish` are told of both kinds of calls, `on_chunk` of streams only. `stop_when`
+    `on_step_finish` and `on_finish` get both kinds of calls, `on_chunk` streams only. `stop_when`
     are conditions of which one ends the run; without any, the model does. `middleware` are handlers around
     models, tools and whole calls (`agentcore.agent.middleware`); those of a call are in place of the agent's.
 
@@ -183,11 +183,11 @@ class Agent(Generic[_T, State]):
 
     Raises:
         InvalidAgentError: for a model, a hook, a handler, a condition or options of a wrong type.
-        InvalidToolError: for tools that are none, or two of one name.
-        InvalidProcessorError: for processors that are none, or two of one id.
-        InvalidOverrideError: for a tool choice that is none, and for the name of a tool that is not there.
-        InvalidPromptError: for instructions that are none.
-        InvalidJsonError: for what is to be JSON and is none.
+        InvalidToolError: for a value that is not a tool, or two tools of one name.
+        InvalidProcessorError: for a value that is not a processor, or two of one id.
+        InvalidOverrideError: for an invalid tool choice, and for the name of an unknown tool.
+        InvalidPromptError: for invalid instructions.
+        InvalidJsonError: for a value that must be JSON and is not.
         ValueError: for a limit that is too small.
     """
 
@@ -272,8 +272,8 @@ class Agent(Generic[_T, State]):
         With a `conversation` the run begins with what that leaves for its next turn, before both, and the
         result's `conversation` is that one with the turn.
 
-        `checkpoint` is told of the run after every finished step: where the call is cancelled, that is where
-        the run can be had from. `invocation_state` is a dict that the call's hooks, tools and middleware
+        `checkpoint` gets the run after every finished step: if the call is cancelled, the run can be taken
+        from there. `invocation_state` is a dict that the call's hooks, tools and middleware
         share, this very object, or an empty one of its own; it is on the result, and in no saved run.
 
         A run that waits for somebody ends with a result that says for what (`pending`): for an approval, for
@@ -282,7 +282,7 @@ class Agent(Generic[_T, State]):
 
         Raises:
             AgentError: whatever failed, with the run as far as it has come.
-            InvalidPromptError: for no messages, or for what is none; there is no run then.
+            InvalidPromptError: for no messages, or a value that is not a message; there is no run then.
             Exception: what `prepare_call` raised; there is no run then.
         """
         state = state_of(invocation_state)

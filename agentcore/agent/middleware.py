@@ -15,7 +15,7 @@ before left (Difference.OUTPUTS_IN_ORDER).
 Contexts and results are values: what a handler makes of them, with `attrs.evolve`, holds for what it passes
 them to and for nothing else (stage.passed-on, Difference.CONTEXTS_ARE_VALUES). The one thing that is shared
 on purpose is `invocation_state`: the same object in every context and tool of a call, and in
-the arguments of `prepare_call`, `on_start` and `prepare_step`, for whatever they have to tell each other.
+the arguments of `prepare_call`, `on_start` and `prepare_step`, for whatever they have to give each other.
 It is on the result, and in no saved run.
 
 A handler that raises fails the run (Difference.HANDLER_FAILURE_FAILS). `context.interrupt(name)` asks a
@@ -156,7 +156,7 @@ class InvokeModelContext(Generic[State]):
 class ExecuteToolContext(Generic[State]):
     """A call of a tool. Another `tool`, or a `call` with another input, is what is run in its place.
 
-    The model is told of the outcome as that of the call that it made (stage.tool-answers-its-call).
+    The model gets the outcome as that of the call that it made (stage.tool-answers-its-call).
     """
 
     tool: Tool
@@ -170,7 +170,7 @@ class ExecuteToolContext(Generic[State]):
         return self.tool.succeeded(self.call.tool_call_id, value)
 
     def failed(self, error: str) -> ToolFailed:
-        """The outcome of a call that failed, with what the model is told."""
+        """The outcome of a call that failed, with the result for the model."""
         return ToolFailed(self.call.tool_call_id, error)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
@@ -226,10 +226,10 @@ class NextCall(Protocol[_R_co, _E_co]):
     """
 
     def __await__(self) -> Generator[Any, Any, _R_co]:
-        """The result. Raises what came of the call instead."""
+        """The result. Raises the error of the call if there is no result."""
 
     def __aiter__(self) -> AsyncIterator[_E_co]:
-        """The events. Raises what came of the call instead of a result."""
+        """The events. Raises the error of the call if there is no result."""
 
     @property
     def result(self) -> _R_co:

@@ -161,6 +161,6 @@ class AgentRule(SourcedRequirement):
     )
     PROCESSOR_CALL_REPLACES = (
         "processor.call-replaces",
-        "The processors of a call replace those of the agent; an empty list is none.",
+        "The processors of a call replace those of the agent; with an empty list there are no processors.",
         "M81, M99",
     )

@@ -141,10 +141,10 @@ class ProcessorSpan(Protocol):
     """A span of a processor's call that is open."""
 
     def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
-        """It returned this, which makes that edit of what it was handed; its list was changed so."""
+        """It returned this, which makes that edit of what it got; its list was changed so."""
 
     def blocked(self, seconds: float) -> None:
-        """It blocked the event loop for so long, whatever came of it."""
+        """It blocked the event loop for so long, whatever its outcome."""
 
 
 class Spans(Protocol):
@@ -267,7 +267,7 @@ class Observer:
         )
 
     def timed(self, kind: Kind, name: str, step_number: int) -> AbstractContextManager[None]:
-        """Take the time of what happens inside, whatever comes of it."""
+        """Take the time of what happens inside, whatever its outcome."""
         return _Timed(self._entries.append, kind, name, step_number)
 
     def hook(self, name: str, step_number: int, *, before_model: bool = False) -> HookWatch:

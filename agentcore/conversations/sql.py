@@ -324,7 +324,7 @@ def _check_ids(conversation_id: str, *others: str) -> None:
             raise StoreError(reason, conversation_id)
 
 
-# ---------------------------------------------------------------- what is done in a transaction
+# ---------------------------------------------------------------- inside a transaction
 
 
 def _row_of(connection: sa.Connection, conversation_id: str) -> _Row | None:

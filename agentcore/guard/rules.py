@@ -14,7 +14,7 @@ class GuardRule(Requirement):
     )
     IN_PLACE = (
         "guard.in-place",
-        "A change tells whether the object that has the place changed itself, or holds another object now.",
+        "A change states whether the object at the place changed itself, or is another object now.",
     )
     BY_VALUE = (
         "guard.by-value",

@@ -105,7 +105,7 @@ _Holders: TypeAlias = "int | tuple[int, _Holders]"
 class Store:
     """A heap that a run writes to. Its own writes are `put` and `push`; those of hooks come through views.
 
-    `origins` tells, for every cell that the run copied, from which cells and which of their fields it was
+    `origins` names, for every cell that the run copied, from which cells and which of their fields it was
     made; it is kept while `watching`.
     """
 

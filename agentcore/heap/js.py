@@ -166,7 +166,7 @@ def url_object(store: Store, href: str) -> Ref:
 
 
 def url_text(store: Store, value: Value) -> str | None:
-    """The text of a URL object; None for what is none."""
+    """The text of a URL object; None for anything else."""
     cell = store.cells[value.address] if type(value) is Ref else ()
     return str(cell["href"]) if type(cell) is UrlCell else None
 

@@ -1,6 +1,6 @@
 """The player: recorded runs as a page of HTML that needs nothing besides itself.
 
-A page has one JSON document. It tells a run moment by moment: what passed each boundary, each write, the
+A page has one JSON document. It has a run moment by moment: what passed each boundary, each write, the
 prompt of each step. The graph of the moment has been placed before (`agentcore.heap.player_graph`), so that
 the page only draws. Two runs stand side by side, their moments paired by step and name.
 """
@@ -210,7 +210,7 @@ class _Telling:
         if moment.kind == "end":
             return drawn_text(f"The run failed: {moment.text}" if moment.text else "The run has ended.")
         seen = f" It shows {_numbered(carried)}." if carried else ""
-        return drawn_text(f"{moment.name} is handed {_amount(moment.value)}.{seen}")
+        return drawn_text(f"{moment.name} gets {_amount(moment.value)}.{seen}")
 
     def _lines(self, moment: Moment) -> Iterator[str]:
         """What else is to be said of a moment: of a write whom it reaches and how long it lasts."""
@@ -445,7 +445,7 @@ def _files() -> tuple[str, str, str]:
 
 def _page(shown: Json) -> str:
     source, style, script = _files()
-    # What is said is data: a script element that is not run, in which no `<` can end it.
+    # The document is data: a script element that is not run, in which no `<` can end it.
     data = json.dumps(shown, separators=(",", ":")).replace("<", "\\u003c")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     return environment.from_string(source).render(

@@ -1,4 +1,4 @@
-"""The values that pass between a run and its driver: settings, what a run needs, what came of it."""
+"""The values that pass between a run and its driver: settings, what a run needs, the outcomes."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Settings:
 @sealed
 @attrs.frozen(kw_only=True)
 class StepStartEvent:
-    """What `on_step_start` is told: the step as its override has made it (claims X1, X2)."""
+    """What `on_step_start` gets: the step as its override has made it (claims X1, X2)."""
 
     step_number: int
     model: str
@@ -208,7 +208,7 @@ class NeedPrepareStep:
 @sealed
 @attrs.frozen
 class NeedStepStart:
-    """Tell `on_step_start`."""
+    """Call `on_step_start`."""
 
     event: StepStartEvent
 
@@ -258,7 +258,7 @@ class NeedTools:
 @sealed
 @attrs.frozen
 class NeedStepFinish:
-    """Tell `on_step_finish`."""
+    """Call `on_step_finish`."""
 
     record: StepRecord
 
@@ -274,7 +274,7 @@ class NeedStop:
 @sealed
 @attrs.frozen
 class NeedFinish:
-    """Tell `on_finish`."""
+    """Call `on_finish`."""
 
     result: RunResult
 
@@ -301,7 +301,7 @@ Need: TypeAlias = (
 )
 
 
-# ---------------------------------------------------------------- what came of it
+# ---------------------------------------------------------------- outcomes
 
 
 @sealed
@@ -431,7 +431,7 @@ def _outcomes(value: Iterable[ToolSucceeded | ToolFailed]) -> tuple[ToolSucceede
 @sealed
 @attrs.frozen
 class ToolOutcomes:
-    """What came of each call, in whatever order they finished; of some calls, the others are needed still."""
+    """The outcome of each call, in the order they finished; of some calls, the others are needed still."""
 
     outcomes: tuple[ToolSucceeded | ToolFailed, ...] = field(converter=_outcomes)
 
@@ -473,7 +473,7 @@ class Answered:
 @sealed
 @attrs.frozen
 class Rejected:
-    """The result is none that the caller can use, for this reason: the run goes on with another step.
+    """The caller cannot use the result, for this reason: the run goes on with another step.
 
     Answers a NeedFinish, so `on_finish` does not get this result (rule output.asked-again). The driver gives
     the model the reason by an edit of that step.

@@ -223,7 +223,7 @@ def taken(run: Run, answers: JsonObject) -> Taken:
     """Return what the answers come to, of which there is one for all that the run waits for.
 
     Raises:
-        AnswersError: if one is missing, or answers nothing, or is none that an approval can have.
+        AnswersError: if one is missing, or answers nothing, or is not an answer to an approval.
     """
     questions = dict.fromkeys(one.id for one in _questions(run))
     waits = _waited_for(run)

@@ -130,7 +130,7 @@ class CallPreparation:
         return _first(self.override.system, self.system)
 
     def arguments(self, processor_id: str, invocation_state: Any = None) -> InputArguments[Any]:
-        """What the processor of that id is handed, if it is the next one."""
+        """What the processor of that id gets, if it is the next one."""
         messages = _first(self.override.messages, self.messages)
         system = system_messages(self.system_now)
         return InputArguments(
@@ -143,7 +143,7 @@ class CallPreparation:
         )
 
     def edit(self, arguments: InputArguments[Any], result: object) -> ProcessorEdit | None:
-        """What a processor did that was handed this and returned that, or None; closes its list.
+        """What a processor did that got this and returned that, or None; closes its list.
 
         Raises as `StepPreparation.edit` does.
         """
@@ -210,7 +210,7 @@ class StepPreparation:
         return attrs.evolve(self, model_settings=settings, response_format=response_format)
 
     def arguments(self, processor_id: str, invocation_state: Any = None) -> StepArguments[Any]:
-        """What the processor of that id is handed, if it is the next one (rule processor.order)."""
+        """What the processor of that id gets, if it is the next one (rule processor.order)."""
         done = self.override
         lasting = _first(done.lasting_messages, self.messages)
         messages = _first(done.messages, lasting)
@@ -239,9 +239,9 @@ class StepPreparation:
         )
 
     def edit(self, arguments: StepArguments[Any], result: object) -> ProcessorEdit | None:
-        """What a processor did that was handed this and returned that, or None; closes its list.
+        """What a processor did that got this and returned that, or None; closes its list.
 
-        Raises InvalidOverrideError, with the processor and the step, for a result that is none:
+        Raises InvalidOverrideError, with the processor and the step, for an invalid result:
         ForeignMessageListError, ConflictingResultError and UnsupportedModelError are kinds of it.
         """
         edit = _edit(arguments, result, _OF_STEP)
@@ -284,7 +284,7 @@ class _Said(NamedTuple):
     """What a processor said by its result and by its list.
 
     `fields` are those still to be read, `known` the messages that need no reading. The ids are those that the
-    list has for its messages. `is_list` is whether the messages come of changing the list.
+    list has for its messages. `is_list` is whether the messages are those of the changed list.
     """
 
     fields: Mapping[str, Any]
@@ -357,7 +357,7 @@ def _check_names(fields: Mapping[Any, Any], allowed: Sequence[str]) -> None:
 
 def _check_own(arguments: _Arguments, path: str, given: MessageList) -> None:
     if given is not arguments.message_list:  # processor.own-list
-        reason = "this is not the message list that the processor was handed; change that one"
+        reason = "this is not the message list that the processor got; change that one"
         raise ForeignMessageListError(path, reason)
 
 
@@ -410,7 +410,7 @@ def _check_system(fields: Mapping[str, Any], changes: ListChanges) -> None:
 
 
 def _override(said: _Said, shown: Sequence[Vector[Message]]) -> StepOverride:
-    """The override, its messages sharing structure with what the processor was handed."""
+    """The override, its messages sharing structure with what the processor got."""
     override = StepOverride.from_result(said.fields)
     read = {
         name: _again(messages, said.fields[name], shown)

@@ -2,7 +2,7 @@
 
 A processor is an object with an `id` and one or both of the methods `process_input`, once a run, and
 `process_input_step`, at each step; or a function, which is a `process_input_step`. All of them may be async.
-They run in order, each handed what the one before left, and `prepare_step` is the last of them (rule
+They run in order, each given what the one before left, and `prepare_step` is the last of them (rule
 processor.order). What they return is for the step, but for `lasting_messages` and all of `process_input`.
 
 Everything that hooks, tools and handlers get is a value (rule step.nothing-written) but for the
@@ -123,7 +123,7 @@ class ListChanges(NamedTuple):
 
 
 class MessageList:
-    """Messages with their ids, which a processor may change by the methods here; handed to it, never made.
+    """Messages with their ids, which a processor may change by the methods here; only a run makes one.
 
     Whatever the list has come to when the processor returns is what it wants its messages to be, also if it
     returns nothing; if it raises, all of it is dropped. Messages are given as values or as `ModelMessage`
@@ -381,13 +381,13 @@ def abort(reason: str | None = None, *, retry: bool = False, metadata: object = 
     raise TripwireError(reason, retry=retry, metadata=metadata)
 
 
-# ---------------------------------------------------------------- what processors are handed
+# ---------------------------------------------------------------- arguments of processors
 
 
 @sealed
 @attrs.frozen(kw_only=True)
 class InputArguments(Generic[State]):
-    """What `process_input` is handed: the messages and the system messages that the run is to begin with.
+    """What `process_input` gets: the messages and the system messages that the run is to begin with.
 
     All of it is values, but for the list and `invocation_state`, which all of a call share on purpose.
     `request_context` is the call's `experimental_context`.
@@ -411,7 +411,7 @@ class InputArguments(Generic[State]):
 @sealed
 @attrs.frozen(kw_only=True)
 class StepArguments(Generic[State]):
-    """What `process_input_step` and `prepare_step` are handed: the step as the processor before left it.
+    """What `process_input_step` and `prepare_step` get: the step as the processor before left it.
 
     All of it is values, but for the list and `invocation_state`: what is returned holds for the step.
     `messages` are what the prompt is to be made of; `lasting_messages` are those that later steps are built
@@ -466,14 +466,14 @@ _RETURNED: Final = (
 
 def _instead(name: str, returned: Iterable[str]) -> str:
     if name in returned:
-        return f'what processors are handed does not change; return {{"{name}": ...}} instead'
-    return f"what processors are handed does not change, and {name} is nothing that they may return"
+        return f'the arguments of a processor are read-only; return {{"{name}": ...}} instead'
+    return f"the arguments of a processor are read-only, and {name} is nothing that it may return"
 
 
 # ---------------------------------------------------------------- what processors are
 
 StepResult: TypeAlias = StepOverride | Mapping[str, Any] | Sequence[MessageForm] | MessageList | None
-"""What a processor may return: fields of the step, its messages, the list that it was handed, or nothing."""
+"""What a processor may return: fields of the step, its messages, the list that it got, or nothing."""
 
 ProcessInput: TypeAlias = Callable[[InputArguments[State]], StepResult | Awaitable[StepResult]]
 ProcessInputStep: TypeAlias = Callable[[StepArguments[State]], StepResult | Awaitable[StepResult]]
@@ -498,7 +498,7 @@ class StepProcessor(Protocol):
         """Its name in errors, traces and ids of messages."""
 
     def process_input_step(self, step: StepArguments[Any], /) -> StepResult | Awaitable[StepResult]:
-        """Returns what the step is to use in place of what it was handed, or nothing."""
+        """Returns what the step is to use in place of what it got, or nothing."""
 
 
 @sealed
@@ -538,7 +538,9 @@ def _named(value: Any) -> NamedProcessor:
         ways = [None, value]
     name = getattr(value, "id", None) or getattr(value, "__name__", None)
     if isinstance(value, type) or not any(map(callable, ways)):
-        reason = "it is none; give a function, or an object with process_input or process_input_step"
+        reason = (
+            "it is not a processor; give a function, or an object with process_input or process_input_step"
+        )
         raise InvalidProcessorError(str(name or type(value).__name__), reason)
     if not isinstance(name, str):
         raise InvalidProcessorError(type(value).__name__, "it has no id; give it one, a text")
@@ -556,7 +558,7 @@ def _free(name: str, taken: Container[str]) -> str:
 
 
 def ended(arguments: StepArguments[Any] | InputArguments[Any], error: Exception) -> Tripwire | Exception:
-    """What comes of an exception that a processor raised, or that its result was answered with.
+    """The outcome of an exception that a processor raised, or that its result was answered with.
 
     Its message list is dropped. Rule processor.failure-named.
     """

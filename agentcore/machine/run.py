@@ -1,8 +1,8 @@
 """A whole run as a machine without input and output.
 
 Two rules. Every change of a run's state is decided here, by `TABLE`. Nothing here does input or output, reads
-a clock, draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of
-it is given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
+a clock, draws randomness or calls back: what a run needs from outside is a value (`need`), and the outcome
+is given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
 (`agentcore.records.history`).
 """
 
@@ -128,7 +128,7 @@ def need(run: Run) -> Need | Interrupted | Failed:
 
 
 def give(run: Run, outcome: Outcome) -> Run:
-    """The run after what came of its need.
+    """The run after the outcome of its need.
 
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
     that does not answer the need; the run is as it was (rule run.answer-fits).

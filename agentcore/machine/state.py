@@ -115,7 +115,7 @@ class Run:
     """A run at one moment: its chains, its finished steps, and what it needs next.
 
     Two runs are equal if they go on alike, wherever they came from: `history` holds the runs that this one
-    was before step 0 and after each step, `outcomes` all that came of its needs, from which every run between
+    was before step 0 and after each step, `outcomes` all outcomes of its needs, from which every run between
     those follows, `started_with` the settings of its start, which its processors or a fork may have replaced,
     and `given` the messages of its start.
 
@@ -290,7 +290,7 @@ def edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
     return edits
 
 
-# The calls of a step: which of them are valid, what came of them, whether another step follows.
+# The calls of a step: which of them are valid, their outcomes, whether another step follows.
 #
 # Functions of values only; the run machine says when.
 
@@ -325,7 +325,7 @@ def checked(
 
 
 def _refused_by(choice: JsonObject | None, tool_name: str) -> str | None:
-    """What a model is told of a call that the tool choice forbids; None if it does not."""
+    """The result, for the model, of a call that the tool choice forbids; None if it does not."""
     if choice is None or choice["type"] in ("auto", "required"):
         return None
     if choice["type"] == "none":
@@ -454,7 +454,7 @@ def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
 def in_call_order(
     calls: Iterable[ToolCall], outcomes: Iterable[ToolSucceeded | ToolFailed], settings: Settings
 ) -> list[ToolResult | ToolError]:
-    """What came of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
+    """The outcome of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
     by_id = _by_id(outcomes)
     return [_output(call, by_id[call.tool_call_id].pop(0), settings) for call in calls]
 

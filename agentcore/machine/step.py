@@ -1,7 +1,7 @@
 """One step as a function of values: the chains before, what the step brought, the chains after.
 
 `step` is what a run goes through (`agentcore.machine.run`): it prepares the chains with what the hooks
-returned, the prompt is made of them and the model is called, and finishes them with what came of that.
+returned, the prompt is made of them and the model is called, and finishes them with the outcome.
 Nothing else changes the chains of a run between its steps.
 
 The rest is what a run makes of the prepared chains: what its model is asked, refused before it is asked if
@@ -194,7 +194,7 @@ def _choice(settings: Settings, override: StepOverride) -> JsonObject | None:
 
 
 def start_event(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
-    """Return what `on_step_start` is told of a step that has begun; `chains` are the prepared ones."""
+    """Return what `on_step_start` gets of a step that has begun; `chains` are the prepared ones."""
     return StepStartEvent(
         step_number=run.step_number,
         model=draft.request.model,

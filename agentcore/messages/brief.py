@@ -114,7 +114,7 @@ def _fields(value: Any) -> _Parts:
         lead = ", "
         held = getattr(value, each.name)
         if _is_list(held) and len(held) > _FIELD_ITEMS:
-            # Every step of a run has all messages: told by their number, as long as nobody asks for them.
+            # Every step of a run has all messages: printed as their number, as long as nobody asks for them.
             yield f"<{len(held)} items>"
         else:
             yield each.repr(held) if callable(each.repr) else _Held(held)

@@ -82,7 +82,7 @@ _INSTRUCTIONS: Final = "instructions are a text, a system message or a list of t
 
 
 def message_form(value: object, path: str = "$") -> Message:
-    """The message. Raises InvalidPromptError, with the path of the fault, if it is none in any form."""
+    """The message. Raises InvalidPromptError, with the path of the fault, if it has no form of a message."""
     if type(value) in MESSAGES:
         return cast("Message", value)
     if not isinstance(value, Mapping):
@@ -342,7 +342,7 @@ def checked_messages(
 ) -> Vector[Message]:
     """The messages as a vector; those that it shares with `known` need no check.
 
-    Raises InvalidPromptError with the path of the first that is none.
+    Raises InvalidPromptError with the path of the first non-message.
     """
     checked = vector(messages)
     new = checked if known is None else following(checked, known)

@@ -191,7 +191,7 @@ _ID3_HEADER = 10
 
 
 def detect_image_media_type(data: str | bytes, signatures: Signatures = IMAGE_SIGNATURES) -> str | None:
-    """The media type that the first bytes of an image (raw or base64 text) tell, or None.
+    """The media type that the first bytes of an image (raw or base64 text) stand for, or None.
 
     Raises InvalidDataContentError for text that is not base64.
     """

@@ -59,7 +59,7 @@ def _escaped(part: str) -> str:
 class InterruptSignal(BaseException):
     """A question on its way to whoever drives the run.
 
-    It is no Exception, as a cancellation is none (Difference.QUESTIONS_PASS).
+    It is no Exception, as a cancellation is not one (Difference.QUESTIONS_PASS).
     """
 
     def __init__(self, interrupt: Interrupt) -> None:

@@ -33,7 +33,7 @@ from agentcore.requirements.rules import Rule
 __all__ = ["Repair", "RepairChange", "repair"]
 
 NO_RESULT: Final = "no result of this call was recorded"
-"""What the model is told where a call has no result."""
+"""The result, for the model, of a call that has none."""
 
 
 @sealed
@@ -41,7 +41,7 @@ NO_RESULT: Final = "no result of this call was recorded"
 class RepairChange:
     """One thing that was changed.
 
-    `path` is its place in the messages that were given, `reason` what was done and why, `rule` the name of
+    `path` is its place in the messages that were given, `reason` the change and why, `rule` the name of
     the rule that was broken, if it is one of prompts, and `tool_call_id` the call that it is about: by its id
     in the mended messages once it was given one of its own.
     """

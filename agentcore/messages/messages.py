@@ -312,7 +312,7 @@ class ExecutionDeniedOutput:
 ToolOutput: TypeAlias = (
     TextOutput | JsonOutput | ContentOutput | ErrorTextOutput | ErrorJsonOutput | ExecutionDeniedOutput
 )
-"""What a model is told that a tool gave."""
+"""The output of a tool, as the model gets it."""
 OUTPUT_TYPES: Final = get_args(ToolOutput)
 
 

@@ -436,7 +436,7 @@ def _more(kept: Vector[_T], new: list[_T]) -> Vector[_T]:
 
 
 class RoundsFold:
-    """Reads messages one by one, in their order, after those of `rounds`; `rounds()` is what comes of it.
+    """Reads messages one by one, in their order, after those of `rounds`; `rounds()` is the result.
 
     `answered` are the ids of the results in the tool messages that those end with.
     """

@@ -155,7 +155,7 @@ def freeze(value: object, path: str = "$") -> JsonValue:
 
 
 class _UnusualError(Exception):
-    """Something that the walk has to look at, be it valid or not."""
+    """Raised when the fast path meets a value it cannot decide: the walk then freezes or rejects it."""
 
 
 def _quickly_frozen(value: Any, room: int) -> Any:

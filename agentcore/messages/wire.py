@@ -339,7 +339,7 @@ def message_from_wire(value: object, path: str = "$") -> Message:
     """Return the message that the JSON is; `path` is that of `value`, for errors.
 
     Raises:
-        WireError: if it is none, with the path of the first fault.
+        WireError: if it is not a message, with the path of the first fault.
     """
     try:
         return cast("Message", _read_message(value, Message))

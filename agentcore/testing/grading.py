@@ -228,8 +228,8 @@ def noted(item: pytest.Item) -> HandOut:
 def grades(outcomes: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """Returns the grade of each test: `test`, `not_judged` with the reason or None, and its `depths`.
 
-    A depth that is not told from isolation has the `assertion` that would tell it, or the reason `why` no
-    assertion could.
+    A depth that is not told from isolation has the `assertion` that would tell it apart, or the reason `why`
+    no assertion could.
 
     Args:
         outcomes: those that the `Recorder` wrote, by test and depth.

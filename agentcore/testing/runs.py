@@ -138,7 +138,7 @@ class Check:
         found = differences(expected, actual, _STRICT)
         if live.fault is not None or found is None:
             return live.fault
-        # Where paths are named, it has to come of a write at one of them.
+        # Where paths are named, a write at one of them has to cause it.
         if self.expected is not None and (self.polluted or not self.expected):
             self.polluted = True
             return None
@@ -160,7 +160,7 @@ class Check:
         expected = _run(profile, conversation, as_values)
         actual = _run(profile, conversation, _Live(self, conversation, profile))
         found = differences(expected, actual, _STRICT)
-        return "nothing else comes of it" if found is None else difference_text(found)
+        return "nothing else changes" if found is None else difference_text(found)
 
 
 async def _awaited(returned: Awaitable[Any]) -> Any:
@@ -447,7 +447,7 @@ class Mirror:
         return [self.live(each) for each in value] if isinstance(value, list | tuple) else value
 
     def write_back(self) -> None:
-        """Does to the cells what was done to the objects."""
+        """Makes the edits of the objects on the cells."""
         for made, before, some_view, ref in [*self._copied.values()]:
             if _same(made, before):
                 continue

@@ -24,7 +24,7 @@ ROOT: Final = SPEC.parent
 FOLDER: Final = SPEC / "claims"
 VERDICTS: Final = {
     "holds": "it is so",
-    "holds in part": "it is so with what is said under *Found*",
+    "holds in part": "it is so with the limits under *Found*",
     "false": "it is not so",
     "not checkable": "nothing that can be run says whether it is so",
     "measured": "a fact that no document states",

@@ -212,9 +212,9 @@ which nobody can write into; absent: no such field. No context is frozen, and no
 handlers of a chain: what one writes into it, all others have. [The chapter](../strands.md) says it in words.
 """
 _REACH: Final = """\
-A marker is written in place at the first entry, by a wrap handler where nothing else is said, and looked for
-in what the provider is given at this call and at the next, what the tool is given, the agent's history, its
-system prompt, tools and model state, the caller's own objects, and the result.
+A marker is written in place at the first entry, by a wrap handler unless the row says otherwise, and looked
+for in what the provider is given at this call and at the next, what the tool is given, the agent's history,
+its system prompt, tools and model state, the caller's own objects, and the result.
 """
 
 TABLES: Final = (

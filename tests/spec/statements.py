@@ -29,7 +29,7 @@ STATES: Final = {
     "erratum": "the real packages contradict or qualify it",
     "difference": "the core does otherwise on purpose, and says so",
     "outside": "it is not about what an agent loop does, for the reason given",
-    "open": "part of it is not kept yet: what is said",
+    "open": "part of it is not kept yet, named in place of it",
 }
 WAS: Final = ("", "partial", "missing")
 _ERRATA: Final = "errata.md"

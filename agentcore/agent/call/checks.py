@@ -222,7 +222,7 @@ def are_limits(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
 
 
 def is_output(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    """A validator of outputs. Raises InvalidAgentError for what is none, such as a type."""
+    """A validator of outputs. Raises InvalidAgentError for anything else, such as a type."""
     if value is not None and not isinstance(value, Output):
         raise _wrong(f"$.{attribute.name}", "an Output, such as Output.of(type),", value)
 

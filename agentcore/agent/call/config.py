@@ -260,11 +260,11 @@ class Processors:
         self.outputs: dict[str, Output[Any]] = {}
 
     async def process_input(self, wanted: NeedProcessInput) -> _Ended:
-        """What comes of calling `process_input` of each."""
+        """Runs `process_input` of each, and returns what the last one left."""
         return await self._each("process_input", wanted.call, self._parts.processors)
 
     async def prepare_step(self, wanted: NeedPrepareStep, first: NamedProcessor | None = None) -> _Ended:
-        """What comes of calling `process_input_step` of each; of `first` before those of the call."""
+        """Runs `process_input_step` of each, of `first` before others; returns what the last one left."""
         self.models.clear()
         self.outputs.clear()
         processors = self._parts.processors if first is None else (first, *self._parts.processors)
@@ -562,7 +562,7 @@ def step_count_is(count: int) -> StopCondition:
 
 
 def has_tool_call(tool_name: str) -> StopCondition:
-    """Stop once the last step has a call of the tool, whatever came of it."""
+    """Stop once the last step has a call of the tool, whatever its outcome."""
 
     def condition(steps: Vector[StepRecord]) -> bool:
         return bool(steps) and any(call.tool_name == tool_name for call in steps[-1].tool_calls)

@@ -1,4 +1,4 @@
-"""The loop: what a run needs is done, and what came of it is given back, until the run has ended."""
+"""The loop: it does what a run needs, and gives back the outcome, until the run has ended."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Driver:
         return self.run
 
     def _keep_finished(self) -> None:
-        """Give the run what came of the tools that have finished (rule interrupt.finished-kept)."""
+        """Give the run the outcomes of the tools that have finished (rule interrupt.finished-kept)."""
         if self._tool_calls is not None and self._tool_calls.finished:
             self.run = give(self.run, ToolOutcomes(self._tool_calls.finished))
         self._tool_calls = None
@@ -178,7 +178,7 @@ class Driver:
     # ------------------------------------------------------------ hooks
 
     async def started(self, hook: Callable[[Run], object] | None) -> None:
-        """Tell `on_start`. What it raises fails the run."""
+        """Call `on_start`. What it raises fails the run."""
         if hook is None:
             return
         outcome = await self._hook("on_start", -1, hook, self.run)
@@ -418,9 +418,7 @@ class Driver:
             self._keep_finished()
         self._tool_calls = None
         if isinstance(outcome, ToolsFailed) and not isinstance(self.run.pending, NeedTools):
-            return HookFailed(
-                outcome.error, hook=outcome.hook
-            )  # all have finished, and `on_chunk` raised when told of it
+            return HookFailed(outcome.error, hook=outcome.hook)  # all have finished, and `on_chunk` raised
         return outcome
 
     # ------------------------------------------------------------ events
@@ -451,7 +449,7 @@ class Driver:
 
 
 def _asking_again(run: Run) -> NamedProcessor | None:
-    """The processor that tells the model why its result was rejected; None where none was before this step.
+    """The processor that says why the last result was rejected; None where none was before this step.
 
     It is a lasting edit: a user message is in no response chain, and what comes after the answer is about it.
     """

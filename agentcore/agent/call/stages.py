@@ -33,7 +33,7 @@ _R = TypeVar("_R")
 _E = TypeVar("_E")
 
 Tell: TypeAlias = Callable[[_E], Awaitable[None]] | None
-"""Whom to tell of events; None where nobody takes them."""
+"""Whom to notify of events; None where nobody takes them."""
 
 _TASK: Final = "a call of `call_next`"
 
@@ -59,7 +59,7 @@ class Chain(Generic[_C, _R, _E]):
         self._step_number = step_number
 
     async def result(self, context: _C, tell: Tell[_E]) -> _R:
-        """What came of it. Raises what a handler raised, or let pass."""
+        """The outcome. Raises what a handler raised, or let pass."""
         context = await self._prepared(context)
         result = await self._around(0, context, tell)
         return await self._finished(context, result)

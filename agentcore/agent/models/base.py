@@ -89,7 +89,7 @@ def _texts(value: Iterable[str]) -> tuple[str, ...]:
 @sealed
 @attrs.frozen
 class ToolDefinition:
-    """What a model is told of a tool. Raises InvalidJsonError if the schema is no JSON object."""
+    """The description of a tool for a model. Raises InvalidJsonError if the schema is no JSON object."""
 
     name: str
     description: str | None = field(default=None, kw_only=True)
@@ -108,8 +108,8 @@ class ModelRequest:
     optional. `model_state` is what this model's last answer in the run said it is to be given again, if any
     did.
 
-    Raises InvalidJsonError for what is to be a JSON object and is none, InvalidOverrideError for a tool
-    choice that is none.
+    Raises InvalidJsonError for a value that must be a JSON object and is not, InvalidOverrideError for an
+    invalid tool choice.
     """
 
     prompt: Vector[Message] = field(converter=_messages)
@@ -131,7 +131,7 @@ class ModelResponse:
 
     `finish_reason` is `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. A tool call whose
     input is no JSON has the raw text as input, `invalid`, `dynamic` and an `error`. `warnings` say what of
-    the request the model was not told.
+    the request did not reach the model.
 
     `model_state` is for models whose provider keeps something: JSON that the model is given with its next
     request of the same run, and that is saved with it; None leaves what it was given. `requested_model` is

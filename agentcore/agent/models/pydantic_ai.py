@@ -16,7 +16,7 @@ What it does not do, and is done here: provider options become its settings, too
 lose their secrets, and a stream that ends without a reason is an error.
 
 It works on asyncio, and with OpenAI and Anthropic on trio too; there the clients leave generators of a stream
-to the garbage collector, which trio tells with a ResourceWarning.
+to the garbage collector, which trio reports with a ResourceWarning.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class PydanticAIModel:
 
     Settings have the AI SDK's names in Python form or pydantic-ai's; a provider's options are its settings
     (`{"anthropic": {"thinking": {...}}}` is `anthropic_thinking`), and options under `pydantic_ai` are
-    settings by the library's own names. What a model cannot be told is left out, and the response's
+    settings by the library's own names. What a model does not take is left out, and the response's
     `warnings` name it. Retries of the provider's client are off.
 
     `require_finish_reason` says that a stream that ends without the provider's word why is broken; turn it
@@ -320,7 +320,7 @@ class PydanticAIModel:
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
-        """The answer as it comes; parts are told once the whole answer is there. Raises ModelError."""
+        """The answer as it comes; its parts are yielded once the whole answer is there. Raises ModelError."""
         call, reporter = self._call(request)
         async with AsyncExitStack() as stack:
             opening = model_request_stream(

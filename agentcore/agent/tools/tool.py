@@ -81,7 +81,7 @@ Arguments: TypeAlias = dict[str, Any]
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolContext(Generic[State]):
-    """What a tool is told of its call, if it has a parameter with this type; no model sees that parameter.
+    """What a tool knows of its call, if it has a parameter with this type; no model sees that parameter.
 
     `messages` is the step input, without what the hooks of the step made of it (claim X1).
     `invocation_state` is what the call was given to share on purpose: the same object in every tool, handler
@@ -179,7 +179,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def definition(self) -> ToolDefinition:
-        """What a model is told of it."""
+        """The description of it for a model."""
         return ToolDefinition(
             self.name,
             description=self.description,
@@ -189,7 +189,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def spec(self) -> ToolSpec:
-        """What the loop is told of it."""
+        """What the loop knows of it."""
         return ToolSpec(
             self.name,
             self.execute is not None,
@@ -252,7 +252,7 @@ class Tool(Generic[_P, _R]):
             return function(**arguments)
         return function(**arguments, **{self.context_parameter: tool_context})
 
-    # ------------------------------------------------------------ what came of it
+    # ------------------------------------------------------------ outcomes
 
     def output(self, value: object) -> JsonValue:
         """What the tool returned, or a preliminary result, as frozen JSON (see `results.to_json`).
@@ -499,7 +499,7 @@ def tool_without_execute(
     Its input is a type whose JSON is an object (a model, a dataclass, a TypedDict), or a JSON Schema.
 
     Raises:
-        InvalidToolError: if the type or the schema is none that a tool can have.
+        InvalidToolError: if no tool can have the type or the schema.
     """
     if isinstance(input_schema, Mapping):
         return Tool(

@@ -236,7 +236,7 @@ def _program(program: Mapping[str, Any]) -> str:
     return pretty({key: value for key, value in program.items() if key not in _LEFT_OUT})
 
 
-# --- what is said of two traces -----------------------------------------------------------------------------
+# --- what two traces show -----------------------------------------------------------------------------
 
 _Keys: TypeAlias = tuple[str | int, ...]
 
@@ -244,7 +244,7 @@ _Keys: TypeAlias = tuple[str | int, ...]
 def telling(witness: Witness, comparison: Comparison) -> tuple[Json, Json]:
     """For each of a witness's traces, what is at a path where they differ: the most that is still short.
 
-    Where one of them has nothing, the lengths of what would hold it tell; what may differ tells nothing.
+    Where one of them has nothing, the lengths of what would hold it are given; what may differ is left out.
     """
     both = witness.before, witness.after
     compared = _permitted(witness.before, comparison), _permitted(witness.after, comparison)
@@ -264,7 +264,7 @@ def telling(witness: Witness, comparison: Comparison) -> tuple[Json, Json]:
 
 
 def _candidates(apart: Iterable[_Keys], place: str) -> Iterator[_Keys]:
-    """What at a place may be told: all of it, then ever less of it; at last what holds it, but no list."""
+    """What of a place may be printed: all of it, then ever less of it; at last what holds it, but no list."""
     for keys in apart:
         start = next((n for n in range(len(keys) + 1) if _place(keys[:n]) == place), None)
         if start is not None:
