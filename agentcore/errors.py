@@ -497,7 +497,7 @@ class SavedRunError(_LocatedError, ValueError):
         self.args = (path, reason, file)
 
     def in_file(self, file: str) -> Self:
-        """Return the same error, with the file."""
+        """Return the same error, with `file` as the name of the file."""
         return type(self)(self.path, self.reason, file)
 
     def __str__(self) -> str:
@@ -511,7 +511,7 @@ class InvalidConversationError(_LocatedError, ValueError):
     wire_name = "InvalidConversationError"
 
     def below(self, path: str) -> Self:
-        """Return the same error, with the path that leads to the value it is about."""
+        """Return the same error for a value that stands at `path` in another."""
         return type(self)(path + self.path.removeprefix("$"), self.reason)
 
 

@@ -267,22 +267,28 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Any,
     ) -> AgentResult[Any, State]:
-        """Run to the end. The run begins with `messages`, then the prompt; `overrides` hold for this call.
-
-        With a `conversation` the run begins with what that leaves for its next turn, before both, and the
-        result's `conversation` is that one with the turn.
-
-        `checkpoint` gets the run after every finished step: if the call is cancelled, the run can be taken
-        from there. `invocation_state` is a dict that the call's hooks, tools and middleware
-        share, this very object, or an empty one of its own; it is on the result, and in no saved run.
+        """Run to the end, and return the result.
 
         A run that waits for somebody ends with a result that says for what (`pending`): for an approval, for
-        the answer to a question, or for the result of a call; `resume` goes on with it. The next turn is made
-        with `conversation=result.conversation`.
+        the answer to a question, or for the result of a call; `resume` goes on with it.
+
+        Args:
+            prompt: the user's words or parts, which become the last message; None if `messages` have it all.
+            messages: the messages that the run begins with, before the prompt.
+            conversation: what the run begins with, before both; the result's `conversation` is this one with
+                one more turn. Pass `result.conversation` for the next turn.
+            checkpoint: a function that gets the run after every finished step. If the call is cancelled, the
+                run can be resumed from there.
+            invocation_state: a dict that the call's hooks, tools and middleware share, this very object; by
+                default an empty one. It is on the result, and in no saved run.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            The result: the answer's text, the output, the messages, usage, and what the run waits for.
 
         Raises:
-            AgentError: whatever failed, with the run as far as it has come.
-            InvalidPromptError: for no messages, or a value that is not a message; there is no run then.
+            AgentError: if the run fails, for whatever reason; it has the run as far as it came.
+            InvalidPromptError: if there is no message, or a value that is not one; there is no run then.
             Exception: what `prepare_call` raised; there is no run then.
         """
         state = state_of(invocation_state)
@@ -318,6 +324,13 @@ class Agent(Generic[_T, State]):
 
         Ctrl+C cancels the run and raises KeyboardInterrupt: `checkpoint` has been given the run after every
         step that had finished.
+
+        Args:
+            prompt: as for `generate`.
+            arguments: the other arguments of `generate`.
+
+        Returns:
+            The result, as `generate` does.
 
         Raises:
             RunningLoopError: if an event loop runs in this thread, as in a notebook: await `generate` there.
@@ -358,9 +371,22 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Any,
     ) -> AbstractAsyncContextManager[AgentStream[Any, State]]:
-        """The same run in events: `async with agent.stream(...) as stream: async for event in stream: ...`.
+        """Run as `generate` does, in events.
 
-        Entering raises what `generate` raises where there is no run, iterating raises AgentError.
+        `async with agent.stream("...") as stream:`, and inside of it `async for event in stream:`. The run is
+        cancelled when the block is left before its end.
+
+        Args:
+            prompt: as for `generate`, as are all others.
+            messages: the messages that the run begins with, before the prompt.
+            conversation: what the run begins with, before both.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            A context manager, which begins the run and gives its AgentStream. Entering it raises what
+            `generate` raises where there is no run; iterating over the stream raises AgentError.
         """
         agent = attrs.evolve(self, **overrides) if overrides else self
         state = state_of(invocation_state)
@@ -376,23 +402,32 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
     ) -> AgentResult[_T, State]:
-        """Go on with a run that failed, was cancelled, waits or was saved, as `generate` does.
+        """Go on with a run that failed, was cancelled, waits or was saved, as `generate` runs one.
 
-        What was pending is done again: a hook is called again, and so is a model or a tool that had not
+        The need that was open is met again: a hook is called again, and so is a model or a tool that had not
         answered. Instructions, messages and what else a run keeps are those of the run; `prepare_call` and
         `on_start` are not called. A run that has ended and waits for nothing is its own result.
 
-        `answers` has one for all that the run waits for, by the ids in `result.pending`: True, False or
-        `{"approved": bool, "reason": str}` for an approval, any JSON for a question or a call (`Pending`).
+        Args:
+            run: the run, such as `error.run`, `result.run`, or one that `load` read from a file.
+            answers: an answer for each thing that the run waits for, by the ids in `result.pending`: True,
+                False or `{"approved": bool, "reason": str}` for an approval, any JSON for a question or a
+                call (`Pending`).
+            conversation: that of the result that waits, or of the error, or the same one loaded from a store:
+                what the run produces from here on is one more turn of it.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share; no run is saved with
+                its own.
+            overrides: fields of the agent that have other values for this call (`ResumeOverrides`).
 
-        `conversation` is that of the result that waits, or of the error, or the same one loaded from a store:
-        what the run produces from here on is one more turn of it.
+        Returns:
+            The result, as `generate` does.
 
         Raises:
             AgentError: as `generate` does.
             ResumeError: if the agent's model or tools are not those of the run, or the run can only fail.
             AnswersError: for missing answers, answers of the wrong kind, and answers to what nobody asked.
-            InvalidJsonError: for an answer that is no JSON.
+            InvalidJsonError: for an answer that is not JSON.
             InvalidConversationError: if the conversation does not end with what the run has produced.
         """
         agent, state = self._overridden(overrides), state_of(invocation_state)
@@ -411,7 +446,23 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
     ) -> AgentResult[_T, State]:
-        """Go on with a run as `resume` does, from code that is not async, as `generate_sync` runs one."""
+        """Go on with a run as `resume` does, from code that is not async; on asyncio.
+
+        Args:
+            run: as for `resume`, as are all others.
+            answers: an answer for each thing that the run waits for, by its id.
+            conversation: the conversation that the run's messages go to.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            The result, as `resume` does.
+
+        Raises:
+            RunningLoopError: if an event loop runs in this thread, as in a notebook: await `resume` there.
+            Exception: whatever `resume` raises.
+        """
         resume = partial(
             self.resume,
             run,
@@ -433,7 +484,19 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
     ) -> AbstractAsyncContextManager[AgentStream[_T, State]]:
-        """Go on with a run as `resume` does, in events."""
+        """Go on with a run as `resume` does, in events as `stream` gives them.
+
+        Args:
+            run: as for `resume`, as are all others.
+            answers: an answer for each thing that the run waits for, by its id.
+            conversation: the conversation that the run's messages go to.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            A context manager as `stream` returns one; entering it raises what `resume` raises.
+        """
 
         async def begin() -> Call[_T]:
             agent, state = self._overridden(overrides), state_of(invocation_state)

@@ -146,7 +146,16 @@ class InvokeModelContext(Generic[State]):
     answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here."""
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
+        """
         asked = Interrupt(name=name, reason=reason, source="invoke-model", step_number=self.step_number)
         return ask(asked, self.answers)
 
@@ -166,15 +175,34 @@ class ExecuteToolContext(Generic[State]):
     answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def succeeded(self, value: object) -> ToolSucceeded:
-        """The outcome of a call that returned this. Raises InvalidToolOutputError for what is no JSON."""
+        """Return the outcome of a call whose tool returned a value.
+
+        Args:
+            value: what a tool would return: JSON, or what pydantic turns into JSON.
+
+        Returns:
+            The outcome, for this call.
+
+        Raises:
+            InvalidToolOutputError: if the value cannot be turned into JSON.
+        """
         return self.tool.succeeded(self.call.tool_call_id, value)
 
     def failed(self, error: str) -> ToolFailed:
-        """The outcome of a call that failed, with the result for the model."""
+        """Return the outcome of a call that failed; the model gets `error`, the text, as its result."""
         return ToolFailed(self.call.tool_call_id, error)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here."""
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
+        """
         asked = Interrupt(
             name=name,
             reason=reason,
@@ -204,14 +232,30 @@ class AgentStreamContext(Generic[State]):
     )
 
     def answered(self, content: Iterable[ContentPart] | str) -> AgentResult[Any]:
-        """The result of a run of one step that has this content, which no model was asked for.
+        """Return the result of a run of one step that has this content, without asking a model.
 
-        Raises UnexpectedOutcomeError if tools would have to run.
+        Args:
+            content: the parts of the answer, or its text.
+
+        Returns:
+            The result, as the call's own would be.
+
+        Raises:
+            UnexpectedOutcomeError: if tools would have to run.
         """
         return self._answered(self, content)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here."""
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
+        """
         return ask(Interrupt(name=name, reason=reason, source="agent-stream"), self.answers)
 
 
@@ -268,7 +312,7 @@ class Middleware:
     name: str
 
     def error(self, reason: str, path: str | None = None) -> MiddlewareError:
-        """What is wrong with what the handler gave."""
+        """Return the error for a wrong result of the handler, for this `reason`, at `path` in it."""
         return MiddlewareError(self.stage.name, self.phase, handler=self.name, reason=reason, path=path)
 
 

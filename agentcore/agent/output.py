@@ -79,9 +79,16 @@ class Output(Generic[_T]):
     def of(kind: Any, *, name: str | None = None) -> Output[Any]: ...
     @staticmethod
     def of(kind: Any, *, name: str | None = None) -> Output[Any]:
-        """An instance of a type: a pydantic model, a dataclass, a TypedDict, a list, a union, an enum, ...
+        """Return the output whose value is an instance of a type.
 
         Models can only be asked for objects, so another type is asked for as `{"result": ...}`.
+
+        Args:
+            kind: a pydantic model, a dataclass, a TypedDict, a list, a union, an enum, ...
+            name: the schema's name for providers that want one; by default that of the type.
+
+        Returns:
+            The output; its schema is made of the type by pydantic.
 
         Raises:
             TypeError: if pydantic does not know the type.
@@ -97,20 +104,34 @@ class Output(Generic[_T]):
 
     @staticmethod
     def json_schema(schema: Mapping[str, object], *, name: str | None = None) -> Output[JsonValue]:
-        """Frozen JSON that a JSON Schema allows.
+        """Return the output whose value is frozen JSON that a JSON Schema allows.
+
+        Args:
+            schema: the JSON Schema; providers take that of an object only.
+            name: the schema's name for providers that want one.
+
+        Returns:
+            The output.
 
         Raises:
-            TypeError: if it is no JSON Schema.
+            TypeError: if it is not a JSON Schema.
         """
         contract = of_schema(answer_schema(schema))
         return Output(contract.schema, contract.read, name=name)
 
     @staticmethod
     def of_format(response_format: Mapping[str, object]) -> Output[JsonValue]:
-        """Frozen JSON that a response format of the type `json` asks for; any JSON if it has no schema.
+        """Return the output whose value is frozen JSON that a response format asks for.
+
+        Args:
+            response_format: a format of the type `json`, with `schema` and `name` or without; any JSON is
+                allowed without a schema.
+
+        Returns:
+            The output.
 
         Raises:
-            TypeError: if its schema is no JSON Schema.
+            TypeError: if its schema is not a JSON Schema.
         """
         schema = cast("Mapping[str, object]", response_format.get("schema", {}))
         return Output.json_schema(schema, name=cast("str | None", response_format.get("name")))
@@ -122,10 +143,10 @@ class Output(Generic[_T]):
         return cast("JsonObject", freeze({"type": "json", "schema": self.schema, **named}))
 
     def parse(self, text: str) -> _T:
-        """The object that an answer's text is.
+        """Return the object that an answer's `text` stands for.
 
         Raises:
-            OutputError: if the text is no JSON, or not the JSON that was asked for.
+            OutputError: if the text is not JSON, or not the JSON that was asked for.
         """
         try:
             value = freeze(parse_json(text))
@@ -307,7 +328,13 @@ class AgentResult(Generic[_Object, State]):
         return self._objects[0]
 
     def object_as(self, output: Output[_S]) -> _S:
-        """Returns the text of the last step as an output that a hook asked for, typed by that.
+        """Return the text of the last step as an output that a hook asked for, typed by that.
+
+        Args:
+            output: the output that the hook returned for the last step.
+
+        Returns:
+            The output's value.
 
         Raises:
             NoObjectError: if the run ended before the model had answered.

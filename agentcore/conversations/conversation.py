@@ -406,28 +406,36 @@ class Conversation(Sequence[Message]):
         return self.path[-1] if self.path else None
 
     def find_turn(self, turn_id: str) -> Turn | None:
-        """Return the turn of that id, on any branch; None if there is none."""
+        """Return the turn with the id `turn_id`, on any branch; None if there is none."""
         number = self._index.number(self.turns, turn_id)
         return None if number is None else self.turns[number]
 
     def turn_of(self, turn_id: str) -> Turn:
-        """Return the turn of that id, on any branch. Raises NotInConversationError if there is none."""
+        """Return the turn with the id `turn_id`, on any branch.
+
+        Raises:
+            NotInConversationError: if there is no such turn.
+        """
         found = self.find_turn(turn_id)
         if found is None:
             raise NotInConversationError("turn", turn_id)
         return found
 
     def message_of(self, message_id: str) -> TurnMessage:
-        """Return the message of that id, on any branch. Raises NotInConversationError if there is none."""
+        """Return the message with the id `message_id`, on any branch.
+
+        Raises:
+            NotInConversationError: if there is no such message.
+        """
         found = _message_in(self.turns, self._index, message_id)
         if found is None:
             raise NotInConversationError("message", message_id)
         return found
 
     def branches(self, turn_id: str | None = _ROOT) -> Vector[Turn]:
-        """Return the turns that follow this one, in the order in which they were added; None: the first ones.
+        """Return the turns that follow the turn `turn_id`, in the order in which they were added.
 
-        Goes through all turns.
+        The first turns follow None. Goes through all turns.
         """
         return vector(turn for turn in self.turns if turn.parent == turn_id)
 
@@ -436,6 +444,12 @@ class Conversation(Sequence[Message]):
 
         A turn that it has already is not added again: then only the head moves. A turn that does not follow
         the head costs its path.
+
+        Args:
+            turn: the turn, such as `result.conversation.turn`.
+
+        Returns:
+            The conversation with that turn at its head.
 
         Raises:
             InvalidConversationError: for a turn that follows none of these, has messages of a turn that is
@@ -470,7 +484,13 @@ class Conversation(Sequence[Message]):
     # ------------------------------------------------------------ branches
 
     def at(self, turn_id: str | None) -> Conversation:
-        """Return the conversation with its head at that turn, which the next one follows; None: at none.
+        """Return the conversation with its head at a turn, which the next one follows.
+
+        Args:
+            turn_id: the id of the turn; None for the place before the first turn.
+
+        Returns:
+            The conversation, with the same turns.
 
         Raises:
             NotInConversationError: if there is no such turn.
@@ -478,11 +498,17 @@ class Conversation(Sequence[Message]):
         return with_fields(self, head=turn_id, given=vector(), **self._fields_at(turn_id))
 
     def before(self, message_id: str) -> Conversation:
-        """Return the conversation as it was before that message was said: the next turn says another one.
+        """Return the conversation as it was before a message: the next turn has another one in its place.
 
         The next turn is a branch beside the one that has the message, and begins with what stands before it
         in that turn. Before a turn's first response, the turn is made again with other responses:
         `conversation.before(turn.responses[0].id)`.
+
+        Args:
+            message_id: the id of a message that some turn has.
+
+        Returns:
+            The conversation, with the same turns.
 
         Raises:
             NotInConversationError: if no turn has the message in its record.
@@ -492,11 +518,18 @@ class Conversation(Sequence[Message]):
         return with_fields(self.at(turn.parent), given=vector(list(turn.messages)[:number]))
 
     def edit(self, message_id: str, message: Message) -> Conversation:
-        """Return the conversation before that message, with another one said in its place (`before`).
+        """Return the conversation before a message (`before`), with another one in its place.
 
         The turn of that message stays as it is, beside the next one (rule conversation.branch).
 
         The next turn is made by `agent.generate(conversation=...)`, without a prompt.
+
+        Args:
+            message_id: the id of a message that some turn has.
+            message: the message in its place.
+
+        Returns:
+            The conversation, with the same turns.
 
         Raises:
             NotInConversationError: if no turn has the message in its record.

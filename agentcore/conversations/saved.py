@@ -186,7 +186,7 @@ def _at(path: str, read: Callable[[], _T]) -> _T:
 
 
 def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
-    """Return the conversation as plain JSON, with all its branches; `conversation_from_json` reads it."""
+    """Return the `conversation` as plain JSON, with all its branches; `conversation_from_json` reads it."""
     saved = FrozenDict(
         {
             "version": VERSION,

@@ -106,7 +106,11 @@ class ConversationStore(Protocol):
     async def load(self, conversation_id: str) -> Conversation:
         """Return the conversation with all turns that have been appended, in one order for all readers.
 
-        A conversation that nobody has appended to is empty.
+        Args:
+            conversation_id: any text. A conversation that nobody has appended to is empty.
+
+        Returns:
+            The conversation, its head where the last `append` or `move` left it.
 
         Raises:
             StoreUnavailableError: if the database does not answer.
@@ -136,7 +140,12 @@ class ConversationStore(Protocol):
         ...
 
     async def move(self, conversation_id: str, expected_head: str | None, head: str | None) -> None:
-        """Make another turn the conversation's head, to go on with that branch; None: the next begins anew.
+        """Make another turn the conversation's head, to go on with that branch.
+
+        Args:
+            conversation_id: the conversation.
+            expected_head: the head that the writer knows, as for `append`.
+            head: the id of the turn; None if the next turn begins a branch at the root.
 
         Raises:
             HeadConflictError: if the conversation has another head than the expected one.
@@ -146,7 +155,7 @@ class ConversationStore(Protocol):
         ...
 
     async def delete(self, conversation_id: str) -> None:
-        """Delete the conversation with all its turns; one that is not there is no error.
+        """Delete the conversation `conversation_id` with all its turns; one that is not there is no error.
 
         Raises:
             StoreUnavailableError: if the database does not answer.
@@ -177,7 +186,13 @@ class MemoryStore:
             return self._conversations.get(conversation_id, Conversation())
 
     async def append(self, conversation_id: str, expected_head: str | None, turn: Turn) -> None:
-        """Store a turn, or raise (`ConversationStore.append`)."""
+        """Store a turn, or raise (`ConversationStore.append`).
+
+        Raises:
+            HeadConflictError: if the conversation has another head.
+            TurnConflictError: if another turn is stored under its id.
+            InvalidConversationError: if the turn does not fit the conversation.
+        """
         await anyio.lowlevel.checkpoint()
         with self._lock:
             conversation = self._conversations.get(conversation_id, Conversation())

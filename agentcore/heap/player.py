@@ -385,7 +385,14 @@ class Player:
         return _page(self.document)
 
     def save(self, file: Path) -> None:
-        """Writes the page to a file."""
+        """Write the page to a file.
+
+        Args:
+            file: the path; a file that is there is replaced.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
         file.write_text(self.page, encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -412,11 +419,14 @@ class Playable(ABC):
 
 
 def player(*runs: Run | Recorded | Playable, title: str = "") -> Player:
-    """The player of one run, or of two side by side.
+    """Return the player of one run, or of two side by side.
 
     Args:
         runs: runs of the core, or values that have a recorded run: what `emulate.run` and `explain` return.
-        title: what the page is called; by default the names of the runs.
+        title: the title of the page; by default the names of the runs.
+
+    Returns:
+        The player: a notebook shows it, and its `page` is HTML.
 
     Raises:
         ValueError: unless there are one or two runs.

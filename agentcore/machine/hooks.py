@@ -204,11 +204,19 @@ class StepOverride:
 
     @classmethod
     def from_result(cls, value: object) -> StepOverride:
-        """What a hook returned, as an override: None, a mapping of some of its fields, or an override.
+        """Return the override that a hook's result stands for.
 
-        In a mapping, `system_messages` is another name of `system`, `structured_output` of `response_format`,
-        and the model may be the model itself. Raises InvalidOverrideError for anything else
-        (Difference.OVERRIDES_CHECKED).
+        Args:
+            value: None, a mapping of some fields of an override, or an override. In a mapping,
+                `system_messages` is another name of `system`, `structured_output` of `response_format`, and
+                the model may be the model itself.
+
+        Returns:
+            The override; without fields for None.
+
+        Raises:
+            InvalidOverrideError: for anything else (Difference.OVERRIDES_CHECKED).
+            ConflictingResultError: if a field stands there under both of its names.
         """
         if isinstance(value, StepOverride):
             return value
@@ -233,7 +241,7 @@ class StepOverride:
         return cls(**given)
 
     def then(self, later: StepOverride) -> StepOverride:
-        """Both, one after the other: what the later one has holds, options and settings are merged.
+        """Return both overrides as one: fields of the `later` one hold, options and settings are merged.
 
         Rules override.options-merged, override.settings-merged. A lasting edit also takes the place of what
         the earlier one had this step's own prompt made of.

@@ -198,7 +198,7 @@ class MessageList:
         return FrozenList(self._mutations)
 
     def get(self, message_id: str) -> Message | None:
-        """The message of that id, or None."""
+        """Return the message with the id `message_id`, or None."""
         self._check_open()
         place = self._all_places().get(message_id)
         return None if place is None else self._messages[place]
@@ -208,7 +208,14 @@ class MessageList:
     def add(self, messages: MessageForm | Iterable[MessageForm]) -> tuple[str, ...]:
         """Add one message or several at the end; system messages go to the system messages.
 
-        Returns the ids of those that are in the list now. Raises InvalidPromptError for what is no message.
+        Args:
+            messages: a message, or several, in any form.
+
+        Returns:
+            The ids of those that are in the list now.
+
+        Raises:
+            InvalidPromptError: for a value that is not a message.
         """
         self._check_open()
         is_one = isinstance(messages, Mapping) or type(messages) in MESSAGES
@@ -237,9 +244,13 @@ class MessageList:
         return f"{processor_id}-{where}-{next(self._new)}"
 
     def add_system(self, messages: SystemForm | Iterable[SystemForm]) -> None:
-        """Add system messages, in any form, after those there are.
+        """Add system messages after those there are.
 
-        Raises InvalidPromptError for anything else.
+        Args:
+            messages: a system message, or several, in any form; a text is one.
+
+        Raises:
+            InvalidPromptError: for anything else.
         """
         self._check_open()
         self._add_system(system_messages(system_prompt(messages, "$")))
@@ -251,7 +262,14 @@ class MessageList:
             self._mutations.append(Mutation("add_system", added))
 
     def remove_by_ids(self, ids: Iterable[str]) -> None:
-        """Remove these messages; without all of them in the list, UnknownMessageError and no change."""
+        """Remove messages.
+
+        Args:
+            ids: the ids of the messages, or one id.
+
+        Raises:
+            UnknownMessageError: if one of them is not in the list; then nothing is removed.
+        """
         self._check_open()
         gone = dict.fromkeys((ids,) if isinstance(ids, str) else ids)
         places = sorted(self._place(each) for each in gone)
@@ -269,10 +287,16 @@ class MessageList:
         self._mutations.append(removed)
 
     def replace(self, message_id: str, message: MessageForm) -> None:
-        """Put a message in the place of that one; it has its id from now on.
+        """Put a message in the place of another, whose id it has from now on.
 
-        Raises UnknownMessageError, and InvalidPromptError for what is no message, or for a system message
-        where there was none: such are no part of the conversation.
+        Args:
+            message_id: the id of the message that goes.
+            message: the message in its place, in any form.
+
+        Raises:
+            UnknownMessageError: if no message has the id.
+            InvalidPromptError: for a value that is not a message, and for a system message in the place of
+                one that is none: system messages are no part of the conversation.
         """
         self._check_open()
         place = self._place(message_id)
@@ -307,7 +331,7 @@ class MessageList:
             raise ClosedMessageListError(*self._whose)
 
     def close(self) -> ListChanges:
-        """Close the list, which is for whoever handed it out to do: what it has come to."""
+        """Return the changes and close the list, as the run does that made it."""
         self._closed = True
         kinds: set[Any] = {mutation.kind for mutation in self._mutations}
         changed = bool(kinds - {"add_system"})
@@ -375,8 +399,15 @@ class TripwireError(AgentCoreError):
 def abort(reason: str | None = None, *, retry: bool = False, metadata: object = None) -> NoReturn:
     """End the run from within a processor: no processor and no model is called any more.
 
-    The run ends well, with its finished steps and a Tripwire of the processor; `metadata` is JSON. Raises
-    TripwireError, which a processor is to let through.
+    The run ends well, with its finished steps and a Tripwire of the processor.
+
+    Args:
+        reason: the reason, for the caller.
+        retry: a wish for the caller: whether to try the run again. The loop itself does nothing with it.
+        metadata: JSON for the caller.
+
+    Raises:
+        TripwireError: always; a processor is to let it through.
     """
     raise TripwireError(reason, retry=retry, metadata=metadata)
 

@@ -415,12 +415,21 @@ class Chains:
         system: SystemPrompt | None = None,
         ids: Vector[str] | None = None,
     ) -> Chains:
-        """The chains of a run that is given these messages and instructions.
+        """Return the chains of a run.
 
         Rules step.initial-given and step.initial-fixed.
 
-        Without ids, messages are numbered by their places (rule message.ids-kept). Raises InvalidPromptError
-        for no messages, or for something that is no message.
+        Args:
+            messages: the messages that the run begins with, at least one.
+            system: the instructions.
+            ids: the ids of the messages; by default they are numbered by their places (rule
+                message.ids-kept).
+
+        Returns:
+            The chains, with an empty response chain.
+
+        Raises:
+            InvalidPromptError: for no messages, or a value that is not a message.
         """
         initial = checked_messages(messages)
         if not initial:
@@ -429,9 +438,17 @@ class Chains:
         return cls(initial=initial, response=vector(), first_ids=ids, step_input=initial, folded=folded)
 
     def with_override(self, messages: Iterable[Message] | None, system: SystemPrompt | None = None) -> Chains:
-        """Returns the chains with what this step's prompt is made of; None for what the run has itself.
+        """Return the chains with an override, which this step's prompt is made of.
 
-        Raises InvalidPromptError for something that is no message.
+        Args:
+            messages: the messages of the prompt; None for the step input.
+            system: the instructions of the prompt; None for the run's own.
+
+        Returns:
+            The chains; `self` if the override is the same.
+
+        Raises:
+            InvalidPromptError: for a value that is not a message.
         """
         if messages is None is self.override and system is None is self.override_system:
             return self
@@ -441,10 +458,10 @@ class Chains:
     def with_lasting(
         self, messages: Iterable[Message], ids: Vector[str] | None = None, by: str = "lasting"
     ) -> Chains:
-        """The same chains, the step input from now on being these messages and the responses to come.
+        """Return the chains whose step input is these `messages` and the responses to come, from now on.
 
         Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new to
-        be folded. Without ids, those that were there keep theirs, and `by` numbers the others.
+        be folded. Without `ids`, those that were there keep theirs, and `by` numbers the others.
         """
         lasting = sharing(checked_messages(messages, known=self.step_input), self.step_input)
         if ids is None:
@@ -460,7 +477,7 @@ class Chains:
         )
 
     def folded_of(self, messages: Vector[Message], system: SystemPrompt | None = None) -> PromptState:
-        """The prompt state of other messages; if they begin with the step input, made of what is new only.
+        """Return the prompt state of other `messages`; only what follows the step input is folded anew.
 
         `system` replaces the run's, if there is one.
         """
@@ -471,14 +488,22 @@ class Chains:
         return fold(folded, new)
 
     def with_system(self, system: SystemPrompt | None) -> Chains:
-        """The same chains under other instructions."""
+        """Return the same chains under other instructions, `system`."""
         return attrs.evolve(self, folded=self.folded.with_system(system))
 
     def appended(self, messages: Iterable[Message]) -> Chains:
-        """The chains with more in the response chain and without an override, as the next step finds them.
+        """Return the chains as the next step finds them: with more responses, and without an override.
 
-        Rules step.response-grows, step.input, step.override-dropped. Raises InvalidPromptError for anything
-        that is neither an assistant nor a tool message.
+        Rules step.response-grows, step.input, step.override-dropped.
+
+        Args:
+            messages: the messages that the step produced.
+
+        Returns:
+            The chains of the next step.
+
+        Raises:
+            InvalidPromptError: for anything that is neither an assistant nor a tool message.
         """
         new = list(messages)
         for index, message in enumerate(new):

@@ -75,7 +75,14 @@ def repair(messages: Iterable[MessageForm]) -> Repair:
     What is right is not changed: messages that providers take come back as they are, without changes. A
     history of which nothing is left but instructions is no prompt yet; the next user message makes it one.
 
-    Raises InvalidPromptError for something that is no message, with its path.
+    Args:
+        messages: the history, in any form.
+
+    Returns:
+        The mended messages, and each change with its place and reason.
+
+    Raises:
+        InvalidPromptError: for a value that is not a message, with its path.
     """
     given = message_forms(messages, "$.messages")
     history = _History(given)

@@ -284,7 +284,7 @@ def _advice(value: object) -> str:
 
 
 def thaw(value: object) -> Any:
-    """Return the value as plain, new dicts and lists; the inverse of `freeze`."""
+    """Return the `value` as plain, new dicts and lists; the inverse of `freeze`."""
     holder: list[Any] = [value]
     pending: list[Any] = [holder]
     while pending:

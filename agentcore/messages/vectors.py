@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         def __hash__(self) -> int: ...
         def __or__(self, other: Mapping[_K, Any]) -> FrozenDict[_K, Any]: ...
         def copy(self) -> dict[_K, _V_co]:
-            """A dict of one's own with the same entries."""
+            """Return a dict of one's own with the same entries."""
 
 else:
 
@@ -92,7 +92,7 @@ else:
             return self._hash
 
         def copy(self) -> dict[Any, Any]:
-            """A dict of one's own with the same entries."""
+            """Return a dict of one's own with the same entries."""
             return dict(self._dict)
 
 
@@ -104,7 +104,7 @@ class FrozenList(tuple[_T_co, ...]):
     __repr__ = brief
 
     def copy(self) -> list[_T_co]:
-        """A list of one's own with the same items."""
+        """Return a list of one's own with the same items."""
         return list(self)
 
     def __mul__(self, times: SupportsIndex) -> FrozenList[_T_co]:
@@ -183,7 +183,7 @@ if TYPE_CHECKING:
         def __hash__(self) -> int: ...
         def __add__(self, other: Iterable[_T]) -> Vector[_T_co | _T]: ...
         def copy(self) -> list[_T_co]:
-            """A list of one's own with the same items."""
+            """Return a list of one's own with the same items."""
 
 else:
 
@@ -245,7 +245,7 @@ else:
             return Vector, (self._count, self._shift, self._root, self._tail)
 
         def copy(self) -> list[Any]:
-            """A list of one's own with the same items."""
+            """Return a list of one's own with the same items."""
             return self.tolist()
 
 
@@ -253,7 +253,7 @@ _Vector: Final[Any] = Vector
 
 
 def vector(items: Iterable[_T] = ()) -> Vector[_T]:
-    """Make a vector of the items; one that is given is returned as it is."""
+    """Return the `items` as a vector; a vector is returned as it is."""
     if type(items) is Vector:
         return items
     new = [*items]
@@ -279,10 +279,17 @@ _EMPTY: Final[Any] = _made(0, SHIFT, [], [], 0)
 
 
 def extend_vector(kept: Vector[_T], items: Iterable[_T]) -> Vector[_T]:
-    """Return the vector with more items after its own, in the time that these take.
+    """Return a vector with more items after those of another, in the time that the new ones take.
 
     Its last leaf is exactly as long as it has to be, without the room for more that pyrsistent's lists keep:
     every step has a few such vectors, and each of them is kept.
+
+    Args:
+        kept: the vector.
+        items: the items after its own.
+
+    Returns:
+        The new vector, which shares its nodes with `kept`; `kept` itself if there are no items.
     """
     base: Any = kept
     new = [*items]
@@ -303,7 +310,19 @@ def extend_vector(kept: Vector[_T], items: Iterable[_T]) -> Vector[_T]:
 
 
 def replace_item(kept: Vector[_T], index: int, item: _T) -> Vector[_T]:
-    """Return the vector with another item at that index. Raises IndexError if it has no such index."""
+    """Return a vector with another item at an index.
+
+    Args:
+        kept: the vector.
+        index: the index; a negative one counts from the end.
+        item: the item in its place.
+
+    Returns:
+        The new vector, which shares its other nodes with `kept`.
+
+    Raises:
+        IndexError: if there is no such index.
+    """
     if not -len(kept) <= index < len(kept):
         raise IndexError(f"no item {index} in a vector of {len(kept)}")
     made: Any = PythonPVector.set(cast("Any", kept), index, item)  # type: ignore[no-untyped-call] # as above
@@ -322,7 +341,18 @@ def updated_vector(kept: Vector[_T], changes: Mapping[int, _T], new: Iterable[_T
 
 
 def remove_item(kept: Vector[_T], index: int) -> Vector[_T]:
-    """Return the vector without the item at that index. Raises IndexError if it has no such index."""
+    """Return a vector without the item at an index.
+
+    Args:
+        kept: the vector.
+        index: the index; a negative one counts from the end.
+
+    Returns:
+        The new vector.
+
+    Raises:
+        IndexError: if there is no such index.
+    """
     items = list(kept)
     del items[index]
     return vector(items)

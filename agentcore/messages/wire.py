@@ -307,7 +307,7 @@ _WRITERS: Final = Made(_writer)
 
 
 def message_to_wire(message: Message) -> JsonObject:
-    """Return the message as JSON; made once per message and kept with it."""
+    """Return the `message` as JSON; made once per message and kept with it."""
     kept = message._wire  # noqa: SLF001 - the slot is there for this module
     if kept is None:
         kept = _WRITERS[type(message)](message)
@@ -320,6 +320,12 @@ def messages_to_json(messages: Iterable[Message]) -> bytes:
 
     The part of each message is made once and kept with it, so that the text of a history that has grown
     costs little more than joining it: for bodies of requests, and for files.
+
+    Args:
+        messages: the messages, in their order.
+
+    Returns:
+        The text.
     """
     pieces = [message._json or _json_of(message) for message in messages]  # noqa: SLF001 - as above
     if not pieces:
@@ -348,10 +354,17 @@ def message_from_wire(value: object, path: str = "$") -> Message:
 
 
 def messages_from_wire(value: object, path: str = "$") -> Vector[Message]:
-    """Return the messages that the JSON array is.
+    """Return the messages of a JSON array.
+
+    Args:
+        value: the array, as `json.loads` gives it.
+        path: its place in the whole document, for errors.
+
+    Returns:
+        The messages.
 
     Raises:
-        WireError: as `message_from_wire` does.
+        WireError: if it is not an array of messages, with the path of the first fault.
     """
     if not is_array(value):
         raise WireError(path, f"expected an array of messages, got {kind_of(value)}")

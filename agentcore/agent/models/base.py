@@ -444,10 +444,10 @@ class FallbackModel:
         return self._model_id
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """The answer of the first model that gives one.
+        """Return the answer to `request` of the first model that gives one.
 
         Raises:
-            ModelsFailedError: if none does.
+            ModelsFailedError: if no model answers.
             ModelError: the error after which no other model is to be asked.
         """
         errors: list[ModelError] = []
@@ -461,7 +461,10 @@ class FallbackModel:
         raise ModelsFailedError((*errors,))
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
-        """The answer, as it comes, of the first model that begins one; raises as `generate` does."""
+        """Return the answer to `request`, as it comes, of the first model that begins one.
+
+        Raises, when entered, as `generate` does.
+        """
         return self._streamed(request)
 
     @asynccontextmanager

@@ -97,10 +97,18 @@ class ToolContext(Generic[State]):
     answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here.
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         When it goes on, the tool is called again with the same input: what it does before it asks, it does
         once more. Calls of the same step that have finished are not run again.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
         """
         asked = Interrupt(
             name=name, reason=reason, step_number=self.step_number, tool_call_id=self.tool_call_id
@@ -210,7 +218,13 @@ class Tool(Generic[_P, _R]):
     # ------------------------------------------------------------ a call
 
     def validated(self, value: JsonValue) -> Arguments:
-        """The arguments that input makes, as new objects (rule tool.arguments-its-own).
+        """Return the arguments that input makes, as new objects (rule tool.arguments-its-own).
+
+        Args:
+            value: the input of a call, JSON.
+
+        Returns:
+            The arguments by name, with the types of the function's hints.
 
         Raises:
             InvalidToolInputError: if the input is not what the tool takes.
@@ -221,14 +235,14 @@ class Tool(Generic[_P, _R]):
             raise InvalidToolInputError(self.name, error.problems) from error.__cause__
 
     def checked(self, call: ToolCall) -> ToolCall:
-        """The call as it is, or marked invalid, with the error that the model is to see.
+        """Return the `call` as it is, or marked invalid, with the error that the model is to see.
 
         A provider has checked its own calls, and what is marked already stays as it is.
         """
         return self.read_call(call)[0]
 
     def read_call(self, call: ToolCall) -> tuple[ToolCall, Arguments | None]:
-        """The call as `checked` returns it, and the arguments that its input makes, or None if unread."""
+        """Return the `call` as `checked` does, and the arguments that its input makes, or None if unread."""
         if call.provider_executed or call.invalid:
             return call, None
         try:
@@ -237,15 +251,32 @@ class Tool(Generic[_P, _R]):
             return attrs.evolve(call, invalid=True, dynamic=True, error=str(error)), None
 
     def approval(self, arguments: Arguments, tool_context: ToolContext[Any]) -> bool | Awaitable[bool]:
-        """Whether a call needs approval; the rule's own answer if there is a rule, which may be awaitable."""
+        """Return whether a call needs approval: `needs_approval`, or what it returns if it is a function.
+
+        Args:
+            arguments: the arguments of the call, by name.
+            tool_context: the context of the call.
+
+        Returns:
+            Whether somebody has to approve the call; awaitable if the function is async.
+        """
         if callable(self.needs_approval):
             return self.needs_approval(arguments, tool_context)
         return self.needs_approval
 
     def call(self, arguments: Arguments, tool_context: ToolContext[Any]) -> Any:
-        """Call the function: what it returns, a coroutine, or an async generator (see `is_async`).
+        """Call the function.
 
-        Raises InvalidToolError if there is no function, and whatever the function raises.
+        Args:
+            arguments: the arguments by name, as `validated` returns them.
+            tool_context: the context, for the parameter that takes it, if there is one.
+
+        Returns:
+            What the function returns, a coroutine, or an async generator (see `is_async`).
+
+        Raises:
+            InvalidToolError: if there is no function.
+            Exception: whatever the function raises.
         """
         function = cast("Callable[..., Any]", self._function)
         if self.context_parameter is None:
@@ -255,10 +286,16 @@ class Tool(Generic[_P, _R]):
     # ------------------------------------------------------------ outcomes
 
     def output(self, value: object) -> JsonValue:
-        """What the tool returned, or a preliminary result, as frozen JSON (see `results.to_json`).
+        """Return as frozen JSON what the tool returned, or a preliminary result (see `results.to_json`).
+
+        Args:
+            value: JSON, or what pydantic turns into JSON.
+
+        Returns:
+            The JSON.
 
         Raises:
-            InvalidToolOutputError: with the path of what is no JSON.
+            InvalidToolOutputError: if it cannot be turned into JSON, with the path.
         """
         try:
             return to_json(value)
@@ -266,12 +303,19 @@ class Tool(Generic[_P, _R]):
             raise InvalidToolOutputError(self.name, error.path, error.reason) from None
 
     def succeeded(self, tool_call_id: str, value: object) -> ToolSucceeded:
-        """The outcome of a call that returned this.
+        """Return the outcome of a call that returned a value.
 
-        With `to_model_output`, a value that is no JSON is recorded as the model is shown it.
+        With `to_model_output`, a value that is not JSON is recorded as the model gets it.
+
+        Args:
+            tool_call_id: the id of the call.
+            value: what the tool returned.
+
+        Returns:
+            The outcome.
 
         Raises:
-            InvalidToolOutputError: if the value is no JSON, or `to_model_output` returned no ToolOutput.
+            InvalidToolOutputError: if the value is not JSON, or `to_model_output` returned no ToolOutput.
         """
         if self.to_model_output is None:
             return ToolSucceeded(tool_call_id, self.output(value))
@@ -405,9 +449,15 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Make a tool of a function: `@tool`, `@tool(timeout=5, ...)`, or `tool(instance.method, ...)`.
 
     Type hints make the schema of its input and check it; name and description are those of the function
-    and its docstring (in any of the usual styles, with the parameters' descriptions) unless given. The
-    function is sync, async, or an async generator; a parameter with the type ToolContext gets the call's
-    context.
+    and its docstring (in any of the usual styles, with the parameters' descriptions) unless given.
+
+    Args:
+        function: sync, async, or an async generator; a parameter with the type ToolContext gets the call's
+            context. None for a decorator with settings.
+        settings: fields of the `Tool` in place of what the function says, such as `name` or `timeout`.
+
+    Returns:
+        The tool, or the decorator that makes it.
 
     Raises:
         InvalidToolError: if the function cannot be a tool; the text says what to change.
