@@ -41,7 +41,7 @@ _HEAD: Final = """\
 The core and the emulations began with four documents about what agent loops do with messages. This page has
 what they state, in our own words and in their order, with the place where each statement is kept: the
 requirement that says it, the heading that corrects it, the test that holds it. A sentence that says two
-things is two statements. The page is made of the files in [statements](statements).
+things is two statements. The page is made of the files in [statements](../statements).
 
 {states}
 
@@ -192,7 +192,7 @@ def errata_of(title: str) -> frozenset[str]:
 
 
 def page(where: Mapping[str, list[str]]) -> str:
-    """`statements.md`; `where` are the chapters of requirements."""
+    """`generated/statements.md`; `where` are the chapters of requirements."""
     found = documents()
     every = [each for one in found for each in one.statements]
     head = _HEAD.format(
@@ -236,7 +236,7 @@ def _kept_cell(about: Statement, where: Mapping[str, list[str]]) -> str:
     vectors = sum(not {*about.claims}.isdisjoint(vector.claims) for vector in VECTORS)
     if vectors:
         word = "vector" if vectors == 1 else "vectors"
-        links.append(f"[{vectors} {word}](vectors) of {', '.join(about.claims)}")
+        links.append(f"[{vectors} {word}](../vectors) of {', '.join(about.claims)}")
     if about.why:
         links.append(f"*{'left' if about.state == 'open' else 'because'}:* {about.why}")
     return "; ".join(links)
@@ -245,12 +245,16 @@ def _kept_cell(about: Statement, where: Mapping[str, list[str]]) -> str:
 def _link(kept: str, where: Mapping[str, list[str]]) -> str:
     if "::" in kept:
         name, _, test = kept.partition("::")
-        return f"[{test.removeprefix('test_').replace('_', ' ')}](../tests/{name})"
+        return f"[{test.removeprefix('test_').replace('_', ' ')}](../../tests/{name})"
     if ".md" in kept:
         name, _, heading = kept.partition("#")
         chapter = name.removesuffix(".md")
-        return f"[{chapter}: {_anchors(SPEC / name)[heading]}]({kept})" if heading else f"[{chapter}]({kept})"
-    return f"[`{kept}`]({where[kept][0] if kept in rules() else _profile_page(kept)})"
+        return (
+            f"[{chapter}: {_anchors(SPEC / name)[heading]}](../{kept})"
+            if heading
+            else f"[{chapter}](../{kept})"
+        )
+    return f"[`{kept}`]({f'../{where[kept][0]}' if kept in rules() else _profile_page(kept)})"
 
 
 def _profile_page(requirement: str) -> str:
