@@ -71,7 +71,7 @@ SECTIONS: Final = {
     ],
     "From 6 to 7": ["generated/migrate-*"],
     "Evidence": [
-        *("errata", "cases/README", "cases/*", "generated/claims/README", "generated/claims/*"),
+        *("errata", "errata/*", "cases/README", "cases/*", "generated/claims/README", "generated/claims/*"),
         *("generated/statements", "generated/versions", "generated/rules"),
     ],
     "API": ["reference/index"],

@@ -106,7 +106,7 @@ How the contexts of handlers became copies in the Strands SDK for TypeScript: th
 ([`strands-ts@1.5.0`](profiles/strands.md)), and each commit that changes a copy. The commits were never
 published by themselves; they are profiles (`agentcore.frameworks.strands.emulation.pull_request`), so a
 program runs under each of them, and this page is made of such runs. What the pull request says of itself, and
-what holds, is among the [errata](../errata.md#copies-of-middleware-contexts).
+what holds, is among the [errata](../errata/middleware-copies.md).
 
 """
 _CHANGES: Final = """\

@@ -151,7 +151,11 @@ def test_the_page_begins_with_what_people_write_the_worst_harm_first() -> None:
 
 
 def test_programs_are_folded_away() -> None:
-    page = guide(changes(BASE), "", {"base": Advice(text="leave it.", program=TOOL, paths=("steps[1].prompt[*].role",))})
+    page = guide(
+        changes(BASE),
+        "",
+        {"base": Advice(text="leave it.", program=TOOL, paths=("steps[1].prompt[*].role",))},
+    )
     folded = page[page.index("<details>") : page.index("</details>")]
     assert folded.count("```json program") == page.count("```json program") == 2
 
