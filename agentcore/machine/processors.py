@@ -296,7 +296,7 @@ class MessageList:
         Raises:
             UnknownMessageError: if no message has the id.
             InvalidPromptError: for a value that is not a message, and for a system message in the place of
-                one that is none: system messages are no part of the conversation.
+                another kind: system messages are no part of the conversation.
         """
         self._check_open()
         place = self._place(message_id)
