@@ -115,7 +115,7 @@ _DEFAULT_STEPS: Final = 20
 
 
 class ResumeOverrides(TypedDict, total=False):
-    """What a call may have in place of the agent's own, also where a run goes on."""
+    """The fields of an agent that a call may replace, also if it goes on with a run."""
 
     model: LanguageModel
     models: Iterable[LanguageModel]
@@ -140,7 +140,7 @@ class ResumeOverrides(TypedDict, total=False):
 
 
 class CallOverrides(ResumeOverrides, total=False):
-    """What a call may have in place of the agent's own; the rest of it is in the run when that goes on."""
+    """The fields of an agent that a call may replace; a run that goes on has its own instead of these."""
 
     system: SystemForm | Iterable[SystemForm] | None
     prepare_call: PrepareCall[Any] | None
@@ -157,29 +157,50 @@ class CallOverrides(ResumeOverrides, total=False):
 class Agent(Generic[_T, State]):
     """A model with tools, instructions and hooks.
 
-    Hooks are sync or async functions of one argument; a hook that raises fails the run, and nothing a hook
-    does to its argument lasts, because all of it is values. `prepare_call` is asked once a call and may
-    replace any field; `prepare_step` once a step, for that step. `input_processors` come before it at each
-    step, and before the first step once (`agentcore.machine.processors`); those of a call replace those of
-    the agent (rule processor.call-replaces). `on_start`, `on_step_start`,
-    `on_step_finish` and `on_finish` get both kinds of calls, `on_chunk` streams only. `stop_when`
-    are conditions of which one ends the run; without any, the model does. `middleware` are handlers around
-    models, tools and whole calls (`agentcore.agent.middleware`); those of a call are in place of the agent's.
+    Hooks are sync or async functions of one argument. A hook that raises fails the run. What a hook gets is
+    read-only: it changes something by returning it.
 
     Sync tools run in threads, which cannot be stopped: a cancellation waits for the thread, unless the tool
     has a timeout; then the thread is left behind, and what it returns is dropped.
 
-    `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
-    is read as, unless a hook asked for another one; with `output_retries`, the agent rejects an answer that
-    is not the output and asks the model again with the reason, up to that many times in a run. `usage_limits`
-    are what a run may use. `tracer` is an OpenTelemetry tracer, whose spans of middleware and processors have
-    content of messages and instructions only with `trace_content`. `settings` are the model's (`temperature`,
-    `max_output_tokens`, ...); they are in no saved run. `slow_hook_seconds` is how long the hooks before a
-    step's model call may take together, and any other hook alone, before a warning is logged.
-
-    With `validate_prompt`, a prompt that providers refuse fails the run by a RefusedPromptError before the
-    model is asked: a result without its call, two calls of one id, a message that says nothing
-    (Difference.PROMPTS_VALIDATED). It is a setting of the run, so one that goes on or is loaded keeps it.
+    Args:
+        model: the model that is asked at each step.
+        tools: tools, or functions of which `tool` makes them.
+        middleware: handlers around models, tools and whole calls (`agentcore.agent.middleware`).
+        system: the instructions.
+        name: the agent's name, for traces and logs.
+        models: other models, which `prepare_step` may choose by their ids.
+        prepare_call: called once a call; it may replace any field for this call.
+        input_processors: processors that run before `prepare_step` at each step, and once before the first
+            step (`agentcore.machine.processors`); those of a call replace these (rule
+            processor.call-replaces).
+        prepare_step: called before each model call; what it returns holds for that step.
+        stop_when: conditions, of which any one ends the run after a step; by default after 20 steps. None
+            leaves it to the model, which ends the run by calling no tool.
+        on_start: called once, before the first step.
+        on_step_start: called when a step's prompt is made.
+        on_step_finish: called after each step.
+        on_finish: called after a run that has ended well.
+        on_chunk: called for each event of a stream.
+        tool_choice: `auto`, `none`, `required`, or `{"type": "tool", "toolName": ...}`.
+        active_tools: the names of the tools that the model is offered; None for all.
+        provider_options: JSON by provider, passed on to the model.
+        settings: the model's settings, such as `temperature` and `max_output_tokens`; in no saved run.
+        experimental_context: JSON for hooks and tools, kept with the run.
+        output: what the text of the last step is read as, unless a hook asks for another one.
+        output_retries: how many times in a run the agent rejects an answer that is not the output, and asks
+            the model again with the reason.
+        usage_limits: the most that a run may use.
+        validate_prompt: whether a prompt that providers refuse fails the run before the model is asked: a
+            result without its call, two calls of one id, a message without content
+            (Difference.PROMPTS_VALIDATED). A run keeps this setting when it is saved or resumed.
+        max_retries: how many times a failed model call is tried again.
+        tool_concurrency: how many tools run at once.
+        slow_hook_seconds: how long the hooks before a step's model call may take together, and any other
+            hook alone, in seconds, before a warning is logged.
+        tracer: an OpenTelemetry tracer.
+        trace_content: whether its spans of middleware and processors have the content of messages and
+            instructions.
 
     Raises:
         InvalidAgentError: for a model, a hook, a handler, a condition or options of a wrong type.

@@ -132,11 +132,12 @@ def _messages(value: Iterable[Message]) -> Vector[Message]:
 @sealed
 @attrs.frozen(kw_only=True)
 class InvokeModelContext(Generic[State]):
-    """A call of a model. Another `request`, or another `model`, is what this call is made with.
+    """A call of a model, for handlers around it.
 
-    The request has no `model_state`: the model that is called is given its own, as it was before the step,
-    whatever is passed on (rule model.state-is-a-snapshot). What a model asks for is run as the step offers
-    it, whatever tools this request shows.
+    A handler changes the request or the model by passing on a context with another one. The request has no
+    `model_state`: whichever model is called gets its own, as it was before the step (rule
+    model.state-is-a-snapshot). Tools in the request are what the model sees; which of its calls run depends
+    on the step alone.
     """
 
     model: LanguageModel
@@ -163,9 +164,11 @@ class InvokeModelContext(Generic[State]):
 @sealed
 @attrs.frozen(kw_only=True)
 class ExecuteToolContext(Generic[State]):
-    """A call of a tool. Another `tool`, or a `call` with another input, is what is run in its place.
+    """A call of a tool, for handlers around it.
 
-    The model gets the outcome as that of the call that it made (stage.tool-answers-its-call).
+    A handler has another tool run, or the same with another input, by passing on a context with another
+    `tool` or `call`. The model gets the outcome as that of the call that it made
+    (stage.tool-answers-its-call).
     """
 
     tool: Tool
@@ -216,10 +219,11 @@ class ExecuteToolContext(Generic[State]):
 @sealed
 @attrs.frozen(kw_only=True)
 class AgentStreamContext(Generic[State]):
-    """A call of an agent. Other `messages` or `settings` are what its run begins with.
+    """A call of an agent, for handlers around it. Its run begins with `messages` and `settings`.
 
-    `resumed` is whether the run goes on: then it has its messages and settings, and others that are passed on
-    are passed over (rule stage.run-begins-once). `call_next` begins where the call did, each time.
+    A handler changes them by passing on a context with others. A run that goes on (`resumed`) has messages
+    and settings already, and ignores others (rule stage.run-begins-once). Each `call_next` begins where the
+    call did.
     """
 
     messages: Vector[Message] = field(converter=_messages)

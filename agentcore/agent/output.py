@@ -63,7 +63,7 @@ class OutputError(MismatchError):
 @sealed
 @attrs.frozen
 class Output(Generic[_T]):
-    """What the answer of a run is to be: made by `Output.of(type)` or `Output.json_schema(schema)`."""
+    """The type or schema that the answer of a run has to fit; made by `Output.of` or `Output.json_schema`."""
 
     schema: JsonObject = field(converter=answer_schema, eq=strict_key)
     # Made anew for every output, so equality is that of the schema.
@@ -138,7 +138,7 @@ class Output(Generic[_T]):
 
     @property
     def response_format(self) -> JsonObject:
-        """What a model request has as its `response_format`."""
+        """The `response_format` of a model request for this output."""
         named = {} if self.name is None else {"name": self.name}
         return cast("JsonObject", freeze({"type": "json", "schema": self.schema, **named}))
 
@@ -261,10 +261,11 @@ class OtherOutputError(AgentCoreError):
 @sealed
 @attrs.frozen(kw_only=True)
 class AgentResult(Generic[_Object, State]):
-    """What a call of an agent came to; `run` is all of it, `timings` are how long it took.
+    """The result of a call of an agent.
 
-    `invocation_state` is what the call's handlers, tools and hooks shared (rule context.shared).
-    `response_format` is what the last step was asked for, by its hooks or else by the agent; None for text.
+    `run` is the whole run, with every step, and `timings` says how long its parts took. `invocation_state` is
+    the dict that the call's handlers, tools and hooks shared (rule context.shared). `response_format` is the
+    output that the last step was asked for, by its hooks or else by the agent; None for text.
     """
 
     run: Run
@@ -284,12 +285,12 @@ class AgentResult(Generic[_Object, State]):
 
     @property
     def tripwire(self) -> Tripwire | None:
-        """Why a processor ended the run, if one did."""
+        """The abort by which a processor ended the run; None if none did."""
         return self.run.pending.result.tripwire if isinstance(self.run.pending, Done) else None
 
     @property
     def interrupts(self) -> tuple[Interrupt, ...]:
-        """The questions among what the run waits for (`pending` has the rest); empty if there are none."""
+        """The questions that the run waits for; `pending` has approvals and calls as well."""
         return self.run.pending.interrupts if isinstance(self.run.pending, Interrupted) else NO_ITEMS
 
     @property
@@ -354,7 +355,7 @@ class AgentResult(Generic[_Object, State]):
 
     @property
     def messages(self) -> Vector[Message]:
-        """The messages that the run has produced, to be put after those that it was given."""
+        """The messages that the run produced; they follow those that it was given."""
         return self.run.chains.response
 
     @property
@@ -366,5 +367,5 @@ class AgentResult(Generic[_Object, State]):
 
     @property
     def usage(self) -> Usage:
-        """What all steps used together."""
+        """The usage of all steps together."""
         return self.run.usage

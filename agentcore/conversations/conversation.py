@@ -106,11 +106,11 @@ _is_id_or_none: Final = _is(str, type(None))
 @sealed
 @attrs.frozen(kw_only=True)
 class TurnMessage:
-    """A message of a conversation, with where it comes from.
+    """A message of a conversation, with its origin.
 
     `turn` is the id of the turn that brought it in, `step` the step of that turn's run, and `hook` the hook
-    that returned it. Each is None where there is none: a caller's message has no step, and an answer to an
-    approval comes between two steps. `replaces` is the id of the message that this one is an edit of.
+    that returned it; each may be None: a caller's message has no step, and an answer to an approval comes
+    between two steps. `replaces` is the id of the message that this one is an edit of.
     """
 
     id: str = field(validator=_is_id)
@@ -165,13 +165,17 @@ def _metadata(value: Mapping[str, object]) -> JsonObject:
 @sealed
 @attrs.frozen(kw_only=True)
 class Turn:
-    """What one call of an agent added to a conversation.
+    """The messages that one call of an agent added to a conversation.
 
-    `parent` is the turn that it follows; None: it is the first. `messages` are those that the caller gave,
-    then those that the run produced; some may be of a turn on another branch, which is then their `turn`.
-    `context` makes the context after the turn of the context before it followed by `messages`; None: all of
-    that. `run_start` counts the run's responses that earlier turns have, where a run that waited went on.
-    `metadata` is the caller's own JSON, such as who wrote and when.
+    Args:
+        id: the turn's own id.
+        parent: the id of the turn that it follows; None for a first turn.
+        messages: those of the caller, then those of the run. Some may be of a turn on another branch, whose
+            id is then their `turn`.
+        context: how the context after the turn is made from the context before it followed by `messages`;
+            None keeps all of them.
+        run_start: how many responses of the run earlier turns have, if a run that waited went on.
+        metadata: the caller's own JSON, such as who wrote and when.
     """
 
     id: str = field(factory=new_id, validator=_is_id)
@@ -198,7 +202,7 @@ class Turn:
 
     @property
     def injected(self) -> tuple[TurnMessage, ...]:
-        """The messages that hooks brought into the context, which are not in the full record."""
+        """The messages that hooks brought into the context; the record is without them."""
         return FrozenList(piece for piece in self.context or () if isinstance(piece, TurnMessage))
 
     @property
@@ -208,7 +212,7 @@ class Turn:
 
     @property
     def own(self) -> Iterator[TurnMessage]:
-        """Those of all messages that the turn brought in."""
+        """Those of all its messages that this turn brought in, not another branch."""
         return (one for one in self.all_messages if one.turn == self.id)
 
 
@@ -304,13 +308,14 @@ def _given(value: Iterable[_Given]) -> Vector[_Given]:
 @sealed
 @attrs.frozen(kw_only=True)
 class Conversation(Sequence[Message]):
-    """A conversation; as a sequence it is the messages that the next turn begins with.
+    """A conversation with all its branches; as a sequence, the messages that the next turn begins with.
 
-    `turns` are all turns, of all branches, in the order in which they were added, `head` is the id of the one
-    that the next turn follows; None: it begins anew. `given` are messages that the next turn begins with,
-    before what its caller adds (`before`, `edit`).
+    `agent.generate(prompt, conversation=...)` makes the next turn; the result's `conversation` has it.
 
-    The next turn is made by `agent.generate(prompt, conversation=...)` and is on the result's `conversation`.
+    Args:
+        turns: the turns of all branches, in the order in which they were added.
+        head: the id of the turn that the next one follows; None if the next begins a branch at the root.
+        given: messages that the next turn begins with, before those of its caller (`before`, `edit`).
 
     Raises:
         InvalidConversationError: for turns that do not make a conversation, with the path of the fault.
@@ -382,7 +387,7 @@ class Conversation(Sequence[Message]):
 
     @property
     def record(self) -> Vector[TurnMessage]:
-        """All messages up to the head, as they were said (rule conversation.record-whole)."""
+        """All messages up to the head, unedited (rule conversation.record-whole)."""
         return vector(one for turn in self.path for one in turn.messages)
 
     def __len__(self) -> int:

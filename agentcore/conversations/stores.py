@@ -31,7 +31,7 @@ __all__ = [
 
 
 class StoreError(AgentCoreError):
-    """Base of the errors of stores; `conversation_id` is the conversation, None where it is about none."""
+    """Base of the errors of stores; `conversation_id` is the conversation, or None."""
 
     wire_name = "StoreError"
 
@@ -47,9 +47,9 @@ class StoreError(AgentCoreError):
 
 
 class HeadConflictError(StoreError):
-    """A turn was to be added to another head than the conversation has; nothing was stored.
+    """A turn was appended to another head than the conversation has; nothing was stored.
 
-    `expected` is the head that the writer knew, `actual` the one that there is; None: there is no turn yet.
+    `expected` is the head that the writer knew, `actual` the stored one; None stands for no turn yet.
     """
 
     wire_name = "HeadConflictError"
@@ -101,7 +101,7 @@ class StoreVersionError(StoreError):
 
 
 class ConversationStore(Protocol):
-    """What keeps conversations; `MemoryStore` and `agentcore.conversations.sql.SqlStore` do."""
+    """The methods of a store of conversations, such as `MemoryStore` and `agentcore.conversations.sql.SqlStore`."""
 
     async def load(self, conversation_id: str) -> Conversation:
         """Return the conversation with all turns that have been appended, in one order for all readers.

@@ -177,18 +177,18 @@ def _is_name(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
 @sealed
 @attrs.frozen(kw_only=True)
 class StepOverride:
-    """What one step uses in place of the call's own values; a field that is None is absent (claims C53, C54).
+    """Values that one step uses in place of the call's own; a field that is None is absent (claims C53, C54).
 
-    The seven fields of the package hold for the step. `lasting_messages` hold from this step on: its step
-    input, and that of later steps with the responses since (Difference.LASTING_MESSAGES); `messages` beside
-    them are what this step's own prompt is made of. `response_format` is what the step's answer is to be:
-    `{"type": "text"}`, or `{"type": "json"}` with `schema` and `name`, or an Output, of which its JSON is
-    kept. `model_settings`
-    are the model's (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so that
-    no key belongs there.
+    The seven fields of the package hold for the step. `lasting_messages` become the step input of this step
+    and, with the responses since, of later ones (Difference.LASTING_MESSAGES); `messages` beside them are for
+    this step's own prompt. `response_format` is the format of the step's answer: `{"type": "text"}`,
+    `{"type": "json"}` with `schema` and `name`, or an Output. `model_settings` are the model's
+    (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so put no key there.
 
-    Messages and instructions may be JSON as well (`agentcore.messages.chains`). Raises InvalidOverrideError,
-    with the path of the field, for a wrong kind of value.
+    Messages and instructions may be JSON as well (`agentcore.messages.chains`).
+
+    Raises:
+        InvalidOverrideError: for a wrong kind of value, with the path of the field.
     """
 
     model: str | None = field(default=None, validator=_is_name)
@@ -371,7 +371,7 @@ def _replies(value: Iterable[Message]) -> Vector[Message]:
 @sealed
 @attrs.frozen
 class StepResults:
-    """What a step brought: what its hooks returned, in order, and what its model and its tools produced.
+    """The results of a step: what its hooks returned, in order, and what its model and its tools produced.
 
     Args:
         edits: what each hook did, as records have it; or what hooks return (an override, a mapping of fields,
@@ -389,7 +389,7 @@ class StepResults:
 
     @property
     def override(self) -> StepOverride:
-        """What the edits come to together."""
+        """The edits as one override."""
         return merged(self.edits)
 
 
@@ -398,14 +398,14 @@ class StepResults:
 class StepRecord:
     """A finished step, as hooks, stop conditions and the caller see it.
 
-    `messages` is the report: the whole response chain so far, sharing structure with the loop's own
-    (Difference.REPORT_IS_THE_LOOPS_OWN). `model`, `prompt` and `experimental_context` are those of this step.
-    `override` is what its processors made of it together, `edits` are what each of them did.
-    `response_model` and `response_id` are what the provider called the model that answered, and its answer.
-    `step_input` is what hooks were shown, `initial_messages` what the run was given, and `response_start` how
-    many messages the response chain had before the step; `agentcore.records.provenance` reads an account of
-    them. `replies_start` is how many of these were there before what answered the step before; in step 0,
-    all.
+    `messages` is the report: the whole response chain so far (Difference.REPORT_IS_THE_LOOPS_OWN).
+    `step_input` is what the hooks got, `prompt` what the `model` got, `experimental_context` the step's.
+    `override` is the result of all processors together, `edits` has that of each. `response_model` and
+    `response_id` are the provider's names of the model and of its answer.
+
+    `initial_messages` are those the run was given, `response_start` is how many messages the response chain
+    had before the step; `agentcore.records.provenance` reads them. `replies_start` counts those before the
+    answers to the step before; in step 0, all.
     """
 
     step_number: int
@@ -431,7 +431,7 @@ class StepRecord:
 
     @property
     def results(self) -> StepResults:
-        """What the step brought: `agentcore.step` folded over those of all steps gives the run's chains."""
+        """The results of the step; `agentcore.step` folded over those of all steps gives the run's chains."""
         return StepResults(self.edits, self.content, replies=self.replies)
 
     @property

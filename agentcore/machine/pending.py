@@ -56,15 +56,16 @@ _LONGEST: Final = 100
 @sealed
 @attrs.frozen(kw_only=True)
 class Pending:
-    """Something that a run waits for; it is answered by its `id`: `agent.resume(run, answers={id: ...})`.
+    """Something that a run waits for; `agent.resume(run, answers={id: ...})` answers it by its `id`.
 
-    An `approval` is answered by True, by False, or by `{"approved": bool, "reason": str}`; the model is given
-    the reason of a denial. A `question` is what a tool or a handler asks (`Interrupt`), with a `name` and a
-    `reason`; any JSON answers it. A `call` is one of a tool without a function, for the caller of the run to
-    do; its answer, any JSON, is the result of the call.
+    Its `kind` says what answers it:
+
+    - `approval`: True, False, or `{"approved": bool, "reason": str}`; the model gets the reason of a denial.
+    - `question`, asked by a tool or a handler (`Interrupt`), with a `name` and a `reason`: any JSON.
+    - `call`, of a tool without a function, for the caller of the run to do: any JSON, the result of the call.
 
     `tool_name`, `input` and `tool_call_id` are those of the call; a question need not be about a call.
-    `step_number` is None where a handler of the whole call asks.
+    `step_number` is None if a handler of the whole call asks.
     """
 
     kind: PendingKind

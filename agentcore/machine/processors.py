@@ -125,10 +125,9 @@ class ListChanges(NamedTuple):
 class MessageList:
     """Messages with their ids, which a processor may change by the methods here; only a run makes one.
 
-    Whatever the list has come to when the processor returns is what it wants its messages to be, also if it
-    returns nothing; if it raises, all of it is dropped. Messages are given as values or as `ModelMessage`
-    JSON; ids are the same for all processors and at every step. After the processor has returned, any use
-    raises ClosedMessageListError.
+    When the processor returns, the list is what it wants its messages to be, also if it returns nothing; if
+    it raises, its changes are dropped. Messages are values or `ModelMessage` JSON. Ids are the same for all
+    processors and at every step. After the processor has returned, any use raises ClosedMessageListError.
     """
 
     __slots__ = (
@@ -193,7 +192,7 @@ class MessageList:
 
     @property
     def mutations(self) -> tuple[Mutation, ...]:
-        """What was changed so far, in order."""
+        """The changes so far, in order."""
         self._check_open()
         return FrozenList(self._mutations)
 
@@ -366,10 +365,10 @@ PROCESS_INPUT: Final = "process_input"
 @sealed
 @attrs.frozen(kw_only=True)
 class Tripwire:
-    """Why a processor ended the run by `abort`.
+    """The end of a run by `abort` in a processor.
 
-    `step_number` is the step that its model was not called for, or None for `process_input`. `retry` is the
-    processor's word that the same call may do better next time: whoever called decides.
+    `step_number` is the step whose model was not called; None for `process_input`. `retry` is the processor's
+    advice that the same call may do better next time; the caller decides.
     """
 
     processor_id: str
@@ -418,10 +417,10 @@ def abort(reason: str | None = None, *, retry: bool = False, metadata: object = 
 @sealed
 @attrs.frozen(kw_only=True)
 class InputArguments(Generic[State]):
-    """What `process_input` gets: the messages and the system messages that the run is to begin with.
+    """The argument of `process_input`: the messages and system messages that the run is to begin with.
 
-    All of it is values, but for the list and `invocation_state`, which all of a call share on purpose.
-    `request_context` is the call's `experimental_context`.
+    All of it is read-only but for `message_list`, the processor's own, and `invocation_state`, which a call's
+    hooks share on purpose. `request_context` is the call's `experimental_context`.
     """
 
     step_number: ClassVar[None] = None
@@ -442,15 +441,17 @@ class InputArguments(Generic[State]):
 @sealed
 @attrs.frozen(kw_only=True)
 class StepArguments(Generic[State]):
-    """What `process_input_step` and `prepare_step` get: the step as the processor before left it.
+    """The argument of `process_input_step` and `prepare_step`: the step as the processor before left it.
 
-    All of it is values, but for the list and `invocation_state`: what is returned holds for the step.
-    `messages` are what the prompt is to be made of; `lasting_messages` are those that later steps are built
-    on, without what was edited for this step only. The chains that these are made of are there by themselves
-    as well, complete whatever lasting edits there were. `tools` are the names of all tools of the call,
-    whichever are active; `model_settings` are the call's with those of the step, and
-    `structured_output` is what the answer is to be. `request_context` is the call's `experimental_context`,
-    which the step's may differ from.
+    All of it is read-only but for `message_list`, the processor's own, and `invocation_state`, which a call's
+    hooks share on purpose; what a hook returns holds for the step.
+
+    `messages` are those that the prompt is made of. `lasting_messages` are those that later steps are built
+    on, without the edits for this step only. The initial and the response chain are there as well, complete
+    whatever lasting edits there were. `tools` are the names of all tools of the call, active or not.
+    `model_settings` are the call's with those of the step, `structured_output` is the output that the step
+    is asked for, and `request_context` is the call's `experimental_context`, from which the step's may
+    differ.
     """
 
     processor_id: str

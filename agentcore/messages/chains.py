@@ -358,15 +358,16 @@ def checked_messages(
 @sealed
 @attrs.frozen(kw_only=True)
 class Chains:
-    """Initial chain, response chain, step input and the override of the step that is going on.
+    """The initial chain, the response chain, the step input, and the override of the current step.
 
-    The override are the messages that this step's prompt is made of, and the instructions that it begins
-    with, `override_system`; None for either is what the run has.
+    `start` makes the first; the other methods return changed ones. The step input is both chains or, after a
+    lasting edit, `lasting` and the responses from the index `since` on; the two chains stay complete.
+    `override` are the messages of this step's prompt, and `override_system` its instructions; None stands for
+    the step input and for the run's own instructions.
 
-    Made by `start`; the other methods give others. The step input is both chains, or, after a lasting edit,
-    `lasting` and the responses from `since` on; the chains themselves stay what they are. `step_input` and
-    `folded` follow from the rest and are kept because they cost the history's length to make again.
-    `first_ids` are those of the messages before the responses; None: they are numbered by their places.
+    `first_ids` are the ids of the messages before the responses; None numbers them by their places.
+    `step_input` and `folded` (the state of the prompt) follow from the rest. They are kept because making
+    them again costs as much as the history is long.
     """
 
     initial: Vector[Message]

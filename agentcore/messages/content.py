@@ -149,10 +149,10 @@ class Source:
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolCall:
-    """A call that the model asked for.
+    """A tool call of the model.
 
-    `invalid` with its `error` text is set where the call cannot be run: by an adapter that could not read the
-    input, or by the run for a tool that the step does not offer. `dynamic` calls are of no tool known before.
+    A call that cannot be run is `invalid`, with the `error` text: an adapter could not read its input, or the
+    step does not offer its tool. A `dynamic` call is of a tool that nobody declared.
     """
 
     type: ClassVar[Literal["tool-call"]] = "tool-call"
@@ -170,7 +170,7 @@ class ToolCall:
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolResult:
-    """What a tool returned; `model_output` is the tool's own conversion of it for the model, if any."""
+    """The result of a call; `model_output` is the tool's own conversion of it for the model, if any."""
 
     type: ClassVar[Literal["tool-result"]] = "tool-result"
     tool_call_id: str
@@ -186,7 +186,7 @@ class ToolResult:
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolError:
-    """Why a call has no result: a text, or JSON where the provider executed the call."""
+    """The error of a call: a text, or JSON if the provider executed the call."""
 
     type: ClassVar[Literal["tool-error"]] = "tool-error"
     tool_call_id: str

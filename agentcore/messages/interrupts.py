@@ -24,10 +24,9 @@ Source: TypeAlias = Literal["tool", "execute-tool", "invoke-model", "agent-strea
 @sealed
 @attrs.frozen(kw_only=True)
 class Interrupt:
-    """A question: its name, what it is about, and where it was asked.
+    """A question to a person, asked by a tool or a handler: its `name`, its `reason`, and where it was asked.
 
-    `step_number` is None where a handler of the whole call asks, `tool_call_id` where no tool call is about
-    to run.
+    `step_number` is None if a handler of the whole call asks, `tool_call_id` if no tool call is about to run.
     """
 
     name: str = field()

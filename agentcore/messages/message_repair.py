@@ -39,11 +39,11 @@ NO_RESULT: Final = "no result of this call was recorded"
 @sealed
 @attrs.frozen(kw_only=True)
 class RepairChange:
-    """One thing that was changed.
+    """One change of a history.
 
-    `path` is its place in the messages that were given, `reason` the change and why, `rule` the name of
+    `path` is the place in the original messages, `reason` the change and why it was made, `rule` the name of
     the rule that was broken, if it is one of prompts, and `tool_call_id` the call that it is about: by its id
-    in the mended messages once it was given one of its own.
+    in the mended messages, if it got a new one.
     """
 
     path: str
@@ -55,7 +55,7 @@ class RepairChange:
 @sealed
 @attrs.frozen(kw_only=True)
 class Repair:
-    """Mended messages, those that were right being the ones that were given, and what was changed in turn."""
+    """The result of `repair`: the mended messages, of which those without a fault are the same, and the changes."""
 
     messages: Vector[Message]
     changes: tuple[RepairChange, ...] = field(default=NO_ITEMS, converter=frozen_list)

@@ -138,13 +138,20 @@ class _Node:
 
 
 def freeze(value: object, path: str = "$") -> JsonValue:
-    """Return the JSON value as a deeply immutable one; what is frozen already is returned as it is.
+    """Return a JSON value as a deeply immutable one; what is frozen already is returned as it is.
 
     Mappings become `FrozenDict` in their own order, sequences `FrozenList`, and subclasses of `str`,
     `int` and `float` become the plain types.
 
+    Args:
+        value: the JSON value.
+        path: its place in a larger value, for errors.
+
+    Returns:
+        The frozen value, equal to the given one.
+
     Raises:
-        InvalidJsonError: for anything that is not JSON, with its path; `path` is that of `value` itself.
+        InvalidJsonError: for anything that is not JSON, with its path.
     """
     if is_known_json(value):  # most are, as every value that is made of another one converts its JSON anew
         return cast("JsonValue", value)

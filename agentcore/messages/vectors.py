@@ -55,7 +55,7 @@ _put: Final[Any] = object.__setattr__
 if TYPE_CHECKING:
 
     class FrozenDict(Mapping[_K, _V_co]):
-        """A mapping that cannot change; it keeps the order of its keys."""
+        """A read-only mapping, in the order of its keys."""
 
         def __init__(
             self, entries: Mapping[_K, _V_co] | Iterable[tuple[_K, _V_co]] = ..., **fields: _V_co
@@ -72,7 +72,7 @@ else:
 
     @read_only("dict")
     class FrozenDict(immutabledict):
-        """A mapping that cannot change; it keeps the order of its keys."""
+        """A read-only mapping, in the order of its keys."""
 
         __repr__ = brief
 
@@ -98,7 +98,7 @@ else:
 
 @read_only("list")
 class FrozenList(tuple[_T_co, ...]):
-    """A list that cannot change: a tuple that says what to do where somebody writes."""
+    """A read-only list: a tuple whose list methods raise ImmutableWriteError, with what to write instead."""
 
     __slots__ = ()
     __repr__ = brief
@@ -172,7 +172,7 @@ def frozen_list_or_none(items: Iterable[Any] | None) -> FrozenList[Any] | None:
 if TYPE_CHECKING:
 
     class Vector(Sequence[_T_co]):
-        """A list that cannot change; vectors that grew from one another share their structure."""
+        """A read-only list; a vector made from another one shares its structure."""
 
         @overload
         def __getitem__(self, index: int) -> _T_co: ...
@@ -189,7 +189,7 @@ else:
 
     @read_only("list")
     class Vector(PythonPVector):
-        """A list that cannot change; vectors that grew from one another share their structure.
+        """A read-only list; a vector made from another one shares its structure.
 
         The pure-Python kind, because the C one lets the garbage collector clear live elements of vectors that
         share structure (tobgu/pyrsistent#283). A vector's last leaf is in `_tail`, which is empty only where

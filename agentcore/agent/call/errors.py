@@ -36,10 +36,11 @@ def resumable(run: Run) -> Run:
 
 
 class AgentError(AgentCoreError):
-    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong.
+    """A run failed. `run` has every finished step and can be resumed; `__cause__` is the error.
 
     `hook` is the name of the hook that raised it, such as "checkpoint", "stop_when" or a processor's id; None
-    where no hook did. `step_number` is the step that failed, or after which a hook did; None before step 0.
+    if no hook did. `step_number` is the step that failed, or the step after which the hook failed; None
+    before step 0.
     """
 
     wire_name = "AgentError"

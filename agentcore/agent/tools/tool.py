@@ -81,12 +81,12 @@ Arguments: TypeAlias = dict[str, Any]
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolContext(Generic[State]):
-    """What a tool knows of its call, if it has a parameter with this type; no model sees that parameter.
+    """What a tool can know of its call: it gets this in the parameter with this type, which no model sees.
 
-    `messages` is the step input, without what the hooks of the step made of it (claim X1).
-    `invocation_state` is what the call was given to share on purpose: the same object in every tool, handler
-    and hook of the call (rule context.shared); a dict if it was given nothing. `answers` are what the run was
-    given so far, by the ids of the questions.
+    `messages` is the step input, without the edits of the step's hooks (claim X1). `invocation_state` is the
+    dict that the call was given to share on purpose: the same object in every tool, handler and hook of the
+    call (rule context.shared); by default an empty one. `answers` has the answers that the run was given so
+    far, by the ids of the questions.
     """
 
     tool_call_id: str
@@ -130,20 +130,20 @@ def _schema_reader(tool: Tool[..., Any]) -> Callable[[JsonValue], Arguments]:
 @sealed
 @attrs.frozen
 class Tool(Generic[_P, _R]):
-    """A tool, and still the function that it was made of: calling it calls that.
+    """A tool, and still the function that it was made of: calling the tool calls the function.
 
-    Made by `@tool` of a function, by `tool_without_execute`, or directly of a name, a JSON Schema and a
-    function that takes the schema's properties by name (as for tools that come from elsewhere).
+    `@tool` makes it of a function, and `tool_without_execute` without one. Make it directly of a name, a JSON
+    Schema and a function that takes the schema's properties by name, for tools that come from elsewhere.
 
-    `needs_approval` is whether calls wait for approval, or a function of the arguments and the context that
-    says so. `to_model_output` turns what the tool returned into what the model is shown. `timeout` is in
-    seconds, for one call. `read` makes the function's arguments of JSON input, and is given where the schema
-    is not all that is to be checked (with another schema, `attrs.evolve` has to be given another one as
-    well). `context_parameter` is the name of the parameter for the ToolContext.
+    `needs_approval` says whether calls wait for approval, or is a function of the arguments and the context
+    that says so. `to_model_output` turns what the tool returned into the output for the model. `timeout` is
+    in seconds, for one call. `read` makes the function's arguments of JSON input, where the schema does not
+    check everything; with another schema, give `attrs.evolve` another `read` as well. `context_parameter` is
+    the name of the parameter for the ToolContext.
 
     Raises:
-        InvalidToolError: if it cannot work.
-        InvalidJsonError: if the schema or the options are no JSON.
+        InvalidToolError: if it cannot work; the text says what to change.
+        InvalidJsonError: if the schema or the options are not JSON.
     """
 
     name: str = field()
