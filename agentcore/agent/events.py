@@ -142,7 +142,7 @@ class RunInterrupted:
 ChunkEvent: TypeAlias = (
     TextDelta | ReasoningDelta | ToolInputDelta | PartDone | ToolStarted | ToolProgress | ToolFinished
 )
-"""What `on_chunk` gets as well: events of models and tools while a step is going on."""
+"""The events of models and tools during a step, which `on_chunk` gets as well."""
 
 AgentEvent: TypeAlias = (
     ChunkEvent

@@ -323,7 +323,7 @@ class Middleware:
 @sealed
 @attrs.frozen(kw_only=True)
 class Stage(Generic[_C, _R, _E]):
-    """What handlers are around of, and what contexts, results and events are there.
+    """A place in a call that handlers are put around, with the types of its contexts, results and events.
 
     A handler is a function or a callable object, sync or async, a wrap always async. Its name, which traces
     and errors have, is its own unless one is given.

@@ -44,7 +44,7 @@ _SHOWN: Final = 100
 
 
 class OutputError(MismatchError):
-    """What a model answered is not the output that was asked for.
+    """The answer of a model is not the output that was asked for.
 
     `path` and `problems` say what is wrong, `excerpt` what the text has there.
     """
@@ -53,7 +53,7 @@ class OutputError(MismatchError):
 
     @property
     def excerpt(self) -> str:
-        """What is at `path`, shortened."""
+        """The value at `path`, shortened."""
         return self.problems[0].given
 
     def __str__(self) -> str:

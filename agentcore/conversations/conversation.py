@@ -66,7 +66,7 @@ def new_id() -> str:
 # ---------------------------------------------------------------- messages and turns
 
 GivenBy: TypeAlias = Literal["caller", "run", "hook"]
-"""Who gave a message: whoever called the agent, the run (its model and tools), or a hook for good."""
+"""The giver of a message: the caller of the agent, the run (its model and tools), or a hook, for good."""
 
 
 def _is(*kinds: type) -> Callable[[object, attrs.Attribute[Any], Any], None]:
@@ -253,7 +253,7 @@ def _context_after(before: Sequence[TurnMessage], turn: Turn) -> list[TurnMessag
 
 
 class _Index:
-    """Where the turns stand, by id, and which turn brought in each message.
+    """An index: the place of each turn by its id, and the turn that brought in each message.
 
     One index is written on from conversation to conversation: how many turns a conversation has says what of
     it holds there. A branch that adds another turn at a place that is taken goes on with a copy.
@@ -329,7 +329,7 @@ class Conversation(Sequence[Message]):
     path: Vector[Turn] = field(init=False, eq=False, repr=False)
     """The turns from the root to the head."""
     context: Vector[TurnMessage] = field(init=False, eq=False, repr=False)
-    """What the turns up to the head leave for the next one, with where each message comes from."""
+    """The context: the messages that the next turn begins with, each with its origin."""
     context_messages: Vector[Message] = field(init=False, eq=False, repr=False)
     _index: _Index = field(init=False, eq=False, repr=False)
 
@@ -358,7 +358,7 @@ class Conversation(Sequence[Message]):
             raise InvalidConversationError(path, f"the conversation has no such message {message_id!r}")
 
     def _fields_at(self, turn_id: str | None) -> dict[str, Any]:
-        """What follows from the turns up to this one."""
+        """Return the fields that follow from the turns up to this one."""
         path: list[Turn] = []
         at = turn_id
         while at is not None:

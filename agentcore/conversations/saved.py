@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 VERSION: Final = 1
-"""What `conversation_to_json` writes and `conversation_from_json` reads."""
+"""The version that `conversation_to_json` writes and `conversation_from_json` reads."""
 
 _NAMES: Final = frozenset({"version", "turns", "head", "given"})
 _T = TypeVar("_T")

@@ -1,4 +1,4 @@
-"""What a store of conversations promises, its errors, and the store in memory.
+"""The protocol of a store of conversations, its errors, and the store in memory.
 
 A store keeps turns, and never changes one. `append` adds one turn to an expected head, as a whole or not at
 all; the error of a writer that expected another head names both, so two never interleave. Whether a turn is
@@ -101,7 +101,7 @@ class StoreVersionError(StoreError):
 
 
 class ConversationStore(Protocol):
-    """The methods of a store of conversations, such as `MemoryStore` and `agentcore.conversations.sql.SqlStore`."""
+    """The methods of a store of conversations, such as `MemoryStore` and `conversations.sql.SqlStore`."""
 
     async def load(self, conversation_id: str) -> Conversation:
         """Return the conversation with all turns that have been appended, in one order for all readers.

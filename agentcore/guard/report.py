@@ -45,7 +45,7 @@ __all__ = [
 
 
 class GuardedWriteError(AgentCoreError):
-    """Something that was guarded was changed; `paths` are the places, `report` says all.
+    """A guarded value was changed; `paths` are the places, `report` has all of it.
 
     `path` is the first of the places.
     """
@@ -63,7 +63,7 @@ class GuardedWriteError(AgentCoreError):
 
 
 class Report:
-    """What changed in a guarded block; true if anything did."""
+    """The changes in a guarded block; true if there are any."""
 
     __slots__ = ("_changes", "_opaque")
 

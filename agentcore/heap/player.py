@@ -49,7 +49,7 @@ _NOTHING: Final = ("default-src 'none'", "base-uri 'none'", "form-action 'none'"
 @sealed
 @attrs.frozen
 class Comparison:
-    """What a page plays at a time: one run, or two side by side, under a title."""
+    """One run, or two side by side, that a page plays, under a title."""
 
     title: str
     runs: Sequence[Recorded]
@@ -328,7 +328,7 @@ def _numbered(numbers: Sequence[int]) -> str:
 
 
 def _amount(value: Any) -> str:
-    """How much was handed out, in words."""
+    """Return the amount of a value, in words."""
     if isinstance(value, dict):
         for name in ("messages", "prompt"):
             if isinstance(value.get(name), list):

@@ -1,4 +1,4 @@
-"""What hooks of a step may return, which hook is running, and what a finished step was."""
+"""Results of a step's hooks, the hook that is running, and records of finished steps."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ NO_USAGE: Final = Usage()
 
 
 def merge_provider_options(base: JsonObject | None, override: JsonObject | None) -> JsonObject | None:
-    """Both, key by key at every depth; where they meet and are not both objects, the override's value.
+    """Merge two objects key by key at every depth; the override's value wins unless both are objects.
 
     Keys keep the base's order, new ones follow; what is not touched is shared (rule override.options-merged).
     """
@@ -315,7 +315,7 @@ def merge_provider_options(base: JsonObject | None, override: JsonObject | None)
 
 
 def merge_settings(base: JsonObject | None, override: JsonObject | None) -> JsonObject | None:
-    """Both, key by key; where they meet, the override's value (rule override.settings-merged)."""
+    """Merge two objects key by key; the override's value wins (rule override.settings-merged)."""
     if base is None or override is None:
         return base if override is None else override
     return FrozenDict({**base, **override})
@@ -324,7 +324,7 @@ def merge_settings(base: JsonObject | None, override: JsonObject | None) -> Json
 @sealed
 @attrs.frozen(kw_only=True)
 class ProcessorEdit:
-    """What one processor made of a step, or of a run's input, as the run takes it.
+    """The edit of one processor to a step, or to a run's input.
 
     Its system messages are all that there are after it. `ids` are those of its messages, or None where they
     follow from the messages themselves; `lasting_ids` are those of its lasting ones. `holds_history` is
@@ -456,7 +456,7 @@ class StepRecord:
 
 
 def total_usage(records: Iterable[StepRecord]) -> Usage:
-    """What the steps used together."""
+    """Return the usage of the steps together."""
     return sum((record.usage for record in records), NO_USAGE)
 
 

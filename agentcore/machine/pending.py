@@ -1,4 +1,4 @@
-"""What a run waits for from a person: approvals of calls, answers to questions, results of calls.
+"""The things that a run waits for: approvals of calls, answers to questions, results of calls.
 
 For the machine these are two things. A question stops a step in its middle, and whoever asked is called again
 with the answer. An approval, and a call of a tool that somebody else runs, end the step, and what is answered
@@ -249,7 +249,7 @@ _FORMS: Final = 'True, False or {"approved": True or False, "reason": a text}'
 
 
 def _faults(approval_id: str, answer: JsonValue) -> Iterator[tuple[str, str]]:
-    """What is wrong with the answer to an approval: a path, and what to give there."""
+    """Return the fault of an answer to an approval: its path, and what to give there."""
     path = json_path("$.answers", approval_id)
     if not isinstance(answer, Mapping):
         if not isinstance(answer, bool):

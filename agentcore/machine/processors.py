@@ -111,7 +111,7 @@ class Mutation:
 
 
 class ListChanges(NamedTuple):
-    """What a closed list has come to; None for messages or system messages that are what they were.
+    """The changes of a closed list; None for messages or system messages without a change.
 
     There are no ids where nobody has asked for them: then all that was done is that messages were added.
     """
@@ -379,7 +379,7 @@ class Tripwire:
 
 
 class TripwireError(AgentCoreError):
-    """What `abort` raises: no failure, but the end of the run with a Tripwire (rule processor.abort-ends)."""
+    """Raised by `abort`: ends the run with a Tripwire, which is no failure (rule processor.abort-ends)."""
 
     wire_name = "TripwireError"
 
@@ -505,7 +505,7 @@ def _instead(name: str, returned: Iterable[str]) -> str:
 # ---------------------------------------------------------------- what processors are
 
 StepResult: TypeAlias = StepOverride | Mapping[str, Any] | Sequence[MessageForm] | MessageList | None
-"""What a processor may return: fields of the step, its messages, the list that it got, or nothing."""
+"""The result of a processor: fields of the step, its messages, the list that it got, or nothing."""
 
 ProcessInput: TypeAlias = Callable[[InputArguments[State]], StepResult | Awaitable[StepResult]]
 ProcessInputStep: TypeAlias = Callable[[StepArguments[State]], StepResult | Awaitable[StepResult]]
@@ -544,7 +544,7 @@ class NamedProcessor:
 
 
 Processor: TypeAlias = InputProcessor | StepProcessor | ProcessInputStep[Any] | NamedProcessor
-"""What an agent takes as a processor: an object with one or both of the methods, or a function of a step."""
+"""A processor of an agent: an object with one or both of the methods, or a function of a step."""
 
 
 def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:

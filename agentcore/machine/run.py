@@ -123,7 +123,7 @@ def _with_approvals(run: Run, approvals: Approvals) -> Move:
 
 
 def need(run: Run) -> Need | Interrupted | Failed:
-    """What the run needs next, or how it ended: Done, Failed, or Interrupted until it is Answered."""
+    """The next need of the run, or its end: Done, Failed, or Interrupted until it is Answered."""
     return run.pending
 
 
@@ -146,7 +146,7 @@ def give(run: Run, outcome: Outcome) -> Run:
 
 
 def _is_kept(run: Run) -> bool:
-    """Whether the run is one of those that its history has: rule run.kept."""
+    """Whether the history keeps this run (rule run.kept)."""
     kind = type(run.pending)
     return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)
 
@@ -358,7 +358,7 @@ def _reject(run: Run, need: NeedFinish, _: Rejected) -> Move:
 
 
 class Arm(NamedTuple):
-    """What follows an outcome that answers a need, by the rule that says so."""
+    """A row of the table: needs, the outcomes that answer them, the move that follows, and its rule."""
 
     rule: Rule | Difference
     needs: tuple[type, ...]

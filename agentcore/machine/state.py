@@ -155,7 +155,7 @@ class Run:
 
     @property
     def usage(self) -> Usage:
-        """What the finished steps used together."""
+        """The usage of the finished steps together."""
         return total_usage(self.steps)
 
     def _repr_html_(self) -> str:
@@ -197,7 +197,7 @@ def draft_of(run: Run) -> Draft:
 
 
 class Move(NamedTuple):
-    """What a move makes of a run; the rest of it follows from the run before."""
+    """The fields that a move changes in a run; the others are those of the run before."""
 
     chains: Chains
     steps: Vector[StepRecord]
@@ -510,7 +510,7 @@ def answers(
 
 
 def goes_on(record: StepRecord) -> bool:
-    """Whether the step had calls of ours and each has its own answer (rule loop.continues).
+    """Return whether the step had calls of our own tools, each with an answer (rule loop.continues).
 
     Difference.LOOP_COUNTS_BY_CALL.
     """

@@ -1,4 +1,4 @@
-"""How errors and findings show values, and how they name places within them.
+"""Short forms of values in errors and findings, and names of places within them.
 
 A value may hold megabytes (an image, a file that a tool read, a thousand steps), and its text is asked for by
 others than people: `asyncio.run` of Python 3.11 makes the text of a result, debuggers and logs make texts of
@@ -90,7 +90,7 @@ def _ours(value: Any) -> _Parts:
 
 @lru_cache(1_000)
 def _way_of(kind: type) -> Callable[[Any], _Parts]:
-    """How values of one of our own classes are shown."""
+    """Return the `repr` of a value of one of our own classes."""
     if attrs.has(kind):
         return _fields
     if issubclass(kind, Mapping):
@@ -257,7 +257,7 @@ def _scalar(value: Any) -> str:
 # JSON paths: where in a value something is, as errors and findings have it.
 
 Trail: TypeAlias = tuple[Any, str | int] | None
-"""How a walk came to a place: the trail of what holds it, and its key there; None at the start.
+"""The trail of a walk: what holds a place, and its key there; None at the start.
 
 A walk over what others gave keeps trails and makes a path only of the one that it reports: the text of a path
 has all keys above, so that paths of all elements of a list under one long key take their product in memory.

@@ -133,7 +133,7 @@ Identified: TypeAlias = tuple[Vector[Message], Vector[str]]
 
 
 def sharing(messages: Vector[Message], shown: Vector[Message]) -> Vector[Message]:
-    """The same messages; if they begin with those shown, a vector that shares their structure."""
+    """Return the messages; if they begin with those of `shown`, as a vector that shares their structure."""
     if messages is shown:
         return messages
     new = following(messages, shown)
@@ -141,7 +141,7 @@ def sharing(messages: Vector[Message], shown: Vector[Message]) -> Vector[Message
 
 
 def numbered(name: str, length: int, first: int = 0) -> Vector[str]:
-    """That many ids of a name, in order."""
+    """Return that many ids of a name, in order."""
     return vector(f"{name}-{number}" for number in range(first, first + length))
 
 
@@ -219,7 +219,7 @@ class PromptState:
         return cast("Vector[SystemMessage]", self.closed[: self.system_count])
 
     def with_system(self, system: SystemPrompt | Iterable[SystemMessage] | None) -> PromptState:
-        """The same messages under other instructions; if as many as before, whatever the history's length."""
+        """Return the state under other instructions; the history is not read again if they are as many."""
         first = system_messages(system)
         if len(first) != self.system_count:
             closed = vector((*first, *self.closed[self.system_count :]))

@@ -1,4 +1,4 @@
-"""What the model and the tools produced in a step, and the messages that the loop makes of it.
+"""The content of a step, from the model and the tools, and the messages that the loop makes of it.
 
 The rules are named in `agentcore.requirements.rules`; where one is applied, its name stands beside the code.
 """
@@ -140,7 +140,7 @@ class GeneratedFile:
 @sealed
 @attrs.frozen
 class Source:
-    """Something the model cites, as JSON (`sourceType`, `id`, `url`, ...); no message ever holds it."""
+    """A source that the model cites, as JSON (`sourceType`, `id`, `url`, ...); no message ever holds it."""
 
     type: ClassVar[Literal["source"]] = "source"
     fields: JsonObject = field(converter=source_fields, eq=strict_key)
@@ -375,7 +375,7 @@ def _to_result_part(generated: ToolResult | ToolError, output: ToolOutput) -> To
 
 
 def result_output(result: ToolResult) -> ToolOutput:
-    """What the model is shown of a tool's output (rules output.model-output-once, output.text-or-json)."""
+    """Return a tool's output as the model gets it (rules output.model-output-once, output.text-or-json)."""
     if result.model_output is not None:
         return result.model_output
     if isinstance(result.output, str):
@@ -384,7 +384,7 @@ def result_output(result: ToolResult) -> ToolOutput:
 
 
 def error_output(failed: ToolError) -> ToolOutput:
-    """What the model is shown of an error (rules output.client-error-text, output.provider-error-json)."""
+    """Return an error as the model gets it (rules output.client-error-text, output.provider-error-json)."""
     if failed.provider_executed:
         return ErrorJsonOutput(failed.error)
     return ErrorTextOutput(error_text(failed.error))

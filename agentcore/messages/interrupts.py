@@ -18,7 +18,7 @@ from agentcore.messages.values import JsonObject, JsonValue, sealed, strict_key
 __all__ = ["Interrupt", "InterruptSignal", "Source", "ask"]
 
 Source: TypeAlias = Literal["tool", "execute-tool", "invoke-model", "agent-stream"]
-"""Who asks: a tool itself, or a handler of the stage of that name."""
+"""The asker: a tool, or a handler of the stage of that name."""
 
 
 @sealed
@@ -42,7 +42,7 @@ class Interrupt:
 
     @property
     def id(self) -> str:
-        """What its answer is given by: the same wherever a run is loaded, played again or asks anew.
+        """The id for its answer: the same when a run is loaded, replayed or asks again.
 
         Who asks at one place by one name asks one question (rule interrupt.one-question).
         """

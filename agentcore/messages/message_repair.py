@@ -55,7 +55,7 @@ class RepairChange:
 @sealed
 @attrs.frozen(kw_only=True)
 class Repair:
-    """The result of `repair`: the mended messages, of which those without a fault are the same, and the changes."""
+    """The result of `repair`: the mended messages, those without a fault unchanged, and the changes."""
 
     messages: Vector[Message]
     changes: tuple[RepairChange, ...] = field(default=NO_ITEMS, converter=frozen_list)
@@ -221,7 +221,7 @@ def _alone(entry: _Entry, part: _Part) -> Message:
 
 
 class _Approvals:
-    """What an answer to a request for approval is about."""
+    """The call that an answer to a request for approval is about."""
 
     def __init__(self, entries: Iterable[_Entry]) -> None:
         parts = [(entry.kind, part.value) for entry in entries for part in entry.parts]

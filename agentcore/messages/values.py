@@ -540,7 +540,7 @@ def with_fields(value: _T, **fields: object) -> _T:
 
 
 def is_value(cls: type) -> bool:
-    """Whether the class was made a value by `sealed`."""
+    """Return whether `sealed` made the class a value."""
     return cls.__setattr__ is _no_write
 
 

@@ -425,7 +425,7 @@ def _same_nodes(kept: list[Any], longer: list[Any], shift: int) -> bool:
 
 
 class _Memory(threading.local):
-    """What this thread's comparison and hash have seen so far, with the objects, whose ids stay theirs so."""
+    """The objects that this thread's comparison and hash have seen, by ids, which stay theirs so."""
 
     equal: dict[tuple[int, int], tuple[object, object]] | None = None
     hashes: dict[int, tuple[object, int]] | None = None

@@ -76,12 +76,12 @@ Read: TypeAlias = Callable[[Any, Any], Any]
 
 
 def is_array(value: object) -> bool:
-    """Whether the value is an array of JSON, frozen or not."""
+    """Return whether the value is an array of JSON, frozen or not."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
 
 
 def kind_of(value: object) -> str:
-    """What the value is in JSON's words, for errors: they never show the value itself."""
+    """Return the JSON type of the value, for errors, which never show the value itself."""
     if value is None:
         return "null"
     if isinstance(value, bool):

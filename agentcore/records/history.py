@@ -1,4 +1,4 @@
-"""What a run was: its states before and after each step, forks of them, and the run played again.
+"""The history of a run: its states before and after each step, forks of them, and its replay.
 
 A run keeps the very runs that it was before step 0 and after each step. They share structure with it, so a
 state costs what its step added.
@@ -178,7 +178,7 @@ def replayed(run: Run, outcome: Logged) -> Run:
 
 
 def has_begun(run: Run) -> bool:
-    """Whether anything has been done in the run, beyond asking and answering."""
+    """Whether the run has gone beyond asking and answering."""
     return not all(isinstance(outcome, Asked | Answered) for outcome in run.outcomes)
 
 
@@ -215,7 +215,7 @@ _COPIED_AT_ONCE: Final = 4
 
 
 class Room:
-    """What is left of a limit of elements that references and replayed outcomes come to."""
+    """The rest of a limit on the elements that references and replayed outcomes stand for."""
 
     def __init__(self, left: int = ROOM) -> None:
         self._left = left
@@ -229,12 +229,12 @@ class Room:
 
 
 def id_cost(name: str) -> int:
-    """What one more id of the name costs."""
+    """Return the cost of one more id of the name."""
     return 1 + len(name) // _UNIT
 
 
 def play_cost(run: Run, outcome: Logged) -> int:
-    """What the run goes through again when it is given the outcome, its messages apart.
+    """Return how many elements the run reads again when it gets the outcome, without its messages.
 
     Rule run.load-bounded.
     """
@@ -254,7 +254,7 @@ def play_cost(run: Run, outcome: Logged) -> int:
 
 
 def _step_cost(settings: Settings) -> int:
-    """Each step lists the tools that it offers, and its prompt begins with the instructions."""
+    """Count, for each step, the tools that it offers and the instructions in its prompt."""
     return (len(settings.tools or ()) + len(system_messages(settings.system))) // _COPIED_AT_ONCE
 
 

@@ -316,7 +316,7 @@ Prompt: TypeAlias = str | Message | Iterable[Message]
 @sealed
 @attrs.frozen
 class CallArguments(Generic[State]):
-    """What `prepare_call` is given: the agent as this call has it, overrides included, and the messages.
+    """The argument of `prepare_call`: the agent with this call's overrides, and the messages.
 
     `invocation_state` is what all of the call share on purpose.
     """

@@ -1,4 +1,4 @@
-"""What a driver is given besides a run: models, tools, hooks, limits, processors, and its cancellation."""
+"""The configuration of a driver: models, tools, hooks, limits, processors, and its cancellation."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _is_limit(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
 @sealed
 @attrs.frozen(kw_only=True)
 class UsageLimits:
-    """What a run may use at most; None sets no limit.
+    """The most that a run may use; None sets no limit.
 
     A run that goes on counts what it used before, so `agent.resume(error.run, usage_limits=...)` takes higher
     limits. A model call or tools that would go beyond a limit are not begun, and the run fails by a
@@ -136,7 +136,7 @@ class UsageLimits:
 
 
 class Spending:
-    """What a run has used so far, and whether its limits allow more; counts each outcome once."""
+    """Counts what a run has used, each outcome once, and checks it against the limits."""
 
     def __init__(self, limits: UsageLimits) -> None:
         self._limits = limits
@@ -204,7 +204,7 @@ class Parts:
 
     @property
     def response_format(self) -> JsonObject | None:
-        """What the call's own output asks for; None for text."""
+        """The response format of the call's own output; None for text."""
         return None if self.output is None else self.output.response_format
 
     def asked_format(self, response_format: JsonObject | None) -> JsonObject | None:
@@ -229,7 +229,7 @@ _Ended = HookResult | HookFailed | Processed | Tripped
 
 
 class _Preparation(Protocol):
-    """What the processors are folded over: a run's input, or a step, each with arguments of its own."""
+    """A run's input or a step, which processors are folded over, each with arguments of its own."""
 
     @property
     def edits(self) -> tuple[ProcessorEdit, ...]: ...

@@ -1,4 +1,4 @@
-"""What a call of an agent raises."""
+"""Errors of a call of an agent."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def _leaves(group: BaseExceptionGroup[_S]) -> Iterator[_S]:
 
 
 class ChunkHookError(BaseException):
-    """What `on_chunk` raised, told apart from what models and tools raise.
+    """An exception of `on_chunk`, told apart from those of models and tools.
 
     No Exception, so that no handler takes it for a failure that it could mend.
     """

@@ -245,7 +245,7 @@ class Driver:
         return await self._hook("on_finish", self._step_number - 1, self._parts.on_finish, wanted.result)
 
     def _rejected(self) -> Rejected | None:
-        """Why the answer is not what was asked for, while the model may be asked again."""
+        """The reason to ask the model again, as long as it may be: the answer is not the output."""
         run, left = self.run, self._parts.output_retries
         asked = self._parts.asked_format(run.steps[-1].override.response_format) if run.steps else None
         if not left or asked is None or run.reply is not None or not has_answered(run):
@@ -464,7 +464,7 @@ def _asking_again(run: Run) -> NamedProcessor | None:
 
 
 def has_answered(run: Run) -> bool:
-    """Whether a run at its end has an answer of the model, and was not ended by calls or a processor."""
+    """Return whether a run ended with an answer of the model, not with calls and not by a processor."""
     if cast("NeedFinish | Done", run.pending).result.tripwire is not None or pending_of(run):
         return False
     return all(call.provider_executed for call in run.steps[-1].tool_calls)

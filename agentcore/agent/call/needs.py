@@ -1,4 +1,4 @@
-"""What a run needs from outside: answers of models, and of tools."""
+"""The needs of a run that models and tools answer."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def _settings(settings: JsonObject) -> dict[str, Any]:
 
 
 def _waited(hooks: Wait) -> dict[str, float]:
-    """What a step's hooks took before its model call; of a step without any, nothing."""
+    """The times of a step's hooks before its model call; empty without hooks."""
     if hooks is NO_WAIT:
         return {}
     return {
@@ -325,7 +325,7 @@ def arguments_attributes(way: str, arguments: StepArguments | InputArguments, *,
 def result_attributes(
     result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation], *, content: bool
 ) -> Attributes:
-    """What it returned, how it changed its list, and the fields that are others after it.
+    """Attributes of what a processor returned, its changes of the list, and the fields that differ after it.
 
     The fields are under `agentcore.processor.after`, with those of the same names before them.
     """
@@ -339,7 +339,7 @@ def result_attributes(
 
 
 def tripwire_attributes(error: TripwireError, *, content: bool) -> Attributes:
-    """That the processor ended the run; its words only as content."""
+    """Attributes of a run's end by a processor; its reason and metadata only as content."""
     said = {
         "agentcore.tripwire.reason": error.reason,
         "agentcore.tripwire.metadata": None if error.metadata is None else dump_json(error.metadata),

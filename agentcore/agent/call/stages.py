@@ -184,7 +184,7 @@ class _Call(Generic[_R, _E]):
 
     @property
     def has_result(self) -> bool:
-        """Whether it has ended well."""
+        """Whether the call has ended without an error."""
         return bool(self._results)
 
     @property

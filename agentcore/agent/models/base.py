@@ -1,4 +1,4 @@
-"""What an agent and a model say to each other: values, one protocol, one error."""
+"""The protocol between an agent and a model: requests, responses, events, and one error."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ class LanguageModel(Protocol):
 
     @property
     def provider(self) -> str:
-        """Who offers the model, such as `openai`."""
+        """The name of the provider, such as `openai`."""
 
     @property
     def model_id(self) -> str:
@@ -319,7 +319,7 @@ class LanguageModel(Protocol):
 
 
 def holds_history(model: LanguageModel) -> bool:
-    """Whether the model says that it holds the history on its side (rule prompt.history-elsewhere)."""
+    """Return whether the model holds the history on its side (rule prompt.history-elsewhere)."""
     return getattr(model, "holds_history", False) is True
 
 

@@ -90,7 +90,7 @@ class Reporter:
     # it the request, its headers and its key. Here it is raised when nothing is being handled any more.
 
     def attempt(self, work: Callable[[], _T]) -> _T:
-        """What the work returns. Raises a ModelError for whatever it raises, but for warnings made errors."""
+        """Return what the work returns. Raises a ModelError for any exception but a warning made an error."""
         try:
             return work()
         except (ModelError, Warning):
@@ -100,7 +100,7 @@ class Reporter:
         raise failed
 
     async def awaited(self, work: Awaitable[_T]) -> _T:
-        """What the work comes to. Raises as `attempt` does."""
+        """Return what the work returns. Raises as `attempt` does."""
         try:
             return await work
         except (ModelError, Warning):
@@ -292,7 +292,7 @@ class PydanticAIModel:
 
     @property
     def holds_history(self) -> bool:
-        """Whether the provider holds the history on its side, as was said when the model was made."""
+        """Whether the provider holds the history on its side, as given when the model was made."""
         return self._holds_history
 
     async def __aenter__(self) -> Self:

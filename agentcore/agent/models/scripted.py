@@ -110,7 +110,7 @@ class ScriptedModel:
 
     @property
     def holds_history(self) -> bool:
-        """Whether it holds the history on its side, as it was made to."""
+        """Whether it holds the history on its side, as given when it was made."""
         return self._holds_history
 
     @property

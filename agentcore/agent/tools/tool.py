@@ -117,7 +117,7 @@ class ToolContext(Generic[State]):
 
 
 ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext[Any]], bool | Awaitable[bool]]
-"""Whether a call with these arguments needs approval."""
+"""A function that returns whether a call with these arguments needs approval."""
 
 
 def _schema_reader(tool: Tool[..., Any]) -> Callable[[JsonValue], Arguments]:
@@ -187,7 +187,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def definition(self) -> ToolDefinition:
-        """The description of it for a model."""
+        """The tool as a model gets it: name, description and schema."""
         return ToolDefinition(
             self.name,
             description=self.description,
@@ -197,7 +197,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def spec(self) -> ToolSpec:
-        """What the loop knows of it."""
+        """The tool as the loop knows it, without its function."""
         return ToolSpec(
             self.name,
             self.execute is not None,
@@ -381,7 +381,7 @@ def _located(value: object, error: Exception) -> InvalidJsonError:
 
 
 def _leaves(value: object) -> Iterator[tuple[Trail, object]]:
-    """What is in containers and dataclasses, at any depth, in order; each container once."""
+    """Yield what is in containers and dataclasses, at any depth, in order; each container once."""
     seen: set[int] = set()
     pending: list[tuple[Trail, object]] = [(None, value)]
     while pending:
