@@ -117,7 +117,7 @@ def _message_of(value: object, turn_id: str) -> TurnMessage:
     if not isinstance(value, Mapping):
         raise WireError("$", f"expected an object or the id of a message, got {kind_of(value)}")
     if "turn" in value:
-        raise WireError("$.turn", "unknown key; a message is of the turn that it stands in")
+        raise WireError("$.turn", "unknown key; a message here belongs to its own turn")
     return cast("TurnMessage", _read_message_fields({**value, "turn": turn_id}, TurnMessage))
 
 
@@ -149,7 +149,7 @@ def _turn_of(value: object, read: Callable[[object, str], TurnMessage]) -> Turn:
     if not isinstance(value, Mapping):
         raise WireError("$", f"expected an object, got {kind_of(value)}")
     if "id" not in value:
-        raise WireError("$.id", "this field is missing, and may not be")
+        raise WireError("$.id", "this required field is missing")
     turn_id = _at("$.id", lambda: read_text(value["id"]))
     fields = dict(value)
     if is_array(fields.get("messages")):

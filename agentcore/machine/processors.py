@@ -301,7 +301,9 @@ class MessageList:
         place = self._place(message_id)
         new = message_form(message)
         if isinstance(new, SystemMessage) and not isinstance(self._messages[place], SystemMessage):
-            raise InvalidPromptError("system messages do not stand among the others; use add_system", "$")
+            raise InvalidPromptError(
+                "a system message cannot replace another kind of message; call add_system()", "$"
+            )
         self._messages = replace_item(self._messages, place, new)
         self._mutations.append(Mutation("replace", (new,), ids=(message_id,)))
 
@@ -499,7 +501,7 @@ _RETURNED: Final = (
 def _instead(name: str, returned: Iterable[str]) -> str:
     if name in returned:
         return f'the arguments of a processor are read-only; return {{"{name}": ...}} instead'
-    return f"the arguments of a processor are read-only, and {name} is nothing that it may return"
+    return f"the arguments of a processor are read-only, and {name} cannot be returned"
 
 
 # ---------------------------------------------------------------- what processors are
@@ -557,7 +559,9 @@ def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
     for value in values:
         one = _named(value)
         if one.id in taken and hasattr(value, "id"):
-            reason = "another one has that id; errors, spans and ids of messages tell them apart by it"
+            reason = (
+                "two processors have this id; give each its own, which errors, spans and ids of messages name"
+            )
             raise InvalidProcessorError(one.id, reason)
         named.append(attrs.evolve(one, id=_free(one.id, taken)))
         taken.add(named[-1].id)

@@ -286,7 +286,7 @@ def edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
     """The edits of an outcome. Raises UnexpectedOutcomeError for ids that are not those of messages."""
     edits = outcome.edits if isinstance(outcome, Processed) else NO_ITEMS
     if not all(map(is_identified, edits)):
-        raise UnexpectedOutcomeError("an edit has other ids than messages")
+        raise UnexpectedOutcomeError("an edit needs an id for each of its messages")
     return edits
 
 
@@ -437,7 +437,7 @@ def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
     Raises UnexpectedOutcomeError for outcomes of other calls, and for none at all.
     """
     if not given.outcomes:
-        raise UnexpectedOutcomeError("there is no outcome of any tool call")
+        raise UnexpectedOutcomeError("give the outcome of one or more tool calls, not of none")
     by_id = _by_id(given.outcomes)
     still: list[ToolCall] = []
     for call in calls:

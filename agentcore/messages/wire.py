@@ -210,7 +210,7 @@ def located(error: Exception, path: str) -> WireError:
         key = min(error.extra_fields, key=str)
         return WireError(json_path(path, key), "unknown key; take it out, or put it into providerOptions")
     if isinstance(error, KeyError):
-        return WireError(path, "this field is missing, and may not be")
+        return WireError(path, "this required field is missing")
     inner = getattr(error, "path", None) or "$"
     return WireError(path + inner.removeprefix("$"), getattr(error, "reason", str(error)))
 

@@ -224,7 +224,7 @@ class Room:
         """Take room for so many elements. Raises WireError, with the path, if less is left."""
         self._left -= cost
         if self._left < 0:
-            reason = "up to here the run comes to more messages, ids and copies than the limit"
+            reason = "up to here the run has more messages, ids and copies than the limit allows"
             raise WireError(path, f"{reason}; if you trust who wrote it, load it with a higher `limit`")
 
 

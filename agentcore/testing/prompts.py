@@ -313,7 +313,7 @@ class NothingPollutedError(AgentCoreError, AssertionError):
         where = f" at {', '.join(self.paths)}" if self.paths else ""
         return (
             f"{self.hook} was expected to write in place{where}, and did not in {self.examples}"
-            " conversations; take the expectation away"
+            " conversations; remove the expectation"
         )
 
 

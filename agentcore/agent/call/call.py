@@ -491,7 +491,7 @@ def _checked_fields(result: object, agent: Agent[Any]) -> dict[str, Any]:
     replaceable = ("messages", *(name for name in fields if name != "prepare_call"))
     for name in result:
         if name not in replaceable:
-            reason = f"nothing that prepare_call may replace; that is {', '.join(replaceable)}"
+            reason = f"not a field that prepare_call may replace; those are {', '.join(replaceable)}"
             raise InvalidOverrideError(json_path("$", str(name)), reason)
     return dict(result)
 

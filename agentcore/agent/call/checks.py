@@ -178,7 +178,9 @@ def tools_of(value: Iterable[object]) -> tuple[Tool[..., Any], ...]:
             name = str(getattr(each, "__name__", each))
             raise InvalidToolError(name, "it is no tool; decorate the function with @tool")
         if each.name in names:
-            raise InvalidToolError(each.name, "two tools have that name; models tell them apart by it")
+            raise InvalidToolError(
+                each.name, "two tools have this name; give each its own, by which models call it"
+            )
         names.add(each.name)
     return cast("tuple[Tool[..., Any], ...]", tools)
 

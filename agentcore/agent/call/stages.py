@@ -111,7 +111,7 @@ class Chain(Generic[_C, _R, _E]):
     def _result(self, one: Middleware, given: object) -> Any:
         if not isinstance(given, self._stage.results):
             kinds = " or ".join(kind.__name__ for kind in self._stage.results)
-            raise one.error(f"the result is to be {kinds}, not {type(given).__name__}")
+            raise one.error(f"return {kinds}, not {type(given).__name__}")
         check_given(one, given)
         return given
 

@@ -423,11 +423,11 @@ class FallbackModel:
         if len(models) < _FEWEST:
             raise ValueError(f"give two models or more to fall back on, not {len(models)}")
         if len({*ids}) < len(ids):
-            raise ValueError(f"two of the models have one id: {', '.join(ids)}")
+            raise ValueError(f"two of the models have the same id, so give each its own: {', '.join(ids)}")
         for model in models:
             if holds_history(model):
                 raise ValueError(
-                    f"the provider of {model.model_id} holds the history, which others do not know"
+                    f"the provider of {model.model_id} holds the history, which no other has; use it alone"
                 )
         self._models = models
         self._when = when

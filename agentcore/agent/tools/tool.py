@@ -576,7 +576,9 @@ def _object_type(name: str, kind: type) -> Contract[Any]:
     except TypeError as error:
         raise InvalidToolError(name, str(error)) from None
     if contract.schema.get("type") != "object":
-        reason = "its input is an object; use a pydantic model, a dataclass or a TypedDict"
+        reason = (
+            "the input of a tool is an object; describe it by a pydantic model, a dataclass or a TypedDict"
+        )
         raise InvalidToolError(name, reason)
     return contract
 
