@@ -431,7 +431,7 @@ class InputArguments(Generic[State]):
     system_messages: Vector[SystemMessage]
     message_list: MessageList
     request_context: JsonValue = field(default=None, eq=strict_key, repr=False)
-    # No value: what all of a call share on purpose (rule context.shared).
+    # The one mutable field: hooks of a call share it on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
     abort = staticmethod(abort)
@@ -475,7 +475,7 @@ class StepArguments(Generic[State]):
     structured_output: JsonObject | None = field(eq=strict_key)
     experimental_context: JsonValue = field(eq=strict_key, repr=False)
     request_context: JsonValue = field(eq=strict_key, repr=False)
-    # No value: what all of a call share on purpose (rule context.shared).
+    # The one mutable field: hooks of a call share it on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
     abort = staticmethod(abort)

@@ -79,7 +79,7 @@ def brief_json(value: Any) -> str:
 
 
 def _shown(value: object) -> _Parts:
-    # By the function that shows its kind, so that what shows itself in its own way goes on doing so.
+    # Chosen by `__repr__` and not by type, so that a subclass with a `__repr__` of its own keeps it.
     way: Callable[[Any], _Parts] = _WAYS.get(type(value).__repr__, _foreign)
     return way(value)
 

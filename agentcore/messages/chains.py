@@ -197,10 +197,10 @@ class PromptState:
     """
 
     closed: Vector[Message] = field(factory=vector)
-    # The tool message at the end, which the next tool message is merged into.
+    # The last message if it is a tool message: the next tool message is merged into it.
     tail: ToolMessage | None = None
     rounds: Rounds = EMPTY_ROUNDS
-    # Whether one of the messages is neither a system message nor a tool message that is dropped.
+    # Whether the prompt has a message besides system messages and tool messages that are dropped.
     is_spoken: bool = False
     system_count: int = 0
     count: int = 0
@@ -379,7 +379,7 @@ class Chains:
     first_ids: Vector[str] | None = field(default=None, repr=False)
     step_input: Vector[Message] = field(eq=False, repr=False)
     folded: PromptState = field(eq=False, repr=False)
-    # Kept from their first use on, for which they cost a step what it adds.
+    # Made at their first use and kept; from then on a step costs only the ids that it adds.
     _ids: Vector[str] | None = field(default=None, eq=False, repr=False)
 
     @step_input.validator

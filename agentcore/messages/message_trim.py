@@ -25,7 +25,7 @@ from agentcore.messages.wire import messages_to_json
 
 __all__ = ["TokenCounter", "estimate_tokens", "trim"]
 
-# How many tokens messages take, by an estimate that is made once for each message.
+# Estimates of the tokens of messages, made once for each message.
 #
 # A hook that decides by tokens whether to compact is asked at every step about a history that has hardly
 # changed. So a count is remembered by message value, and of a vector that grew from the one counted before

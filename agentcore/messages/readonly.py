@@ -42,7 +42,7 @@ _FRESH_LIST: Final = "[*{v}[:index], item, *{v}[index + 1:]]"
 _SHORTER_LIST: Final = "[*{v}[:index], *{v}[index + 1:]]"
 _SHORTER_DICT: Final = "{{key: value for key, value in {v}.items() if key != gone}}"
 _FRESH_DICT: Final = "{{**{v}, key: value}}"
-# What is no item: whoever writes one has taken the value for an object of a class.
+# Attributes: somebody who sets one has taken the value for an object of a class.
 _ATTRIBUTES: Final = ("__setattr__", "__delattr__")
 
 MUTATORS: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(

@@ -46,7 +46,7 @@ _K = TypeVar("_K")
 _V_co = TypeVar("_V_co", covariant=True)
 
 _new: Final[Any] = object.__new__
-# Attributes are written this way only: what `read_only` makes of a class refuses every other.
+# The only way to write an attribute: a class made by `read_only` refuses all others.
 _put: Final[Any] = object.__setattr__
 
 
@@ -76,7 +76,7 @@ else:
 
         __repr__ = brief
 
-        # Whether all that is in it is known to be frozen JSON, so that nobody has to look at it again.
+        # Whether all of its content is known to be frozen JSON; freezing then returns it unread.
         _is_json = False
 
         def __new__(cls, *entries: Any, **fields: Any) -> Any:
@@ -113,7 +113,7 @@ class FrozenList(tuple[_T_co, ...]):
     __rmul__ = __mul__
 
     if not TYPE_CHECKING:  # pragma: no branch # true where it is run
-        # Without __radd__, which would be asked first where a list is extended in place by one of these.
+        # Without __radd__: `list += frozen` would call it first, and make a FrozenList of the list.
         def __add__(self, other: object) -> Any:
             return FrozenList((*self, *other)) if isinstance(other, (list, tuple, Vector)) else NotImplemented
 

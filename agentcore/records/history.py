@@ -76,7 +76,7 @@ def _before(run: Run, step_number: int) -> Run | None:
         return run
     if not 0 <= step_number < len(run.history):
         return None
-    # The state after the step before is kept; what follows from it by a few outcomes is made again.
+    # The state after the last step is kept; states within a step are replayed from there by a few outcomes.
     state = run.history[step_number]
     for place in range(len(state.outcomes), len(run.outcomes)):
         outcome = run.outcomes[place]

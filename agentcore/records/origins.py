@@ -324,7 +324,7 @@ class TracedPrompt:
         self.ledger: _Ledger = ledger
         self.stages = tuple(stages(record))
         self.edited: Any = None
-        # Those of the step input, which the next step's grows from.
+        # The origins of the step input; those of the next step extend them.
         self.base = self._base(record, before)
         whole = self._whole(record).closed()
         self.sources: Vector[tuple[Message, ...]] = whole.sources

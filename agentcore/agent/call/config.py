@@ -223,7 +223,7 @@ class Parts:
         return any(each.process_input is not None for each in self.processors)
 
 
-# Of `process_input`, as of what else comes before step 0.
+# The step number of `process_input` and of everything else before step 0.
 _BEFORE_STEPS: Final = -1
 _Ended = HookResult | HookFailed | Processed | Tripped
 

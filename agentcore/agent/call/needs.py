@@ -524,12 +524,12 @@ async def in_thread(call: Callable[[], Any], cancellation: Cancellation, *, left
 
 
 class _Job:
-    # Not a Future of `concurrent.futures`, whose condition costs a fifth of what a thread's turn does.
+    # Not a Future of `concurrent.futures`: its condition costs a fifth as much as a whole turn of a thread.
     __slots__ = ("call", "error", "has_ended", "taken_up", "tell", "value")
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.call = call
-        # Whoever has it first: the thread, which then runs, or a cancellation, after which it does not.
+        # The first to take it decides: the thread runs the call, or a cancellation keeps it from running.
         self.taken_up = threading.Lock()
         self.value: Any = None
         self.error: BaseException | None = None

@@ -301,7 +301,7 @@ def _plain(value: Any) -> Any:
     return type(value).__name__
 
 
-# What a span says of a processor: what it got, what it returned, what that changed.
+# Attributes of a processor's span: its arguments, its result, and the changes by it.
 #
 # Names, ids, kinds and counts only, so that no text of messages or instructions is in it; with content, the
 # values as JSON instead. Of model settings the names in any case: there may be keys in headers.

@@ -258,7 +258,7 @@ class _Feed(Generic[_R, _E]):
         except anyio.EndOfStream:
             pass
         except single_cancellations():
-            # As with a call that is awaited: it has ended before whoever waits for it goes on.
+            # An awaited call has ended before its caller goes on; a stream does the same.
             await self.close()
             raise
         if self._error is not None:
