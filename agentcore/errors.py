@@ -93,7 +93,7 @@ class InvalidMessageError(_LocatedError, TypeError):
 
 
 class WireError(_LocatedError, ValueError):
-    """JSON that was to be a `ModelMessage` is none."""
+    """JSON that is not a `ModelMessage`."""
 
     wire_name = "WireError"
 
@@ -323,7 +323,7 @@ class InvalidOverrideError(_LocatedError, ValueError):
 
 
 class ForeignMessageListError(InvalidOverrideError):
-    """A processor returned a message list that is not the one it was handed (rule processor.own-list)."""
+    """A processor returned a message list that is not the one it got (rule processor.own-list)."""
 
     wire_name = "ForeignMessageListError"
 
@@ -364,7 +364,7 @@ class ProcessorFailedError(AgentCoreError):
 
 
 class ClosedMessageListError(AgentCoreError):
-    """A message list was used after the processor that it was handed to had returned or raised."""
+    """A message list was used after the processor that got it had returned or raised."""
 
     wire_name = "ClosedMessageListError"
 
@@ -375,7 +375,7 @@ class ClosedMessageListError(AgentCoreError):
 
     def __str__(self) -> str:
         whose = _whose(self.processor_id, self.step_number)
-        return f"the message list of {whose} is closed; use the one that each call of a processor is handed"
+        return f"the message list of {whose} is closed; use the one that each call of a processor gets"
 
 
 class UnknownMessageError(AgentCoreError, LookupError):
@@ -392,7 +392,7 @@ class UnknownMessageError(AgentCoreError, LookupError):
 
 
 class InvalidProcessorError(AgentCoreError, ValueError):
-    """Something was given as a processor that is none, or has no name of its own."""
+    """A value given as a processor is not one, or has no name of its own."""
 
     wire_name = "InvalidProcessorError"
 
@@ -490,7 +490,7 @@ class UnknownStepError(AgentCoreError, LookupError):
 
 
 class SavedRunError(_LocatedError, ValueError):
-    """JSON that was to be a saved run is none, has another version, or does not follow from its outcomes.
+    """JSON that is not a saved run, has another version, or does not follow from its outcomes.
 
     `path` is the place in the JSON; `file` is the file that the JSON is of, if it is of one.
     """
@@ -503,7 +503,7 @@ class SavedRunError(_LocatedError, ValueError):
         self.args = (path, reason, file)
 
     def in_file(self, file: str) -> Self:
-        """Return the same error, with the file."""
+        """Return the same error, with `file` as the name of the file."""
         return type(self)(self.path, self.reason, file)
 
     def __str__(self) -> str:
@@ -512,12 +512,12 @@ class SavedRunError(_LocatedError, ValueError):
 
 
 class InvalidConversationError(_LocatedError, ValueError):
-    """Turns that do not make a conversation, or JSON that is none; `path` is the place of the fault."""
+    """Turns or JSON that do not make a conversation; `path` is the place of the fault."""
 
     wire_name = "InvalidConversationError"
 
     def below(self, path: str) -> Self:
-        """Return the same error, with the path that leads to the value it is about."""
+        """Return the same error for a value that stands at `path` in another."""
         return type(self)(path + self.path.removeprefix("$"), self.reason)
 
 

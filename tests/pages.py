@@ -31,7 +31,7 @@ _RULES: Final = """\
 # Requirements by name
 
 Each has the same name in code, in vectors and in the chapter that states it. The source is a measured
-[claim](claims.md), the package itself, or the core. What profiles decide is on the pages of their
+[claim](claims/README.md), the package itself, or the core. What profiles decide is on the pages of their
 families: {}.
 
 | requirement | statement | source | chapter |
@@ -79,7 +79,7 @@ def chapter_of() -> Mapping[str, list[str]]:
 
 
 def rules_page() -> str:
-    """`rules.md`."""
+    """`generated/rules.md`."""
     where = chapter_of()
     links = ", ".join(f"[{name}](profiles/{name}.md)" for name in families())
     return _RULES.format(links) + "".join(_rule(rule, where[name]) for name, rule in rules().items())
@@ -87,16 +87,16 @@ def rules_page() -> str:
 
 def _rule(rule: Requirement, files: list[str]) -> str:
     source = ", ".join(map(_source, getattr(rule, "source", "core").split(", ")))
-    links = ", ".join(f"[{file.removesuffix('.md')}]({file})" for file in files)
+    links = ", ".join(f"[{file.removesuffix('.md')}](../{file})" for file in files)
     return f"| `{rule.value}` | {rule.statement} | {source} | {links} |\n"
 
 
 def _source(name: str) -> str:
-    return f"[{name}](claims.md#{claims.anchor(name)})" if name in claims.claims() else name
+    return f"[{name}](claims/{claims.place(name)})" if name in claims.claims() else name
 
 
 def profile_page(family: ProfileFamily) -> str:
-    """`profiles/<family>.md`."""
+    """`generated/profiles/<family>.md`."""
     packages = dict.fromkeys(f"`{name}` is `{each.package}`" for name, each in family.profiles.items())
     head = _PROFILES.format(family.name, family.title, ", ".join(packages), family.name.replace("-", "_"))
     groups = dict.fromkeys(field.group for field in family.fields)
@@ -145,14 +145,20 @@ def _row(first: str, values: list[Any]) -> str:
     return f"| {first} | {' | '.join(map(told, values))} |\n"
 
 
+_GENERATED: Final = Path("generated")
+"""Where pages lie that are made whole; what is an index of a folder lies in that folder."""
+
 _MADE: Final[Mapping[Path, Callable[[], str]]] = {
-    Path("rules.md"): rules_page,
+    _GENERATED / "rules.md": rules_page,
     Path("cases/README.md"): cases.index,
-    Path("versions.md"): versions.page,
-    Path("strands-pull-request.md"): pull_request.page,
-    Path("claims.md"): claims.page,
-    **{Path(f"profiles/{name}.md"): partial(profile_page, family) for name, family in families().items()},
-    Path("statements.md"): lambda: statements_page(chapter_of()),
+    _GENERATED / "versions.md": versions.page,
+    _GENERATED / "strands-pull-request.md": pull_request.page,
+    **{_GENERATED / "claims" / name: page for name, page in claims.pages().items()},
+    **{
+        _GENERATED / f"profiles/{name}.md": partial(profile_page, family)
+        for name, family in families().items()
+    },
+    _GENERATED / "statements.md": lambda: statements_page(chapter_of()),
 }
 
 
@@ -168,5 +174,5 @@ def pages() -> Mapping[Path, str]:
 
 if __name__ == "__main__":
     for path, text in pages().items():
-        (SPEC / path).parent.mkdir(exist_ok=True)
+        (SPEC / path).parent.mkdir(parents=True, exist_ok=True)
         (SPEC / path).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The runtime on anyio: it asks the machine what is needed, does it, and gives back what came of it."""
+"""The runtime on anyio: it asks the machine what is needed, does it, and gives back the outcome."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ _DEFAULT_STEPS: Final = 20
 
 
 class ResumeOverrides(TypedDict, total=False):
-    """What a call may have in place of the agent's own, also where a run goes on."""
+    """The fields of an agent that a call may replace, also if it goes on with a run."""
 
     model: LanguageModel
     models: Iterable[LanguageModel]
@@ -140,7 +140,7 @@ class ResumeOverrides(TypedDict, total=False):
 
 
 class CallOverrides(ResumeOverrides, total=False):
-    """What a call may have in place of the agent's own; the rest of it is in the run when that goes on."""
+    """The fields of an agent that a call may replace; a run that goes on has its own instead of these."""
 
     system: SystemForm | Iterable[SystemForm] | None
     prepare_call: PrepareCall[Any] | None
@@ -157,37 +157,58 @@ class CallOverrides(ResumeOverrides, total=False):
 class Agent(Generic[_T, State]):
     """A model with tools, instructions and hooks.
 
-    Hooks are sync or async functions of one argument; a hook that raises fails the run, and nothing a hook
-    does to its argument lasts, because all of it is values. `prepare_call` is asked once a call and may
-    replace any field; `prepare_step` once a step, for that step. `input_processors` come before it at each
-    step, and before the first step once (`agentcore.machine.processors`); those of a call replace those of
-    the agent (rule processor.call-replaces). `on_start`, `on_step_start`,
-    `on_step_finish` and `on_finish` are told of both kinds of calls, `on_chunk` of streams only. `stop_when`
-    are conditions of which one ends the run; without any, the model does. `middleware` are handlers around
-    models, tools and whole calls (`agentcore.agent.middleware`); those of a call are in place of the agent's.
+    Hooks are sync or async functions of one argument. A hook that raises fails the run. What a hook gets is
+    read-only: it changes something by returning it.
 
     Sync tools run in threads, which cannot be stopped: a cancellation waits for the thread, unless the tool
     has a timeout; then the thread is left behind, and what it returns is dropped.
 
-    `models` are those that `prepare_step` may name by their ids. `output` is what the text of the last step
-    is read as, unless a hook asked for another one; with `output_retries`, the agent rejects an answer that
-    is not the output and asks the model again with the reason, up to that many times in a run. `usage_limits`
-    are what a run may use. `tracer` is an OpenTelemetry tracer, whose spans of middleware and processors have
-    content of messages and instructions only with `trace_content`. `settings` are the model's (`temperature`,
-    `max_output_tokens`, ...); they are in no saved run. `slow_hook_seconds` is how long the hooks before a
-    step's model call may take together, and any other hook alone, before a warning is logged.
-
-    With `validate_prompt`, a prompt that providers refuse fails the run by a RefusedPromptError before the
-    model is asked: a result without its call, two calls of one id, a message that says nothing
-    (Difference.PROMPTS_VALIDATED). It is a setting of the run, so one that goes on or is loaded keeps it.
+    Args:
+        model: the model that is asked at each step.
+        tools: tools, or functions of which `tool` makes them.
+        middleware: handlers around models, tools and whole calls (`agentcore.agent.middleware`).
+        system: the instructions.
+        name: the agent's name, for traces and logs.
+        models: other models, which `prepare_step` may choose by their ids.
+        prepare_call: called once a call; it may replace any field for this call.
+        input_processors: processors that run before `prepare_step` at each step, and once before the first
+            step (`agentcore.machine.processors`); those of a call replace these (rule
+            processor.call-replaces).
+        prepare_step: called before each model call; what it returns holds for that step.
+        stop_when: conditions, of which any one ends the run after a step; by default after 20 steps. None
+            leaves it to the model, which ends the run by calling no tool.
+        on_start: called once, before the first step.
+        on_step_start: called when a step's prompt is made.
+        on_step_finish: called after each step.
+        on_finish: called after a run that has ended well.
+        on_chunk: called for each event of a stream.
+        tool_choice: `auto`, `none`, `required`, or `{"type": "tool", "toolName": ...}`.
+        active_tools: the names of the tools that the model is offered; None for all.
+        provider_options: JSON by provider, passed on to the model.
+        settings: the model's settings, such as `temperature` and `max_output_tokens`; in no saved run.
+        experimental_context: JSON for hooks and tools, kept with the run.
+        output: what the text of the last step is read as, unless a hook asks for another one.
+        output_retries: how many times in a run the agent rejects an answer that is not the output, and asks
+            the model again with the reason.
+        usage_limits: the most that a run may use.
+        validate_prompt: whether a prompt that providers refuse fails the run before the model is asked: a
+            result without its call, two calls of one id, a message without content
+            (Difference.PROMPTS_VALIDATED). A run keeps this setting when it is saved or resumed.
+        max_retries: how many times a failed model call is tried again.
+        tool_concurrency: how many tools run at once.
+        slow_hook_seconds: how long the hooks before a step's model call may take together, and any other
+            hook alone, in seconds, before a warning is logged.
+        tracer: an OpenTelemetry tracer.
+        trace_content: whether its spans of middleware and processors have the content of messages and
+            instructions.
 
     Raises:
         InvalidAgentError: for a model, a hook, a handler, a condition or options of a wrong type.
-        InvalidToolError: for tools that are none, or two of one name.
-        InvalidProcessorError: for processors that are none, or two of one id.
-        InvalidOverrideError: for a tool choice that is none, and for the name of a tool that is not there.
-        InvalidPromptError: for instructions that are none.
-        InvalidJsonError: for what is to be JSON and is none.
+        InvalidToolError: for a value that is not a tool, or two tools of one name.
+        InvalidProcessorError: for a value that is not a processor, or two of one id.
+        InvalidOverrideError: for an invalid tool choice, and for the name of an unknown tool.
+        InvalidPromptError: for invalid instructions.
+        InvalidJsonError: for a value that must be JSON and is not.
         ValueError: for a limit that is too small.
     """
 
@@ -267,22 +288,28 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Any,
     ) -> AgentResult[Any, State]:
-        """Run to the end. The run begins with `messages`, then the prompt; `overrides` hold for this call.
-
-        With a `conversation` the run begins with what that leaves for its next turn, before both, and the
-        result's `conversation` is that one with the turn.
-
-        `checkpoint` is told of the run after every finished step: where the call is cancelled, that is where
-        the run can be had from. `invocation_state` is a dict that the call's hooks, tools and middleware
-        share, this very object, or an empty one of its own; it is on the result, and in no saved run.
+        """Run to the end, and return the result.
 
         A run that waits for somebody ends with a result that says for what (`pending`): for an approval, for
-        the answer to a question, or for the result of a call; `resume` goes on with it. The next turn is made
-        with `conversation=result.conversation`.
+        the answer to a question, or for the result of a call; `resume` goes on with it.
+
+        Args:
+            prompt: the user's words or parts, which become the last message; None if `messages` have it all.
+            messages: the messages that the run begins with, before the prompt.
+            conversation: what the run begins with, before both; the result's `conversation` is this one with
+                one more turn. Pass `result.conversation` for the next turn.
+            checkpoint: a function that gets the run after every finished step. If the call is cancelled, the
+                run can be resumed from there.
+            invocation_state: a dict that the call's hooks, tools and middleware share, this very object; by
+                default an empty one. It is on the result, and in no saved run.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            The result: the answer's text, the output, the messages, usage, and what the run waits for.
 
         Raises:
-            AgentError: whatever failed, with the run as far as it has come.
-            InvalidPromptError: for no messages, or for what is none; there is no run then.
+            AgentError: if the run fails, for whatever reason; it has the run as far as it came.
+            InvalidPromptError: if there is no message, or a value that is not one; there is no run then.
             Exception: what `prepare_call` raised; there is no run then.
         """
         state = state_of(invocation_state)
@@ -318,6 +345,13 @@ class Agent(Generic[_T, State]):
 
         Ctrl+C cancels the run and raises KeyboardInterrupt: `checkpoint` has been given the run after every
         step that had finished.
+
+        Args:
+            prompt: as for `generate`.
+            arguments: the other arguments of `generate`.
+
+        Returns:
+            The result, as `generate` does.
 
         Raises:
             RunningLoopError: if an event loop runs in this thread, as in a notebook: await `generate` there.
@@ -358,9 +392,22 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Any,
     ) -> AbstractAsyncContextManager[AgentStream[Any, State]]:
-        """The same run in events: `async with agent.stream(...) as stream: async for event in stream: ...`.
+        """Run as `generate` does, in events.
 
-        Entering raises what `generate` raises where there is no run, iterating raises AgentError.
+        `async with agent.stream("...") as stream:`, and inside of it `async for event in stream:`. The run is
+        cancelled when the block is left before its end.
+
+        Args:
+            prompt: as for `generate`, as are all others.
+            messages: the messages that the run begins with, before the prompt.
+            conversation: what the run begins with, before both.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            A context manager, which begins the run and gives its AgentStream. Entering it raises what
+            `generate` raises where there is no run; iterating over the stream raises AgentError.
         """
         agent = attrs.evolve(self, **overrides) if overrides else self
         state = state_of(invocation_state)
@@ -376,23 +423,32 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
     ) -> AgentResult[_T, State]:
-        """Go on with a run that failed, was cancelled, waits or was saved, as `generate` does.
+        """Go on with a run that failed, was cancelled, waits or was saved, as `generate` runs one.
 
-        What was pending is done again: a hook is called again, and so is a model or a tool that had not
+        The need that was open is met again: a hook is called again, and so is a model or a tool that had not
         answered. Instructions, messages and what else a run keeps are those of the run; `prepare_call` and
         `on_start` are not called. A run that has ended and waits for nothing is its own result.
 
-        `answers` has one for all that the run waits for, by the ids in `result.pending`: True, False or
-        `{"approved": bool, "reason": str}` for an approval, any JSON for a question or a call (`Pending`).
+        Args:
+            run: the run, such as `error.run`, `result.run`, or one that `load` read from a file.
+            answers: an answer for each thing that the run waits for, by the ids in `result.pending`: True,
+                False or `{"approved": bool, "reason": str}` for an approval, any JSON for a question or a
+                call (`Pending`).
+            conversation: that of the result that waits, or of the error, or the same one loaded from a store:
+                what the run produces from here on is one more turn of it.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share; no run is saved with
+                its own.
+            overrides: fields of the agent that have other values for this call (`ResumeOverrides`).
 
-        `conversation` is that of the result that waits, or of the error, or the same one loaded from a store:
-        what the run produces from here on is one more turn of it.
+        Returns:
+            The result, as `generate` does.
 
         Raises:
             AgentError: as `generate` does.
             ResumeError: if the agent's model or tools are not those of the run, or the run can only fail.
             AnswersError: for missing answers, answers of the wrong kind, and answers to what nobody asked.
-            InvalidJsonError: for an answer that is no JSON.
+            InvalidJsonError: for an answer that is not JSON.
             InvalidConversationError: if the conversation does not end with what the run has produced.
         """
         agent, state = self._overridden(overrides), state_of(invocation_state)
@@ -411,7 +467,23 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
     ) -> AgentResult[_T, State]:
-        """Go on with a run as `resume` does, from code that is not async, as `generate_sync` runs one."""
+        """Go on with a run as `resume` does, from code that is not async; on asyncio.
+
+        Args:
+            run: as for `resume`, as are all others.
+            answers: an answer for each thing that the run waits for, by its id.
+            conversation: the conversation that the run's messages go to.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            The result, as `resume` does.
+
+        Raises:
+            RunningLoopError: if an event loop runs in this thread, as in a notebook: await `resume` there.
+            Exception: whatever `resume` raises.
+        """
         resume = partial(
             self.resume,
             run,
@@ -433,7 +505,19 @@ class Agent(Generic[_T, State]):
         invocation_state: State | None = None,
         **overrides: Unpack[ResumeOverrides],
     ) -> AbstractAsyncContextManager[AgentStream[_T, State]]:
-        """Go on with a run as `resume` does, in events."""
+        """Go on with a run as `resume` does, in events as `stream` gives them.
+
+        Args:
+            run: as for `resume`, as are all others.
+            answers: an answer for each thing that the run waits for, by its id.
+            conversation: the conversation that the run's messages go to.
+            checkpoint: a function that gets the run after every finished step.
+            invocation_state: a dict that the call's hooks, tools and middleware share.
+            overrides: fields of the agent that have other values for this call.
+
+        Returns:
+            A context manager as `stream` returns one; entering it raises what `resume` raises.
+        """
 
         async def begin() -> Call[_T]:
             agent, state = self._overridden(overrides), state_of(invocation_state)

@@ -1,4 +1,4 @@
-"""What a stream of an agent tells, event by event."""
+"""The events of a stream of an agent."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ToolFinished:
 @sealed
 @attrs.frozen
 class StepFinished:
-    """A step is part of the run; `on_step_finish` is told next."""
+    """A step is part of the run; `on_step_finish` is called next."""
 
     type: ClassVar[Literal["step-finished"]] = "step-finished"
     record: StepRecord
@@ -142,7 +142,7 @@ class RunInterrupted:
 ChunkEvent: TypeAlias = (
     TextDelta | ReasoningDelta | ToolInputDelta | PartDone | ToolStarted | ToolProgress | ToolFinished
 )
-"""What `on_chunk` is told as well: what comes of models and tools while a step is going on."""
+"""The events of models and tools during a step, which `on_chunk` gets as well."""
 
 AgentEvent: TypeAlias = (
     ChunkEvent

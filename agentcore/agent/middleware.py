@@ -15,7 +15,7 @@ before left (Difference.OUTPUTS_IN_ORDER).
 Contexts and results are values: what a handler makes of them, with `attrs.evolve`, holds for what it passes
 them to and for nothing else (stage.passed-on, Difference.CONTEXTS_ARE_VALUES). The one thing that is shared
 on purpose is `invocation_state`: the same object in every context and tool of a call, and in
-the arguments of `prepare_call`, `on_start` and `prepare_step`, for whatever they have to tell each other.
+the arguments of `prepare_call`, `on_start` and `prepare_step`, for whatever they have to give each other.
 It is on the result, and in no saved run.
 
 A handler that raises fails the run (Difference.HANDLER_FAILURE_FAILS). `context.interrupt(name)` asks a
@@ -132,11 +132,12 @@ def _messages(value: Iterable[Message]) -> Vector[Message]:
 @sealed
 @attrs.frozen(kw_only=True)
 class InvokeModelContext(Generic[State]):
-    """A call of a model. Another `request`, or another `model`, is what this call is made with.
+    """A call of a model, for handlers around it.
 
-    The request has no `model_state`: the model that is called is given its own, as it was before the step,
-    whatever is passed on (rule model.state-is-a-snapshot). What a model asks for is run as the step offers
-    it, whatever tools this request shows.
+    A handler changes the request or the model by passing on a context with another one. The request has no
+    `model_state`: whichever model is called gets its own, as it was before the step (rule
+    model.state-is-a-snapshot). Tools in the request are what the model sees; which of its calls run depends
+    on the step alone.
     """
 
     model: LanguageModel
@@ -146,7 +147,16 @@ class InvokeModelContext(Generic[State]):
     answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here."""
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
+        """
         asked = Interrupt(name=name, reason=reason, source="invoke-model", step_number=self.step_number)
         return ask(asked, self.answers)
 
@@ -154,9 +164,11 @@ class InvokeModelContext(Generic[State]):
 @sealed
 @attrs.frozen(kw_only=True)
 class ExecuteToolContext(Generic[State]):
-    """A call of a tool. Another `tool`, or a `call` with another input, is what is run in its place.
+    """A call of a tool, for handlers around it.
 
-    The model is told of the outcome as that of the call that it made (stage.tool-answers-its-call).
+    A handler has another tool run, or the same with another input, by passing on a context with another
+    `tool` or `call`. The model gets the outcome as that of the call that it made
+    (stage.tool-answers-its-call).
     """
 
     tool: Tool
@@ -166,15 +178,34 @@ class ExecuteToolContext(Generic[State]):
     answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def succeeded(self, value: object) -> ToolSucceeded:
-        """The outcome of a call that returned this. Raises InvalidToolOutputError for what is no JSON."""
+        """Return the outcome of a call whose tool returned a value.
+
+        Args:
+            value: what a tool would return: JSON, or what pydantic turns into JSON.
+
+        Returns:
+            The outcome, for this call.
+
+        Raises:
+            InvalidToolOutputError: if the value cannot be turned into JSON.
+        """
         return self.tool.succeeded(self.call.tool_call_id, value)
 
     def failed(self, error: str) -> ToolFailed:
-        """The outcome of a call that failed, with what the model is told."""
+        """Return the outcome of a call that failed; the model gets `error`, the text, as its result."""
         return ToolFailed(self.call.tool_call_id, error)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here."""
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
+        """
         asked = Interrupt(
             name=name,
             reason=reason,
@@ -188,10 +219,11 @@ class ExecuteToolContext(Generic[State]):
 @sealed
 @attrs.frozen(kw_only=True)
 class AgentStreamContext(Generic[State]):
-    """A call of an agent. Other `messages` or `settings` are what its run begins with.
+    """A call of an agent, for handlers around it. Its run begins with `messages` and `settings`.
 
-    `resumed` is whether the run goes on: then it has its messages and settings, and others that are passed on
-    are passed over (rule stage.run-begins-once). `call_next` begins where the call did, each time.
+    A handler changes them by passing on a context with others. A run that goes on (`resumed`) has messages
+    and settings already, and ignores others (rule stage.run-begins-once). Each `call_next` begins where the
+    call did.
     """
 
     messages: Vector[Message] = field(converter=_messages)
@@ -204,14 +236,30 @@ class AgentStreamContext(Generic[State]):
     )
 
     def answered(self, content: Iterable[ContentPart] | str) -> AgentResult[Any]:
-        """The result of a run of one step that has this content, which no model was asked for.
+        """Return the result of a run of one step that has this content, without asking a model.
 
-        Raises UnexpectedOutcomeError if tools would have to run.
+        Args:
+            content: the parts of the answer, or its text.
+
+        Returns:
+            The result, as the call's own would be.
+
+        Raises:
+            UnexpectedOutcomeError: if tools would have to run.
         """
         return self._answered(self, content)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here."""
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
+        """
         return ask(Interrupt(name=name, reason=reason, source="agent-stream"), self.answers)
 
 
@@ -226,10 +274,10 @@ class NextCall(Protocol[_R_co, _E_co]):
     """
 
     def __await__(self) -> Generator[Any, Any, _R_co]:
-        """The result. Raises what came of the call instead."""
+        """The result. Raises the error of the call if there is no result."""
 
     def __aiter__(self) -> AsyncIterator[_E_co]:
-        """The events. Raises what came of the call instead of a result."""
+        """The events. Raises the error of the call if there is no result."""
 
     @property
     def result(self) -> _R_co:
@@ -268,14 +316,14 @@ class Middleware:
     name: str
 
     def error(self, reason: str, path: str | None = None) -> MiddlewareError:
-        """What is wrong with what the handler gave."""
+        """Return the error for a wrong result of the handler, for this `reason`, at `path` in it."""
         return MiddlewareError(self.stage.name, self.phase, handler=self.name, reason=reason, path=path)
 
 
 @sealed
 @attrs.frozen(kw_only=True)
 class Stage(Generic[_C, _R, _E]):
-    """What handlers are around of, and what contexts, results and events are there.
+    """A place in a call that handlers are put around, with the types of its contexts, results and events.
 
     A handler is a function or a callable object, sync or async, a wrap always async. Its name, which traces
     and errors have, is its own unless one is given.

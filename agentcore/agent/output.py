@@ -44,7 +44,7 @@ _SHOWN: Final = 100
 
 
 class OutputError(MismatchError):
-    """What a model answered is not the output that was asked for.
+    """The answer of a model is not the output that was asked for.
 
     `path` and `problems` say what is wrong, `excerpt` what the text has there.
     """
@@ -53,7 +53,7 @@ class OutputError(MismatchError):
 
     @property
     def excerpt(self) -> str:
-        """What is at `path`, shortened."""
+        """The value at `path`, shortened."""
         return self.problems[0].given
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class OutputError(MismatchError):
 @sealed
 @attrs.frozen
 class Output(Generic[_T]):
-    """What the answer of a run is to be: made by `Output.of(type)` or `Output.json_schema(schema)`."""
+    """The type or schema that the answer of a run has to fit; made by `Output.of` or `Output.json_schema`."""
 
     schema: JsonObject = field(converter=answer_schema, eq=strict_key)
     # Made anew for every output, so equality is that of the schema.
@@ -79,9 +79,16 @@ class Output(Generic[_T]):
     def of(kind: Any, *, name: str | None = None) -> Output[Any]: ...
     @staticmethod
     def of(kind: Any, *, name: str | None = None) -> Output[Any]:
-        """An instance of a type: a pydantic model, a dataclass, a TypedDict, a list, a union, an enum, ...
+        """Return the output whose value is an instance of a type.
 
         Models can only be asked for objects, so another type is asked for as `{"result": ...}`.
+
+        Args:
+            kind: a pydantic model, a dataclass, a TypedDict, a list, a union, an enum, ...
+            name: the schema's name for providers that want one; by default that of the type.
+
+        Returns:
+            The output; its schema is made of the type by pydantic.
 
         Raises:
             TypeError: if pydantic does not know the type.
@@ -97,35 +104,49 @@ class Output(Generic[_T]):
 
     @staticmethod
     def json_schema(schema: Mapping[str, object], *, name: str | None = None) -> Output[JsonValue]:
-        """Frozen JSON that a JSON Schema allows.
+        """Return the output whose value is frozen JSON that a JSON Schema allows.
+
+        Args:
+            schema: the JSON Schema; providers take that of an object only.
+            name: the schema's name for providers that want one.
+
+        Returns:
+            The output.
 
         Raises:
-            TypeError: if it is no JSON Schema.
+            TypeError: if it is not a JSON Schema.
         """
         contract = of_schema(answer_schema(schema))
         return Output(contract.schema, contract.read, name=name)
 
     @staticmethod
     def of_format(response_format: Mapping[str, object]) -> Output[JsonValue]:
-        """Frozen JSON that a response format of the type `json` asks for; any JSON if it has no schema.
+        """Return the output whose value is frozen JSON that a response format asks for.
+
+        Args:
+            response_format: a format of the type `json`, with `schema` and `name` or without; any JSON is
+                allowed without a schema.
+
+        Returns:
+            The output.
 
         Raises:
-            TypeError: if its schema is no JSON Schema.
+            TypeError: if its schema is not a JSON Schema.
         """
         schema = cast("Mapping[str, object]", response_format.get("schema", {}))
         return Output.json_schema(schema, name=cast("str | None", response_format.get("name")))
 
     @property
     def response_format(self) -> JsonObject:
-        """What a model request has as its `response_format`."""
+        """The `response_format` of a model request for this output."""
         named = {} if self.name is None else {"name": self.name}
         return cast("JsonObject", freeze({"type": "json", "schema": self.schema, **named}))
 
     def parse(self, text: str) -> _T:
-        """The object that an answer's text is.
+        """Return the object that an answer's `text` stands for.
 
         Raises:
-            OutputError: if the text is no JSON, or not the JSON that was asked for.
+            OutputError: if the text is not JSON, or not the JSON that was asked for.
         """
         try:
             value = freeze(parse_json(text))
@@ -240,10 +261,11 @@ class OtherOutputError(AgentCoreError):
 @sealed
 @attrs.frozen(kw_only=True)
 class AgentResult(Generic[_Object, State]):
-    """What a call of an agent came to; `run` is all of it, `timings` are how long it took.
+    """The result of a call of an agent.
 
-    `invocation_state` is what the call's handlers, tools and hooks shared (rule context.shared).
-    `response_format` is what the last step was asked for, by its hooks or else by the agent; None for text.
+    `run` is the whole run, with every step, and `timings` says how long its parts took. `invocation_state` is
+    the dict that the call's handlers, tools and hooks shared (rule context.shared). `response_format` is the
+    output that the last step was asked for, by its hooks or else by the agent; None for text.
     """
 
     run: Run
@@ -263,12 +285,12 @@ class AgentResult(Generic[_Object, State]):
 
     @property
     def tripwire(self) -> Tripwire | None:
-        """Why a processor ended the run, if one did."""
+        """The abort by which a processor ended the run; None if none did."""
         return self.run.pending.result.tripwire if isinstance(self.run.pending, Done) else None
 
     @property
     def interrupts(self) -> tuple[Interrupt, ...]:
-        """The questions among what the run waits for (`pending` has the rest); empty if there are none."""
+        """The questions that the run waits for; `pending` has approvals and calls as well."""
         return self.run.pending.interrupts if isinstance(self.run.pending, Interrupted) else NO_ITEMS
 
     @property
@@ -307,7 +329,13 @@ class AgentResult(Generic[_Object, State]):
         return self._objects[0]
 
     def object_as(self, output: Output[_S]) -> _S:
-        """Returns the text of the last step as an output that a hook asked for, typed by that.
+        """Return the text of the last step as an output that a hook asked for, typed by that.
+
+        Args:
+            output: the output that the hook returned for the last step.
+
+        Returns:
+            The output's value.
 
         Raises:
             NoObjectError: if the run ended before the model had answered.
@@ -327,7 +355,7 @@ class AgentResult(Generic[_Object, State]):
 
     @property
     def messages(self) -> Vector[Message]:
-        """The messages that the run has produced, to be put after those that it was given."""
+        """The messages that the run produced; they follow those that it was given."""
         return self.run.chains.response
 
     @property
@@ -339,5 +367,5 @@ class AgentResult(Generic[_Object, State]):
 
     @property
     def usage(self) -> Usage:
-        """What all steps used together."""
+        """The usage of all steps together."""
         return self.run.usage

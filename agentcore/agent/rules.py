@@ -1,4 +1,4 @@
-"""What holds for the runtime, by name: its hooks, handlers, models, tools, streams and cancellation.
+"""Rules of the runtime by name: its hooks, handlers, models, tools, streams and cancellation.
 
 Rules that the machine keeps, whoever drives it, are in `agentcore.requirements.rules`.
 """
@@ -9,7 +9,7 @@ from agentcore.requirements.differences import SourcedRequirement
 
 
 class AgentRule(SourcedRequirement):
-    """What an agent does around the machine, one statement a rule."""
+    """A rule of the agent around the machine: a name and a statement."""
 
     OUTPUT_OF_THE_LAST_STEP = (
         "output.of-the-last-step",
@@ -161,6 +161,6 @@ class AgentRule(SourcedRequirement):
     )
     PROCESSOR_CALL_REPLACES = (
         "processor.call-replaces",
-        "The processors of a call replace those of the agent; an empty list is none.",
+        "The processors of a call replace those of the agent; with an empty list there are no processors.",
         "M81, M99",
     )

@@ -1,4 +1,4 @@
-"""How long hooks, model calls and tools took, and where traces of them go."""
+"""Timings of hooks, model calls and tools, and the tracing of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Kind = Literal["hook", "model", "tool", "middleware"]
 @sealed
 @attrs.frozen(kw_only=True)
 class Timing:
-    """How long one thing took that a run waited for.
+    """The time of one thing that a run waited for.
 
     `name` is the hook's, the model's id, the tool's or the handler's; processors are hooks, by their ids. A
     model call that was made again has a timing for each attempt, and the time of a wrap has in it what it is
@@ -73,7 +73,7 @@ class Timings:
     entries: tuple[Timing, ...] = field(default=NO_ITEMS, converter=_all)
 
     def of(self, kind: Kind | None = None, *, step_number: int | None = None) -> tuple[Timing, ...]:
-        """Those of one kind, of one step, or both."""
+        """Return the timings of a kind, of a step, or both; None stands for all."""
         return FrozenList(
             entry
             for entry in self.entries
@@ -95,7 +95,7 @@ NO_TIMINGS: Final = Timings()
 @sealed
 @attrs.frozen(kw_only=True)
 class Wait:
-    """How long a step's hooks took before its model call, and how much of it blocked the event loop."""
+    """The time of a step's hooks before its model call, and how much of it blocked the event loop."""
 
     seconds: float = 0.0
     blocked_seconds: float = 0.0
@@ -117,7 +117,7 @@ class RunSpan(Protocol):
     """A span of a whole call of an agent that is open."""
 
     def ended(self, run: Run) -> None:
-        """What it came to so far."""
+        """Record the run at its end, which may have come by an error."""
 
 
 class ToolSpan(Protocol):
@@ -141,14 +141,14 @@ class ProcessorSpan(Protocol):
     """A span of a processor's call that is open."""
 
     def returned(self, result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation]) -> None:
-        """It returned this, which makes that edit of what it was handed; its list was changed so."""
+        """Record what a processor returned, the edit that follows from it, and the changes of its list."""
 
     def blocked(self, seconds: float) -> None:
-        """It blocked the event loop for so long, whatever came of it."""
+        """Record how long it blocked the event loop, whatever its outcome."""
 
 
 class Spans(Protocol):
-    """Where traces go. What raises through one of these is marked as failed by its type, never its text."""
+    """The receiver of traces. An exception marks a span as failed, by its type, never by its text."""
 
     def run(self, name: str | None, model: LanguageModel) -> AbstractContextManager[RunSpan]:
         """A call of an agent."""
@@ -257,7 +257,7 @@ class Observer:
 
     @property
     def hooks(self) -> Wait:
-        """What the model call of this step waited for."""
+        """The hooks that the model call of this step waited for."""
         before = self._before_model
         if not before:
             return NO_WAIT
@@ -267,7 +267,7 @@ class Observer:
         )
 
     def timed(self, kind: Kind, name: str, step_number: int) -> AbstractContextManager[None]:
-        """Take the time of what happens inside, whatever comes of it."""
+        """Take the time of what happens inside, whatever its outcome."""
         return _Timed(self._entries.append, kind, name, step_number)
 
     def hook(self, name: str, step_number: int, *, before_model: bool = False) -> HookWatch:
@@ -369,7 +369,7 @@ class HookWatch(_Timed):
 
 
 class _Awaited(Generator[Any, Any, Any]):
-    """What awaits an awaitable as `yield from` does, and takes the times between its awaits.
+    """Awaits an awaitable as `yield from` does, and takes the times between its awaits.
 
     The clock is the wall's: a thread's CPU time would miss a `time.sleep` and every read of a socket, which
     block the loop as much as a computation does.

@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "contract": ("contract:contract", "Print who sees what a hook writes, in a release of a framework."),
     "demo": ("demo:demo", "Show what a model reads when a hook reminds it."),
     "examples": ("vectors:examples_command", "Run the examples of pages in markdown."),
-    "explain": ("trace:explain", "Run a program and tell its run step by step."),
+    "explain": ("trace:explain", "Run a program and print its run step by step."),
     "frameworks": ("drivers:frameworks", "List the frameworks that are installed."),
     "grade": ("check_hook:grade", "Say what your tests of isolation cannot tell."),
     "lint-driver": ("drivers:lint_driver", "Check a driver rule by rule of the protocol."),
@@ -70,7 +70,7 @@ class _Commands(click.Group):
             try:
                 return super().main(*arguments, **settings)
             finally:
-                # What is written when Python ends can no longer be told.
+                # What is written when Python ends can no longer be reported.
                 sys.stdout.flush()
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -95,7 +95,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         finally:
-            # Here a failure can still be told.
+            # Here a failure can still be reported.
             sys.stdout.flush()
 
 

@@ -139,7 +139,7 @@ class _TargetName(click.Choice[str]):
 @click.option(
     "--max-findings",
     type=_COUNT,
-    help="End at so many kinds: 1, or with --isolated tell so many of all that is found: 10.",
+    help="End at so many kinds: 1, or with --isolated print so many of all: 10.",
 )
 @click.option(
     "--max-failures", type=_COUNT, default=3, show_default=True, help="End when the driver failed so often."
@@ -439,7 +439,7 @@ class CheckPrinter:
             self._say(self._next(finding.program, file) if saved else "The program was not saved.\n")
 
     def summary(self, done: Campaign, *, seed: int, jobs: int) -> None:
-        """Prints how many programs were run, and what came of them."""
+        """Prints how many programs were run, with their outcomes."""
         with tolerant():
             if self.plan.limits.programs == 0:
                 self._say(_run_again(done.replayed))
@@ -452,12 +452,12 @@ class CheckPrinter:
             if not done.findings:
                 self._say(self._nothing_found() if done.verdict == "agreement" else _nothing(done))
             elif more := self._left_out(done):
-                self._say(f"{more} more causes were seen; --max-findings tells more of them.")
+                self._say(f"{more} more causes were seen; --max-findings prints more of them.")
         if done.stopped:
             warn(f"The check ended early: {done.stopped}")
 
     def _left_out(self, done: Campaign) -> int:
-        """How many causes were seen and are not told."""
+        """How many causes were seen and are not reported."""
         if not self.plan.isolated or done.stopped:
             return 0
         seen = {kind for kind in (*done.counts, *done.replayed) if kind.is_fault}

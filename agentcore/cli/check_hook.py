@@ -250,8 +250,8 @@ def grade(context: click.Context, /, tests: tuple[str, ...], *, as_json: bool) -
     `handed_out` run once for each depth to which a framework may copy messages; a test that passes though
     objects are shared is too weak, and the assertion that it lacks is printed.
 
-    Exits with 0 if each test tells all depths, 1 if one does not, 2 for wrong usage, 3 if no test could be
-    judged or one could not, 4 if the tool failed.
+    Exits with 0 if each test tells all depths apart, 1 if one does not, 2 for wrong usage, 3 if no test could
+    be judged or one could not, 4 if the tool failed.
     """
     # Here, because they need pytest.
     from agentcore.testing.grading import grades, is_weak, not_judged  # noqa: PLC0415

@@ -116,9 +116,7 @@ def _modes(version: Version) -> tuple[_Mode, ...]:
 
 
 def _print_verdicts(console: Console, found: Sequence[Version]) -> None:
-    console.print(
-        Text("A hook adds a reminder for one step. What comes of it, by how it is written:", "bold")
-    )
+    console.print(Text("A hook adds a reminder for one step. What happens, by how it is written:", "bold"))
     width = max(len(mode.name) for version in found for mode in _modes(version))
     for number, version in enumerate(found, 1):
         console.print(Text(f"\n{number}. {version.title}", "bold"))

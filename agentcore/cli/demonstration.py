@@ -116,7 +116,7 @@ def corrected_core(step: StepPreparation) -> Any:
     return {"messages": [*step.messages, UserMessage(REMINDER)]}
 
 
-# ---------------------------------------------------------------- what came of it
+# ---------------------------------------------------------------- outcomes
 
 
 @attrs.frozen

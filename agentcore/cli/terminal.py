@@ -147,7 +147,7 @@ def open_standard_streams() -> None:
 
 
 class Progressing(Protocol):
-    """What a command tells how far it has come."""
+    """Where a command reports its progress."""
 
     def update(self, what: str, done: int, total: int | None) -> None:
         """Shows how many things of a kind are done, and how many there are if that is known."""

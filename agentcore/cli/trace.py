@@ -167,7 +167,7 @@ _MOST: Final = 12
 @click.argument("program", type=click.File("rb"))
 @click.pass_context
 def explain(context: click.Context, /, **given: Any) -> None:
-    """Run PROGRAM, a file with one program as JSON, and tell its run step by step.
+    """Run PROGRAM, a file with one program as JSON, and print its run step by step.
 
     Told are what each boundary handed out and which names are names of one object then, each write in place
     with who made it, and how far it went. Exits with 2 if the program cannot be run so.
@@ -232,7 +232,7 @@ def _shown(found: Explanation) -> dict[tuple[int, str], list[int]]:
 def _tell_boundary(target: Console, boundary: Boundary, shown: Sequence[int]) -> None:
     named = ", ".join(map(str, shown[:_MOST]))
     mark = f", and sees write {named}" if shown else ""
-    say(target, f"  {_line(boundary.name)} is handed{mark}", "cyan")
+    say(target, f"  {_line(boundary.name)} gets{mark}", "cyan")
     value = boundary.value
     fields = value if isinstance(value, dict) else {"value": value}
     _bounded(target, [*fields.items()], lambda field: f"    {_line(field[0])}: {_json(field[1])}")

@@ -120,7 +120,7 @@ Json: TypeAlias = dict[str, Any]
 @click.option(
     "--target",
     type=click.Choice(tuple(targets.TARGETS)),
-    help="Run them on this real package; what is said of others is passed over.",
+    help="Run them on this real package; what it has of others is passed over.",
 )
 @click.option("--print", "printed", is_flag=True, help="Only print the programs, one a line.")
 @click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)

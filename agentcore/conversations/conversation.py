@@ -66,7 +66,7 @@ def new_id() -> str:
 # ---------------------------------------------------------------- messages and turns
 
 GivenBy: TypeAlias = Literal["caller", "run", "hook"]
-"""Who gave a message: whoever called the agent, the run (its model and tools), or a hook for good."""
+"""The giver of a message: the caller of the agent, the run (its model and tools), or a hook, for good."""
 
 
 def _is(*kinds: type) -> Callable[[object, attrs.Attribute[Any], Any], None]:
@@ -106,11 +106,11 @@ _is_id_or_none: Final = _is(str, type(None))
 @sealed
 @attrs.frozen(kw_only=True)
 class TurnMessage:
-    """A message of a conversation, with where it comes from.
+    """A message of a conversation, with its origin.
 
     `turn` is the id of the turn that brought it in, `step` the step of that turn's run, and `hook` the hook
-    that returned it. Each is None where there is none: a caller's message has no step, and an answer to an
-    approval comes between two steps. `replaces` is the id of the message that this one is an edit of.
+    that returned it; each may be None: a caller's message has no step, and an answer to an approval comes
+    between two steps. `replaces` is the id of the message that this one is an edit of.
     """
 
     id: str = field(validator=_is_id)
@@ -165,13 +165,17 @@ def _metadata(value: Mapping[str, object]) -> JsonObject:
 @sealed
 @attrs.frozen(kw_only=True)
 class Turn:
-    """What one call of an agent added to a conversation.
+    """The messages that one call of an agent added to a conversation.
 
-    `parent` is the turn that it follows; None: it is the first. `messages` are those that the caller gave,
-    then those that the run produced; some may be of a turn on another branch, which is then their `turn`.
-    `context` makes the context after the turn of the context before it followed by `messages`; None: all of
-    that. `run_start` counts the run's responses that earlier turns have, where a run that waited went on.
-    `metadata` is the caller's own JSON, such as who wrote and when.
+    Args:
+        id: the turn's own id.
+        parent: the id of the turn that it follows; None for a first turn.
+        messages: those of the caller, then those of the run. Some may be of a turn on another branch, whose
+            id is then their `turn`.
+        context: how the context after the turn is made from the context before it followed by `messages`;
+            None keeps all of them.
+        run_start: how many responses of the run earlier turns have, if a run that waited went on.
+        metadata: the caller's own JSON, such as who wrote and when.
     """
 
     id: str = field(factory=new_id, validator=_is_id)
@@ -198,7 +202,7 @@ class Turn:
 
     @property
     def injected(self) -> tuple[TurnMessage, ...]:
-        """The messages that hooks brought into the context, which are not in the full record."""
+        """The messages that hooks brought into the context; the record is without them."""
         return FrozenList(piece for piece in self.context or () if isinstance(piece, TurnMessage))
 
     @property
@@ -208,7 +212,7 @@ class Turn:
 
     @property
     def own(self) -> Iterator[TurnMessage]:
-        """Those of all messages that the turn brought in."""
+        """Those of all its messages that this turn brought in, not another branch."""
         return (one for one in self.all_messages if one.turn == self.id)
 
 
@@ -249,7 +253,7 @@ def _context_after(before: Sequence[TurnMessage], turn: Turn) -> list[TurnMessag
 
 
 class _Index:
-    """Where the turns stand, by id, and which turn brought in each message.
+    """An index: the place of each turn by its id, and the turn that brought in each message.
 
     One index is written on from conversation to conversation: how many turns a conversation has says what of
     it holds there. A branch that adds another turn at a place that is taken goes on with a copy.
@@ -304,13 +308,14 @@ def _given(value: Iterable[_Given]) -> Vector[_Given]:
 @sealed
 @attrs.frozen(kw_only=True)
 class Conversation(Sequence[Message]):
-    """A conversation; as a sequence it is the messages that the next turn begins with.
+    """A conversation with all its branches; as a sequence, the messages that the next turn begins with.
 
-    `turns` are all turns, of all branches, in the order in which they were added, `head` is the id of the one
-    that the next turn follows; None: it begins anew. `given` are messages that the next turn begins with,
-    before what its caller adds (`before`, `edit`).
+    `agent.generate(prompt, conversation=...)` makes the next turn; the result's `conversation` has it.
 
-    The next turn is made by `agent.generate(prompt, conversation=...)` and is on the result's `conversation`.
+    Args:
+        turns: the turns of all branches, in the order in which they were added.
+        head: the id of the turn that the next one follows; None if the next begins a branch at the root.
+        given: messages that the next turn begins with, before those of its caller (`before`, `edit`).
 
     Raises:
         InvalidConversationError: for turns that do not make a conversation, with the path of the fault.
@@ -324,7 +329,7 @@ class Conversation(Sequence[Message]):
     path: Vector[Turn] = field(init=False, eq=False, repr=False)
     """The turns from the root to the head."""
     context: Vector[TurnMessage] = field(init=False, eq=False, repr=False)
-    """What the turns up to the head leave for the next one, with where each message comes from."""
+    """The context: the messages that the next turn begins with, each with its origin."""
     context_messages: Vector[Message] = field(init=False, eq=False, repr=False)
     _index: _Index = field(init=False, eq=False, repr=False)
 
@@ -353,7 +358,7 @@ class Conversation(Sequence[Message]):
             raise InvalidConversationError(path, f"the conversation has no such message {message_id!r}")
 
     def _fields_at(self, turn_id: str | None) -> dict[str, Any]:
-        """What follows from the turns up to this one."""
+        """Return the fields that follow from the turns up to this one."""
         path: list[Turn] = []
         at = turn_id
         while at is not None:
@@ -382,7 +387,7 @@ class Conversation(Sequence[Message]):
 
     @property
     def record(self) -> Vector[TurnMessage]:
-        """All messages up to the head, as they were said (rule conversation.record-whole)."""
+        """All messages up to the head, unedited (rule conversation.record-whole)."""
         return vector(one for turn in self.path for one in turn.messages)
 
     def __len__(self) -> int:
@@ -406,28 +411,36 @@ class Conversation(Sequence[Message]):
         return self.path[-1] if self.path else None
 
     def find_turn(self, turn_id: str) -> Turn | None:
-        """Return the turn of that id, on any branch; None if there is none."""
+        """Return the turn with the id `turn_id`, on any branch; None if there is none."""
         number = self._index.number(self.turns, turn_id)
         return None if number is None else self.turns[number]
 
     def turn_of(self, turn_id: str) -> Turn:
-        """Return the turn of that id, on any branch. Raises NotInConversationError if there is none."""
+        """Return the turn with the id `turn_id`, on any branch.
+
+        Raises:
+            NotInConversationError: if there is no such turn.
+        """
         found = self.find_turn(turn_id)
         if found is None:
             raise NotInConversationError("turn", turn_id)
         return found
 
     def message_of(self, message_id: str) -> TurnMessage:
-        """Return the message of that id, on any branch. Raises NotInConversationError if there is none."""
+        """Return the message with the id `message_id`, on any branch.
+
+        Raises:
+            NotInConversationError: if there is no such message.
+        """
         found = _message_in(self.turns, self._index, message_id)
         if found is None:
             raise NotInConversationError("message", message_id)
         return found
 
     def branches(self, turn_id: str | None = _ROOT) -> Vector[Turn]:
-        """Return the turns that follow this one, in the order in which they were added; None: the first ones.
+        """Return the turns that follow the turn `turn_id`, in the order in which they were added.
 
-        Goes through all turns.
+        The first turns follow None. Goes through all turns.
         """
         return vector(turn for turn in self.turns if turn.parent == turn_id)
 
@@ -436,6 +449,12 @@ class Conversation(Sequence[Message]):
 
         A turn that it has already is not added again: then only the head moves. A turn that does not follow
         the head costs its path.
+
+        Args:
+            turn: the turn, such as `result.conversation.turn`.
+
+        Returns:
+            The conversation with that turn at its head.
 
         Raises:
             InvalidConversationError: for a turn that follows none of these, has messages of a turn that is
@@ -470,7 +489,13 @@ class Conversation(Sequence[Message]):
     # ------------------------------------------------------------ branches
 
     def at(self, turn_id: str | None) -> Conversation:
-        """Return the conversation with its head at that turn, which the next one follows; None: at none.
+        """Return the conversation with its head at a turn, which the next one follows.
+
+        Args:
+            turn_id: the id of the turn; None for the place before the first turn.
+
+        Returns:
+            The conversation, with the same turns.
 
         Raises:
             NotInConversationError: if there is no such turn.
@@ -478,11 +503,17 @@ class Conversation(Sequence[Message]):
         return with_fields(self, head=turn_id, given=vector(), **self._fields_at(turn_id))
 
     def before(self, message_id: str) -> Conversation:
-        """Return the conversation as it was before that message was said: the next turn says another one.
+        """Return the conversation as it was before a message: the next turn has another one in its place.
 
         The next turn is a branch beside the one that has the message, and begins with what stands before it
         in that turn. Before a turn's first response, the turn is made again with other responses:
         `conversation.before(turn.responses[0].id)`.
+
+        Args:
+            message_id: the id of a message that some turn has.
+
+        Returns:
+            The conversation, with the same turns.
 
         Raises:
             NotInConversationError: if no turn has the message in its record.
@@ -492,11 +523,18 @@ class Conversation(Sequence[Message]):
         return with_fields(self.at(turn.parent), given=vector(list(turn.messages)[:number]))
 
     def edit(self, message_id: str, message: Message) -> Conversation:
-        """Return the conversation before that message, with another one said in its place (`before`).
+        """Return the conversation before a message (`before`), with another one in its place.
 
         The turn of that message stays as it is, beside the next one (rule conversation.branch).
 
         The next turn is made by `agent.generate(conversation=...)`, without a prompt.
+
+        Args:
+            message_id: the id of a message that some turn has.
+            message: the message in its place.
+
+        Returns:
+            The conversation, with the same turns.
 
         Raises:
             NotInConversationError: if no turn has the message in its record.

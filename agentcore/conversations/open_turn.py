@@ -128,7 +128,7 @@ class OpenTurn:
     # ------------------------------------------------------------ what lasts of it
 
     def _context(self, run: Run, own: Sequence[TurnMessage]) -> list[Piece] | None:
-        """How the context after the turn is made; None if it is all that there was and was said."""
+        """Return how the context after the turn is made; None if nothing of the record is left out."""
         shown = run.conversation
         said = [one.message for one in own]
         before = len(shown) - len(said)
@@ -163,7 +163,7 @@ class OpenTurn:
 
 
 class _Places:
-    """Where messages stand that are known, by identity or else by value, each place once."""
+    """The places of known messages, by identity or else by value, each place once."""
 
     def __init__(self, known: Sequence[TurnMessage]) -> None:
         self._known = known
@@ -232,7 +232,7 @@ def _lasting(run: Run) -> Iterator[tuple[Iterable[Message], str, int | None]]:
 
 
 def _input_edits(run: Run) -> tuple[ProcessorEdit, ...]:
-    """What the processors made of the run's input: its first outcome that is of a hook, if it has any."""
+    """Return the edits of the processors to the run's input, if it has any."""
     if not run.started_with.process_input:
         return ()
     first = next((one for one in run.outcomes if isinstance(one, HookResult | Processed)), None)

@@ -1,4 +1,4 @@
-"""What holds for conversations and for what keeps them, by name."""
+"""Rules of conversations and their stores, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from agentcore.requirements.differences import SourcedRequirement
 
 
 class ConversationRule(SourcedRequirement):
-    """What a conversation and a store do, one statement a rule."""
+    """A rule of conversations and stores: a name and a statement."""
 
     CONVERSATION_TURN = (
         "conversation.turn",

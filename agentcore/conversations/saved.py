@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 VERSION: Final = 1
-"""What `conversation_to_json` writes and `conversation_from_json` reads."""
+"""The version that `conversation_to_json` writes and `conversation_from_json` reads."""
 
 _NAMES: Final = frozenset({"version", "turns", "head", "given"})
 _T = TypeVar("_T")
@@ -117,7 +117,7 @@ def _message_of(value: object, turn_id: str) -> TurnMessage:
     if not isinstance(value, Mapping):
         raise WireError("$", f"expected an object or the id of a message, got {kind_of(value)}")
     if "turn" in value:
-        raise WireError("$.turn", "unknown key; a message is of the turn that it stands in")
+        raise WireError("$.turn", "unknown key; a message here belongs to its own turn")
     return cast("TurnMessage", _read_message_fields({**value, "turn": turn_id}, TurnMessage))
 
 
@@ -149,7 +149,7 @@ def _turn_of(value: object, read: Callable[[object, str], TurnMessage]) -> Turn:
     if not isinstance(value, Mapping):
         raise WireError("$", f"expected an object, got {kind_of(value)}")
     if "id" not in value:
-        raise WireError("$.id", "this field is missing, and may not be")
+        raise WireError("$.id", "this required field is missing")
     turn_id = _at("$.id", lambda: read_text(value["id"]))
     fields = dict(value)
     if is_array(fields.get("messages")):
@@ -186,7 +186,7 @@ def _at(path: str, read: Callable[[], _T]) -> _T:
 
 
 def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
-    """Return the conversation as plain JSON, with all its branches; `conversation_from_json` reads it."""
+    """Return the `conversation` as plain JSON, with all its branches; `conversation_from_json` reads it."""
     saved = FrozenDict(
         {
             "version": VERSION,

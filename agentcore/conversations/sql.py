@@ -324,7 +324,7 @@ def _check_ids(conversation_id: str, *others: str) -> None:
             raise StoreError(reason, conversation_id)
 
 
-# ---------------------------------------------------------------- what is done in a transaction
+# ---------------------------------------------------------------- inside a transaction
 
 
 def _row_of(connection: sa.Connection, conversation_id: str) -> _Row | None:
@@ -381,7 +381,7 @@ def _turn_body(turn: Turn, own: Mapping[str, int]) -> str:
 def _stored(
     connection: sa.Connection, row: _Row, turn_id: str
 ) -> tuple[str | None, str, Sequence[str]] | None:
-    """What is stored of a turn: its parent, its body and the bodies of its messages."""
+    """Return the rows of a turn: its parent, its body and the bodies of its messages."""
     turns, messages = _TURNS.c, _MESSAGES.c
     wanted = sa.select(turns.number, turns.parent, turns.body)
     found = connection.execute(wanted.where(turns.conversation == row.key, turns.id == turn_id)).one_or_none()
@@ -408,7 +408,7 @@ def _checked_length(connection: sa.Connection, row: _Row, turn: Turn) -> int:
 
 
 def _messages_of(connection: sa.Connection, row: _Row, ids: Iterable[str]) -> Iterator[TurnMessage]:
-    """Those of these messages that are stored."""
+    """Return those of these messages that are stored."""
     turns, messages = _TURNS.c, _MESSAGES.c
     joined = _MESSAGES.join(
         _TURNS, (turns.conversation == messages.conversation) & (turns.number == messages.turn)

@@ -1,4 +1,4 @@
-"""What a store of conversations promises, its errors, and the store in memory.
+"""The protocol of a store of conversations, its errors, and the store in memory.
 
 A store keeps turns, and never changes one. `append` adds one turn to an expected head, as a whole or not at
 all; the error of a writer that expected another head names both, so two never interleave. Whether a turn is
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class StoreError(AgentCoreError):
-    """Base of the errors of stores; `conversation_id` is the conversation, None where it is about none."""
+    """Base of the errors of stores; `conversation_id` is the conversation, or None."""
 
     wire_name = "StoreError"
 
@@ -47,9 +47,9 @@ class StoreError(AgentCoreError):
 
 
 class HeadConflictError(StoreError):
-    """A turn was to be added to another head than the conversation has; nothing was stored.
+    """A turn was appended to another head than the conversation has; nothing was stored.
 
-    `expected` is the head that the writer knew, `actual` the one that there is; None: there is no turn yet.
+    `expected` is the head that the writer knew, `actual` the stored one; None stands for no turn yet.
     """
 
     wire_name = "HeadConflictError"
@@ -101,12 +101,16 @@ class StoreVersionError(StoreError):
 
 
 class ConversationStore(Protocol):
-    """What keeps conversations; `MemoryStore` and `agentcore.conversations.sql.SqlStore` do."""
+    """The methods of a store of conversations, such as `MemoryStore` and `conversations.sql.SqlStore`."""
 
     async def load(self, conversation_id: str) -> Conversation:
         """Return the conversation with all turns that have been appended, in one order for all readers.
 
-        A conversation that nobody has appended to is empty.
+        Args:
+            conversation_id: any text. A conversation that nobody has appended to is empty.
+
+        Returns:
+            The conversation, its head where the last `append` or `move` left it.
 
         Raises:
             StoreUnavailableError: if the database does not answer.
@@ -136,7 +140,12 @@ class ConversationStore(Protocol):
         ...
 
     async def move(self, conversation_id: str, expected_head: str | None, head: str | None) -> None:
-        """Make another turn the conversation's head, to go on with that branch; None: the next begins anew.
+        """Make another turn the conversation's head, to go on with that branch.
+
+        Args:
+            conversation_id: the conversation.
+            expected_head: the head that the writer knows, as for `append`.
+            head: the id of the turn; None if the next turn begins a branch at the root.
 
         Raises:
             HeadConflictError: if the conversation has another head than the expected one.
@@ -146,7 +155,7 @@ class ConversationStore(Protocol):
         ...
 
     async def delete(self, conversation_id: str) -> None:
-        """Delete the conversation with all its turns; one that is not there is no error.
+        """Delete the conversation `conversation_id` with all its turns; one that is not there is no error.
 
         Raises:
             StoreUnavailableError: if the database does not answer.
@@ -177,7 +186,13 @@ class MemoryStore:
             return self._conversations.get(conversation_id, Conversation())
 
     async def append(self, conversation_id: str, expected_head: str | None, turn: Turn) -> None:
-        """Store a turn, or raise (`ConversationStore.append`)."""
+        """Store a turn, or raise (`ConversationStore.append`).
+
+        Raises:
+            HeadConflictError: if the conversation has another head.
+            TurnConflictError: if another turn is stored under its id.
+            InvalidConversationError: if the turn does not fit the conversation.
+        """
         await anyio.lowlevel.checkpoint()
         with self._lock:
             conversation = self._conversations.get(conversation_id, Conversation())

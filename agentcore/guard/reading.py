@@ -1,4 +1,4 @@
-"""What an object holds, read without running any code of its class.
+"""Reads what an object holds, without running any code of its class.
 
 Containers are read by the methods of the built-in types, attributes through the descriptors that Python made
 for `__dict__` and `__slots__`. So no property, `__getattr__`, `__eq__` or overridden method is called.
@@ -32,7 +32,7 @@ __all__ = ["ATOMS", "PROXIED", "ClassState", "Contents", "Plan", "Reader", "Unre
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Contents:
-    """What an object holds at one moment: elements by index, entries by key, members, attributes, or bytes.
+    """The content of an object at a moment: elements by index, entries by key, members, attributes, or bytes.
 
     `whole` is False if there is more, which cannot be seen. `constant` is True of an enum's member, which is
     shown as itself.
@@ -48,7 +48,7 @@ class Contents:
 
 
 class ClassState(NamedTuple):
-    """What a class holds: all of it, what of that is to be read in turn, and what is not looked into."""
+    """The content of a class: all of it, the values to read in turn, and those that are not looked into."""
 
     contents: Contents
     read: tuple[Any, ...]
@@ -100,7 +100,7 @@ _PLAIN: Final = frozenset({str, bytes, int, bool})
 
 
 def token(value: Any) -> object:
-    """What tells values apart: equal for the same object, and for atoms of one class and value.
+    """The key that tells values apart: equal for the same object, and for atoms of one class and value.
 
     NaN is NaN, and 0.0 is not -0.0 (rule guard.by-value). Two tokens can be compared as long as both values
     are held.
@@ -149,7 +149,7 @@ _NAMED: Final[dict[tuple[str, str], Callable[[Any], Callable[[Any], Contents]]]]
 
 
 def container_of(base: type) -> Callable[[Any], Contents] | None:
-    """How the elements of an instance are read, if `base` is a container."""
+    """Return the reader of an instance's elements, if `base` is a container."""
     named = _NAMED.get((base.__module__, base.__qualname__))
     return _CONTAINERS.get(base) if named is None else named(base)
 
@@ -183,7 +183,7 @@ _WORD: Final = object.__basicsize__ // 2
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """How the instances of a class are read; made once for each class."""
+    """The plan by which a class's instances are read; made once for each class."""
 
     container: Callable[[Any], Contents] | None
     atom: _Repr | None

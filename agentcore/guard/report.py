@@ -45,7 +45,7 @@ __all__ = [
 
 
 class GuardedWriteError(AgentCoreError):
-    """Something that was guarded was changed; `paths` are the places, `report` says all.
+    """A guarded value was changed; `paths` are the places, `report` has all of it.
 
     `path` is the first of the places.
     """
@@ -63,7 +63,7 @@ class GuardedWriteError(AgentCoreError):
 
 
 class Report:
-    """What changed in a guarded block; true if anything did."""
+    """The changes in a guarded block; true if there are any."""
 
     __slots__ = ("_changes", "_opaque")
 
@@ -102,8 +102,8 @@ def guard(*values: object, raises: bool = False, opaque: tuple[type, ...] = ()) 
     """Reports what the code of a block changes of these values, and of everything that they lead to.
 
     Paths begin at `$`, the value; of several values, `$[0]` is the first. Changes are found by comparing
-    before and after, so what is changed and changed back is none. The values are held during the block, and
-    by nothing afterwards.
+    before and after, so a value that is changed and changed back has no change. The values are held during
+    the block, and by nothing afterwards.
 
     An exception of the block goes on, and the report is there all the same (rule guard.report-stands).
 
@@ -263,7 +263,7 @@ class Change:
 
     `path` is the place. `aliases` are its other paths: one for every other way by which the object that has
     the place is reached. Paths are those before the block, but for the index of an element that is new.
-    `all_aliases` tells that there are no more of them; 1000 are listed at most.
+    `all_aliases` means that there are no more of them; 1000 are listed at most.
 
     `kind` is `added`, `removed`, `replaced`, or `reordered` of the keys of a dict. `before` and `after` are
     values that do not change: tuples for lists, `immutabledict` for dicts, `Instance` for objects. `before`

@@ -1,4 +1,4 @@
-"""What holds for guards, by name."""
+"""Rules of guards, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from agentcore.requirements.rules import Requirement
 
 
 class GuardRule(Requirement):
-    """What a guard reports."""
+    """A rule of guards: a name and a statement."""
 
     EVERY_PATH = (
         "guard.every-path",
@@ -14,7 +14,7 @@ class GuardRule(Requirement):
     )
     IN_PLACE = (
         "guard.in-place",
-        "A change tells whether the object that has the place changed itself, or holds another object now.",
+        "A change states whether the object at the place changed itself, or is another object now.",
     )
     BY_VALUE = (
         "guard.by-value",

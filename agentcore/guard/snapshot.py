@@ -76,7 +76,7 @@ class Record(NamedTuple):
 
     @property
     def contents(self) -> Contents:
-        """What it held."""
+        """The content."""
         held = self.held
         if isinstance(held, Contents):
             return held
@@ -154,7 +154,7 @@ class Snapshot:
             cls = type(cls)
 
     def held(self, value: Any) -> Contents | None:
-        """What an object held; None if it was not read, or is a class."""
+        """Return the content of an object; None if it was not read, or is a class."""
         record = self.records.get(id(value))
         return None if record is None or id(value) in self.classes else record.contents
 

@@ -1,4 +1,4 @@
-"""What each boundary of a run handed out, and which names are names of one object at that moment.
+"""The log of boundaries: what each handed out, and which names stood for one object at that moment.
 
 Every argument that a hook, a tool or a model is given passes `Desk.hand`. A `Watch` on a run that has not
 begun keeps each of them with the heap as it was, and of each write the moment at which it was made. Names are
@@ -26,7 +26,7 @@ __all__ = ["Alias", "HandOut", "Names", "Watch", "aliases"]
 
 @attrs.frozen(kw_only=True)
 class HandOut:
-    """What passed a boundary: its name in the step (`execute`, a second time `execute (2)`), and the slot.
+    """A slot that passed a boundary, and its name in the step: `execute`, a second time `execute (2)`.
 
     `value` is plain JSON, or the DepthError of what is too deep to be shown. `writes` is how many writes the
     journal had by then. In the `snapshot` are what outlives a step, by the names for people, and all that the
@@ -166,7 +166,7 @@ class Alias:
 
     @property
     def holders(self) -> frozenset[str]:
-        """Who can reach the object under one of its names."""
+        """The holders that can reach the object under one of its names."""
         return frozenset(holder for holder, _ in self.places)
 
 

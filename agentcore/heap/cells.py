@@ -199,7 +199,7 @@ Cell: TypeAlias = tuple[Slot, ...] | ObjectCell
 
 
 class HeapTypeError(TypeError):
-    """What JavaScript throws where a value is not what an operation needs; `name` is the name in a trace."""
+    """The error that JavaScript throws for an unsuitable value; `name` is its name in a trace."""
 
     name = "TypeError"
 

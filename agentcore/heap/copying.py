@@ -117,7 +117,7 @@ class _Copy:
 
 
 class CopyDepth(IntEnum):
-    """How much of list -> message -> content -> part -> payload is new when a value crosses a boundary."""
+    """How much of list -> message -> content -> part -> payload a boundary copies."""
 
     SHARE = 0
     LIST = 1
@@ -132,7 +132,7 @@ class CopyDepth(IntEnum):
 
 @attrs.frozen
 class Snapshot:
-    """Who held what at a moment of the run: holders by name, and the heap as it was."""
+    """A moment of a run: the holders by name, and the heap as it was."""
 
     __repr__ = brief
 
@@ -142,7 +142,7 @@ class Snapshot:
     heap: Heap
 
     def plain(self, holder: str) -> Any:
-        """What a holder held, as plain JSON.
+        """Return the value of a holder, as plain JSON.
 
         Raises:
             KeyError: if there is no such holder at this moment.
@@ -151,5 +151,5 @@ class Snapshot:
 
     @property
     def heap_size(self) -> int:
-        """How many cells there were."""
+        """The number of cells."""
         return len(self.heap.cells)

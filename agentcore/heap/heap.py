@@ -105,7 +105,7 @@ _Holders: TypeAlias = "int | tuple[int, _Holders]"
 class Store:
     """A heap that a run writes to. Its own writes are `put` and `push`; those of hooks come through views.
 
-    `origins` tells, for every cell that the run copied, from which cells and which of their fields it was
+    `origins` names, for every cell that the run copied, from which cells and which of their fields it was
     made; it is kept while `watching`.
     """
 
@@ -117,7 +117,7 @@ class Store:
         self.of_one_value: frozenset[type] = _OF_ONE_VALUE
         """The kinds of cells that are shown as one value; with `ErrorCell`, errors as name and message."""
         self.clock_shown = False
-        """Whether a number from the clock was to be shown."""
+        """Whether the trace has a number from the clock."""
         # What was printed, by address, and which printed cells hold it: those are stale when it is written.
         # Most have one holder: its address; of more, the last and what there was before it, as a pair.
         self._printed: dict[int, Any] = {}
@@ -376,7 +376,7 @@ class Store:
         return shown
 
     def is_hidden(self, slot: Value) -> bool:
-        """Whether a trace leaves the value out where a field would have it."""
+        """Return whether a trace leaves a field with this value out."""
         if type(slot) is not Ref:
             return slot is UNDEFINED or type(slot) in (Function, Drawn)
         cell = self.cells[slot.address]

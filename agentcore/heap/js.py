@@ -1,4 +1,4 @@
-"""What JavaScript does with values that are not what the code expects, on slots of a store.
+"""JavaScript's conversions and errors for unexpected values, on slots of a store.
 
 A hook may put anything anywhere, and what the real packages then do follows from the language: a missing
 field is undefined, a field of null throws, a method that a value does not have throws.
@@ -45,7 +45,7 @@ class PackageError(Exception):
 
 
 def is_nullish(value: Value) -> bool:
-    """Whether `value == null`."""
+    """Return whether `value == null`."""
     return value is None or value is UNDEFINED
 
 
@@ -166,7 +166,7 @@ def url_object(store: Store, href: str) -> Ref:
 
 
 def url_text(store: Store, value: Value) -> str | None:
-    """The text of a URL object; None for what is none."""
+    """The text of a URL object; None for anything else."""
     cell = store.cells[value.address] if type(value) is Ref else ()
     return str(cell["href"]) if type(cell) is UrlCell else None
 
@@ -331,7 +331,7 @@ def plus(store: Store, one: Value, other: Value) -> Value:
 
 
 def error_text(store: Store, error: Value) -> Value:
-    """What the package calls the message of whatever was thrown."""
+    """Return the message that the package takes from any thrown value."""
     if is_nullish(error):
         return "unknown error"
     if isinstance(error, str):

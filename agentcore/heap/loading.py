@@ -107,7 +107,7 @@ class NotEmulatedError(AgentCoreError):
 
 
 class Accepts(enum.Enum):
-    """What is taken besides JSON."""
+    """The types that are taken besides JSON."""
 
     OBJECTS = "dates, functions, errors and objects of classes"
     BYTES = "the same, and bytes as objects of numbers"
@@ -308,7 +308,7 @@ _RESOURCE: Final = ("close", "aclose", "__enter__", "__aenter__", "__next__")
 
 
 def _why_refused(value: Any) -> str | None:
-    """What a value is that no object stands for, and what to give instead; None for any other."""
+    """Return why a value cannot be loaded, and what to give instead; None if it can be."""
     kind = type(value)
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):

@@ -72,7 +72,7 @@ def alias_graph(
     written: Iterable[int] = (),
     deepest: int = 4,
 ) -> Picture:
-    """Who holds what at a moment: holders, and the lists, messages, contents and parts that they reach.
+    """Draw a moment: holders, and the lists, messages, contents and parts that they reach.
 
     A holder may be a field of one: `prompt.messages`. What several of them reach is orange: a write there is
     seen through all of them. A red rim is for the addresses in `written` (`Finding.write.address`); a mapping
@@ -87,7 +87,7 @@ def alias_graph(
 def alias_graphs(
     moments: Sequence[tuple[Snapshot, Iterable[int]]], *, deepest: int = 4, most: int = 60
 ) -> Picture:
-    """Who shares what at some moments, one below the other; with each, the addresses that were written.
+    """Draw what is shared at some moments, one below the other; with each, the addresses that were written.
 
     Of what the holders of a moment reach, only what is come to by several ways or was written is drawn, and
     what leads there: at most so many boxes a moment, the others being counted in its title. The addresses may
@@ -293,7 +293,7 @@ def _short(text: str, width: int = _WIDTH) -> str:
 
 
 def spread(writers: Sequence[str], seen: Mapping[str, Sequence[str]]) -> Picture:
-    """How far writes go: who writes, who sees it, and where.
+    """Draw how far writes go: who writes, who sees it, and where.
 
     Args:
         writers: what is drawn first, one box each; texts may have several lines.
@@ -331,7 +331,7 @@ def spread(writers: Sequence[str], seen: Mapping[str, Sequence[str]]) -> Picture
 
 
 def timeline(prompts: Sequence[Sequence[Mapping[str, Any]]], title: str = "") -> Picture:
-    """What the model was shown: a column a step, a line a message (plain JSON, as `CompatRun.prompts`).
+    """Draw the prompts: a column a step, a line a message (plain JSON, as `CompatRun.prompts`).
 
     Compared with the step before, a message in the place of another is orange, one more is green.
     """

@@ -1,6 +1,6 @@
 """The player: recorded runs as a page of HTML that needs nothing besides itself.
 
-A page has one JSON document. It tells a run moment by moment: what passed each boundary, each write, the
+A page has one JSON document. It has a run moment by moment: what passed each boundary, each write, the
 prompt of each step. The graph of the moment has been placed before (`agentcore.heap.player_graph`), so that
 the page only draws. Two runs stand side by side, their moments paired by step and name.
 """
@@ -49,7 +49,7 @@ _NOTHING: Final = ("default-src 'none'", "base-uri 'none'", "form-action 'none'"
 @sealed
 @attrs.frozen
 class Comparison:
-    """What a page plays at a time: one run, or two side by side, under a title."""
+    """One run, or two side by side, that a page plays, under a title."""
 
     title: str
     runs: Sequence[Recorded]
@@ -210,7 +210,7 @@ class _Telling:
         if moment.kind == "end":
             return drawn_text(f"The run failed: {moment.text}" if moment.text else "The run has ended.")
         seen = f" It shows {_numbered(carried)}." if carried else ""
-        return drawn_text(f"{moment.name} is handed {_amount(moment.value)}.{seen}")
+        return drawn_text(f"{moment.name} gets {_amount(moment.value)}.{seen}")
 
     def _lines(self, moment: Moment) -> Iterator[str]:
         """What else is to be said of a moment: of a write whom it reaches and how long it lasts."""
@@ -328,7 +328,7 @@ def _numbered(numbers: Sequence[int]) -> str:
 
 
 def _amount(value: Any) -> str:
-    """How much was handed out, in words."""
+    """Return the amount of a value, in words."""
     if isinstance(value, dict):
         for name in ("messages", "prompt"):
             if isinstance(value.get(name), list):
@@ -385,7 +385,14 @@ class Player:
         return _page(self.document)
 
     def save(self, file: Path) -> None:
-        """Writes the page to a file."""
+        """Write the page to a file.
+
+        Args:
+            file: the path; a file that is there is replaced.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
         file.write_text(self.page, encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -412,11 +419,14 @@ class Playable(ABC):
 
 
 def player(*runs: Run | Recorded | Playable, title: str = "") -> Player:
-    """The player of one run, or of two side by side.
+    """Return the player of one run, or of two side by side.
 
     Args:
         runs: runs of the core, or values that have a recorded run: what `emulate.run` and `explain` return.
-        title: what the page is called; by default the names of the runs.
+        title: the title of the page; by default the names of the runs.
+
+    Returns:
+        The player: a notebook shows it, and its `page` is HTML.
 
     Raises:
         ValueError: unless there are one or two runs.
@@ -445,7 +455,7 @@ def _files() -> tuple[str, str, str]:
 
 def _page(shown: Json) -> str:
     source, style, script = _files()
-    # What is said is data: a script element that is not run, in which no `<` can end it.
+    # The document is data: a script element that is not run, in which no `<` can end it.
     data = json.dumps(shown, separators=(",", ":")).replace("<", "\\u003c")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     return environment.from_string(source).render(

@@ -1,4 +1,4 @@
-"""What the player shows of a run: its moments and prompts, and which objects a moment shows."""
+"""The data of the player: the moments and prompts of a run, and the objects that a moment shows."""
 
 from __future__ import annotations
 

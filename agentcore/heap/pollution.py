@@ -53,7 +53,7 @@ class Watched(Protocol):
 
     @property
     def desk(self) -> Desk:
-        """Where writes were entered."""
+        """The journal of writes, and the writer of the moment."""
 
     @property
     def snapshots(self) -> Sequence[Snapshot]:
@@ -61,14 +61,14 @@ class Watched(Protocol):
 
     @property
     def holders(self) -> Mapping[str, str]:
-        """What outlives a step."""
+        """The holders that outlive a step."""
 
     def held(self) -> Mapping[str, Value]:
-        """What each holder holds now."""
+        """The value of each holder now."""
 
 
 class Verdict(Enum):
-    """How long a write is seen."""
+    """The verdict on a write: seen in its step only, or for good."""
 
     EPHEMERAL = "this step"
     POLLUTING = "permanent"
@@ -163,7 +163,7 @@ def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str]
 
 
 class _Looks:
-    """What each holder showed at each moment; moments are looked at from the last one back."""
+    """The writes that each holder showed at each moment; moments are read from the last one back."""
 
     def __init__(
         self, journal: Sequence[Write], marks: Mapping[int, int], holders: Mapping[str, str]
@@ -208,7 +208,7 @@ class _Looks:
             self._seen[number].add(step)
 
     def finding(self, write: Write) -> Finding:
-        """What became of the write."""
+        """The verdict on the write."""
         prompts = tuple(reversed(self._prompts[write.number]))
         later = [step for step in prompts if step > write.step]
         order = [*self._holders.values()]

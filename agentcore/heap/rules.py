@@ -1,4 +1,4 @@
-"""What the compat mode does under every profile, by name."""
+"""Rules of emulations under every profile, by name."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Write:
 
 
 class Desk:
-    """Where views write: the store, the journal, and who is writing at the moment."""
+    """The desk of views: the store, the journal of writes, and who is writing at the moment."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -88,7 +88,7 @@ class Desk:
         return kind(self, slot, handle)
 
     def hand(self, slot: Value, handle: tuple[Key, ...]) -> Any:
-        """What passes a boundary, as a view for whoever is behind it; `handle` begins with the boundary."""
+        """Return a slot that passes a boundary as a view for the code behind it, named by `handle`."""
         self.require_accepted()  # or code would be called in a run that is over
         if self.on_hand is not None:
             self.on_hand(handle, slot)
@@ -177,7 +177,7 @@ class Desk:
 
 
 class View(Handle):
-    """What both kinds of view have: the cell they stand for, and how it was come by."""
+    """Base of both kinds of view: the cell that it stands for, and the handle by which it was reached."""
 
     __slots__ = ("desk", "handle")
 
@@ -208,7 +208,7 @@ class View(Handle):
         return {key: self._child(slot, key) for key, slot in fields(self.store, self.ref).items()}
 
     def is_same(self, other: object) -> bool:
-        """Whether both stand for one object."""
+        """Return whether both stand for one object."""
         return isinstance(other, View) and other.ref == self.ref and other.store is self.store
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Any:

@@ -1,7 +1,7 @@
 """Whether two traces agree, and where they first do not: rules oracle.agreement, oracle.first-difference.
 
 Two traces agree when they are equal as JSON: types told apart, object keys in any order, `1.0` being `1`.
-What may differ all the same is said by a family's `Comparison`, one small function per permission, each of
+A family's `Comparison` states what may differ all the same, one small function per permission, each of
 which can be switched off.
 """
 
@@ -110,7 +110,7 @@ def differences(
 ) -> Difference | None:
     """The first difference in the order of the run, or None if the traces agree.
 
-    `strict_about` names permissions that are switched off. Raises KeyError for names that are none.
+    `strict_about` names permissions that are switched off. Raises KeyError for names of no permission.
     """
     off = {comparison.permitted[name] for name in strict_about}
     for permit in comparison.permitted.values():

@@ -86,8 +86,8 @@ class Shrinking:
     `required` fields of a program stay. `names` are keys whose values stay: two things that come to be called
     alike are another program, and seldom a simpler one to read. `measure` is what a smaller program has less
     of before it has fewer characters. `edits` are tried in this order, after whole fields have been taken out
-    and before everything else that stands in something. `merged` is what a value may become that is said with
-    less. A program that is not `within` what implementations are compared on is not smaller: it may show
+    and before everything else that stands in something. `merged` is what a value may become that is written
+    with less. A program that is not `within` what implementations are compared on is not smaller: it may show
     something else that nobody was looking for.
     """
 
@@ -154,7 +154,7 @@ class Family:
     before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
     the format, None where there is no such check. `smallest(text)` is the smallest program in which a user
     says a text. `trace_problem(trace)` says where something is wrong with a trace (`.set[0]`), and what; None
-    if nothing is. `tells_refusals` says whether a `Recorded` tells refused ops. `pictured` are the holders
+    if nothing is. `tells_refusals` says whether a `Recorded` has refused ops. `pictured` are the holders
     that a picture of a moment of a run has, in their order; none for no picture.
     """
 

@@ -1,6 +1,6 @@
 """Programs: runs of an agent loop as data, one JSON text per line; their schemas, and places in them.
 
-A line that is none raises BadProgram, which is the answer to it (rule oracle.bad-program).
+A line that is not a program raises BadProgram, which is the answer to it (rule oracle.bad-program).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def parse_program(line: str | bytes, check: Check) -> dict[str, Any]:
 
 
 def parse_json(line: str | bytes) -> Any:
-    """The JSON of a line, numbers as `parse_program` has them. Raises BadProgram where it is none."""
+    """The JSON of a line, numbers as `parse_program` has them. Raises BadProgram if it is not JSON."""
     return _read(_decode(line))
 
 
@@ -239,8 +239,8 @@ class Schema:
     """The schema `name.schema.json` of a Python package, by default of `agentcore/schemas`.
 
     `choice(schema path, value)` explains a value that is none of several things; it may do so by `explain`,
-    once it knows which of them was meant. `reasons` are told for keywords of the schema whose errors say too
-    little by themselves.
+    once it knows which of them was meant. `reasons` are printed for keywords of the schema whose errors say
+    too little by themselves.
     """
 
     def __init__(

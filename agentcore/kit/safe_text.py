@@ -33,7 +33,7 @@ def cut(text: str, length: int) -> str:
 
 
 def bounded(value: Any, *, length: int = 10_000, items: int = 1_000, levels: int = 100) -> Any:
-    """Plain JSON with no longer text, no more in a list or an object, and no deeper; what is cut is told."""
+    """Plain JSON with no longer text, no more in a list or an object, and no deeper; notes name cuts."""
     if isinstance(value, str):
         return cut(value, length)
     if not isinstance(value, dict | list):

@@ -19,7 +19,7 @@ _MEASURED: Final = 20
 
 
 def outcome_data(judge: Judge, of: Conversation, path: str, index: int) -> dict[str, Any]:
-    """Judges a conversation, and returns what came of it as plain data."""
+    """Judges a conversation, and returns the outcome as plain data."""
     out = judge.judge(of, path, index)
     return {
         "index": index,

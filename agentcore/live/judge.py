@@ -65,7 +65,7 @@ class Shown:
 
 @dataclass
 class Outcome:
-    """What came of one conversation.
+    """The outcome of one conversation.
 
     Attributes:
         shown: the findings.
@@ -431,7 +431,7 @@ def _said(error: BaseException) -> str:
 
 
 def _ended_as_value(value: Observation, shown: Sequence[Shown]) -> str | None:
-    """The error of the value run alone, if no write tells why: nothing can be compared (rule live.ended)."""
+    """The error of the value run alone, if no write explains it; nothing is compared (rule live.ended)."""
     error = value.error
     if error is None and value.calls is not None:
         error = value.calls.raised

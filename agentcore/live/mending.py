@@ -216,7 +216,7 @@ class _Refusing:
     """Makes copies of subclasses whose writers raise for the copies themselves."""
 
     def frozen_class(self, cls: type) -> type:
-        """Returns the subclass; the class itself where there can be none."""
+        """Returns the subclass; the class itself where it cannot be subclassed."""
         return _frozen_class(cls)
 
     def own_class(self, cls: type) -> type:

@@ -565,6 +565,6 @@ def made(places: Iterable[Place], side: str, place: str, act: str | None = None)
         places: the places.
         side: where their ways begin.
         place: what they are called: `returned` or `passed`.
-        act: what is done there; as it is if None.
+        act: the kind of write there; as it is if None.
     """
     return [replace(each, side=side, root="", role="", place=place, act=act or each.act) for each in places]

@@ -213,7 +213,7 @@ class Worker:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """An event; what a hook wrote there itself is none."""
+    """An event; a line that a hook wrote there itself is not one."""
     try:
         read = json.loads(line)
     except ValueError:

@@ -142,7 +142,7 @@ def text_of(path: Path) -> str:
 
 
 def leaves(shown: Any) -> Iterator[str]:
-    """Yields the texts in a shown value; names of classes and keys are none."""
+    """Yields the texts in a shown value, without names of classes and keys."""
     if isinstance(shown, str):
         yield shown
     elif isinstance(shown, list):

@@ -217,7 +217,7 @@ class Tap:
             self._failed(error, entered)
             raise
         if inspect.isawaitable(returned):
-            # A plain function may return an awaitable; the framework awaits what comes of it.
+            # A plain function may return an awaitable; the framework awaits the result.
             return self._awaited(returned, entered)
         return self._end(entered, returned)
 

@@ -1,4 +1,4 @@
-"""The values that pass between a run and its driver: settings, what a run needs, what came of it."""
+"""The values that pass between a run and its driver: settings, what a run needs, the outcomes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ DEFAULT_MAX_STEPS: Final = 20
 @sealed
 @attrs.frozen
 class ToolSpec:
-    """What the loop has to know of a tool.
+    """A tool as the loop knows it.
 
     `needs_approval` is whether its calls wait for somebody's approval, "ask" if that depends on the call;
     a tool without `has_execute` is run by somebody else, after the run.
@@ -103,7 +103,7 @@ def _tools(value: Iterable[ToolSpec] | None) -> Vector[ToolSpec] | None:
 @sealed
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What holds for the whole run; as in the package, no tools (None) and an empty list of them differ.
+    """The settings of a whole run; as in the package, no tools (None) and an empty list of them differ.
 
     With `process_input` the run begins with NeedProcessInput. With `validate_prompt` a prompt that providers
     refuse fails the run before a model is asked; `holds_history` is whether the model holds the history on
@@ -144,7 +144,7 @@ class Settings:
 @sealed
 @attrs.frozen(kw_only=True)
 class StepStartEvent:
-    """What `on_step_start` is told: the step as its override has made it (claims X1, X2)."""
+    """The argument of `on_step_start`: the step under its override (claims X1, X2)."""
 
     step_number: int
     model: str
@@ -161,7 +161,7 @@ class StepStartEvent:
 @sealed
 @attrs.frozen(kw_only=True)
 class RunResult:
-    """What a run comes to; `messages` is the response chain, to be put after what the run was given.
+    """The result of a run; `messages` is the response chain, which follows the messages of the caller.
 
     A run that a processor ended has a `tripwire`, and maybe no step.
     """
@@ -182,7 +182,7 @@ class RunResult:
 
     @property
     def usage(self) -> Usage:
-        """What all steps used together."""
+        """The usage of all steps together."""
         return total_usage(self.steps)
 
 
@@ -208,7 +208,7 @@ class NeedPrepareStep:
 @sealed
 @attrs.frozen
 class NeedStepStart:
-    """Tell `on_step_start`."""
+    """Call `on_step_start`."""
 
     event: StepStartEvent
 
@@ -258,7 +258,7 @@ class NeedTools:
 @sealed
 @attrs.frozen
 class NeedStepFinish:
-    """Tell `on_step_finish`."""
+    """Call `on_step_finish`."""
 
     record: StepRecord
 
@@ -274,7 +274,7 @@ class NeedStop:
 @sealed
 @attrs.frozen
 class NeedFinish:
-    """Tell `on_finish`."""
+    """Call `on_finish`."""
 
     result: RunResult
 
@@ -301,7 +301,7 @@ Need: TypeAlias = (
 )
 
 
-# ---------------------------------------------------------------- what came of it
+# ---------------------------------------------------------------- outcomes
 
 
 @sealed
@@ -352,7 +352,7 @@ def _parts(value: Iterable[ContentPart]) -> Vector[ContentPart]:
 @sealed
 @attrs.frozen
 class ModelAnswer:
-    """What the model produced; without a reason it is `tool-calls` or `stop`, by whether there are calls.
+    """The answer of a model; its reason is by default `tool-calls` if it has calls, else `stop`.
 
     `requested_model` is the id of the model that was asked, if it is not the one that the need names.
     `model_state` is what that model is to be given at its next call; None leaves what it was given.
@@ -431,7 +431,7 @@ def _outcomes(value: Iterable[ToolSucceeded | ToolFailed]) -> tuple[ToolSucceede
 @sealed
 @attrs.frozen
 class ToolOutcomes:
-    """What came of each call, in whatever order they finished; of some calls, the others are needed still."""
+    """The outcome of each call, in the order they finished; of some calls, the others are needed still."""
 
     outcomes: tuple[ToolSucceeded | ToolFailed, ...] = field(converter=_outcomes)
 
@@ -473,7 +473,7 @@ class Answered:
 @sealed
 @attrs.frozen
 class Rejected:
-    """The result is none that the caller can use, for this reason: the run goes on with another step.
+    """The caller cannot use the result, for this reason: the run goes on with another step.
 
     Answers a NeedFinish, so `on_finish` does not get this result (rule output.asked-again). The driver gives
     the model the reason by an edit of that step.

@@ -1,4 +1,4 @@
-"""What hooks of a step may return, which hook is running, and what a finished step was."""
+"""Results of a step's hooks, the hook that is running, and records of finished steps."""
 
 from __future__ import annotations
 
@@ -177,18 +177,18 @@ def _is_name(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
 @sealed
 @attrs.frozen(kw_only=True)
 class StepOverride:
-    """What one step uses in place of the call's own values; a field that is None is absent (claims C53, C54).
+    """Values that one step uses in place of the call's own; a field that is None is absent (claims C53, C54).
 
-    The seven fields of the package hold for the step. `lasting_messages` hold from this step on: its step
-    input, and that of later steps with the responses since (Difference.LASTING_MESSAGES); `messages` beside
-    them are what this step's own prompt is made of. `response_format` is what the step's answer is to be:
-    `{"type": "text"}`, or `{"type": "json"}` with `schema` and `name`, or an Output, of which its JSON is
-    kept. `model_settings`
-    are the model's (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so that
-    no key belongs there.
+    The seven fields of the package hold for the step. `lasting_messages` become the step input of this step
+    and, with the responses since, of later ones (Difference.LASTING_MESSAGES); `messages` beside them are for
+    this step's own prompt. `response_format` is the format of the step's answer: `{"type": "text"}`,
+    `{"type": "json"}` with `schema` and `name`, or an Output. `model_settings` are the model's
+    (`temperature`, `max_output_tokens`, ...); they are kept and saved with the run, so put no key there.
 
-    Messages and instructions may be JSON as well (`agentcore.messages.chains`). Raises InvalidOverrideError,
-    with the path of the field, for a wrong kind of value.
+    Messages and instructions may be JSON as well (`agentcore.messages.chains`).
+
+    Raises:
+        InvalidOverrideError: for a wrong kind of value, with the path of the field.
     """
 
     model: str | None = field(default=None, validator=_is_name)
@@ -204,11 +204,19 @@ class StepOverride:
 
     @classmethod
     def from_result(cls, value: object) -> StepOverride:
-        """What a hook returned, as an override: None, a mapping of some of its fields, or an override.
+        """Return the override that a hook's result stands for.
 
-        In a mapping, `system_messages` is another name of `system`, `structured_output` of `response_format`,
-        and the model may be the model itself. Raises InvalidOverrideError for anything else
-        (Difference.OVERRIDES_CHECKED).
+        Args:
+            value: None, a mapping of some fields of an override, or an override. In a mapping,
+                `system_messages` is another name of `system`, `structured_output` of `response_format`, and
+                the model may be the model itself.
+
+        Returns:
+            The override; without fields for None.
+
+        Raises:
+            InvalidOverrideError: for anything else (Difference.OVERRIDES_CHECKED).
+            ConflictingResultError: if a field stands there under both of its names.
         """
         if isinstance(value, StepOverride):
             return value
@@ -233,7 +241,7 @@ class StepOverride:
         return cls(**given)
 
     def then(self, later: StepOverride) -> StepOverride:
-        """Both, one after the other: what the later one has holds, options and settings are merged.
+        """Return both overrides as one: fields of the `later` one hold, options and settings are merged.
 
         Rules override.options-merged, override.settings-merged. A lasting edit also takes the place of what
         the earlier one had this step's own prompt made of.
@@ -285,7 +293,7 @@ NO_USAGE: Final = Usage()
 
 
 def merge_provider_options(base: JsonObject | None, override: JsonObject | None) -> JsonObject | None:
-    """Both, key by key at every depth; where they meet and are not both objects, the override's value.
+    """Merge two objects key by key at every depth; the override's value wins unless both are objects.
 
     Keys keep the base's order, new ones follow; what is not touched is shared (rule override.options-merged).
     """
@@ -307,7 +315,7 @@ def merge_provider_options(base: JsonObject | None, override: JsonObject | None)
 
 
 def merge_settings(base: JsonObject | None, override: JsonObject | None) -> JsonObject | None:
-    """Both, key by key; where they meet, the override's value (rule override.settings-merged)."""
+    """Merge two objects key by key; the override's value wins (rule override.settings-merged)."""
     if base is None or override is None:
         return base if override is None else override
     return FrozenDict({**base, **override})
@@ -316,7 +324,7 @@ def merge_settings(base: JsonObject | None, override: JsonObject | None) -> Json
 @sealed
 @attrs.frozen(kw_only=True)
 class ProcessorEdit:
-    """What one processor made of a step, or of a run's input, as the run takes it.
+    """The edit of one processor to a step, or to a run's input.
 
     Its system messages are all that there are after it. `ids` are those of its messages, or None where they
     follow from the messages themselves; `lasting_ids` are those of its lasting ones. `holds_history` is
@@ -363,7 +371,7 @@ def _replies(value: Iterable[Message]) -> Vector[Message]:
 @sealed
 @attrs.frozen
 class StepResults:
-    """What a step brought: what its hooks returned, in order, and what its model and its tools produced.
+    """The results of a step: what its hooks returned, in order, and what its model and its tools produced.
 
     Args:
         edits: what each hook did, as records have it; or what hooks return (an override, a mapping of fields,
@@ -381,7 +389,7 @@ class StepResults:
 
     @property
     def override(self) -> StepOverride:
-        """What the edits come to together."""
+        """The edits as one override."""
         return merged(self.edits)
 
 
@@ -390,14 +398,14 @@ class StepResults:
 class StepRecord:
     """A finished step, as hooks, stop conditions and the caller see it.
 
-    `messages` is the report: the whole response chain so far, sharing structure with the loop's own
-    (Difference.REPORT_IS_THE_LOOPS_OWN). `model`, `prompt` and `experimental_context` are those of this step.
-    `override` is what its processors made of it together, `edits` are what each of them did.
-    `response_model` and `response_id` are what the provider called the model that answered, and its answer.
-    `step_input` is what hooks were shown, `initial_messages` what the run was given, and `response_start` how
-    many messages the response chain had before the step; `agentcore.records.provenance` reads an account of
-    them. `replies_start` is how many of these were there before what answered the step before; in step 0,
-    all.
+    `messages` is the report: the whole response chain so far (Difference.REPORT_IS_THE_LOOPS_OWN).
+    `step_input` is what the hooks got, `prompt` what the `model` got, `experimental_context` the step's.
+    `override` is the result of all processors together, `edits` has that of each. `response_model` and
+    `response_id` are the provider's names of the model and of its answer.
+
+    `initial_messages` are those the run was given, `response_start` is how many messages the response chain
+    had before the step; `agentcore.records.provenance` reads them. `replies_start` counts those before the
+    answers to the step before; in step 0, all.
     """
 
     step_number: int
@@ -423,7 +431,7 @@ class StepRecord:
 
     @property
     def results(self) -> StepResults:
-        """What the step brought: `agentcore.step` folded over those of all steps gives the run's chains."""
+        """The results of the step; `agentcore.step` folded over those of all steps gives the run's chains."""
         return StepResults(self.edits, self.content, replies=self.replies)
 
     @property
@@ -448,7 +456,7 @@ class StepRecord:
 
 
 def total_usage(records: Iterable[StepRecord]) -> Usage:
-    """What the steps used together."""
+    """Return the usage of the steps together."""
     return sum((record.usage for record in records), NO_USAGE)
 
 

@@ -1,4 +1,4 @@
-"""What a run waits for from a person: approvals of calls, answers to questions, results of calls.
+"""The things that a run waits for: approvals of calls, answers to questions, results of calls.
 
 For the machine these are two things. A question stops a step in its middle, and whoever asked is called again
 with the answer. An approval, and a call of a tool that somebody else runs, end the step, and what is answered
@@ -56,15 +56,16 @@ _LONGEST: Final = 100
 @sealed
 @attrs.frozen(kw_only=True)
 class Pending:
-    """Something that a run waits for; it is answered by its `id`: `agent.resume(run, answers={id: ...})`.
+    """Something that a run waits for; `agent.resume(run, answers={id: ...})` answers it by its `id`.
 
-    An `approval` is answered by True, by False, or by `{"approved": bool, "reason": str}`; the model is given
-    the reason of a denial. A `question` is what a tool or a handler asks (`Interrupt`), with a `name` and a
-    `reason`; any JSON answers it. A `call` is one of a tool without a function, for the caller of the run to
-    do; its answer, any JSON, is the result of the call.
+    Its `kind` says what answers it:
+
+    - `approval`: True, False, or `{"approved": bool, "reason": str}`; the model gets the reason of a denial.
+    - `question`, asked by a tool or a handler (`Interrupt`), with a `name` and a `reason`: any JSON.
+    - `call`, of a tool without a function, for the caller of the run to do: any JSON, the result of the call.
 
     `tool_name`, `input` and `tool_call_id` are those of the call; a question need not be about a call.
-    `step_number` is None where a handler of the whole call asks.
+    `step_number` is None if a handler of the whole call asks.
     """
 
     kind: PendingKind
@@ -223,7 +224,7 @@ def taken(run: Run, answers: JsonObject) -> Taken:
     """Return what the answers come to, of which there is one for all that the run waits for.
 
     Raises:
-        AnswersError: if one is missing, or answers nothing, or is none that an approval can have.
+        AnswersError: if one is missing, or answers nothing, or is not an answer to an approval.
     """
     questions = dict.fromkeys(one.id for one in _questions(run))
     waits = _waited_for(run)
@@ -248,7 +249,7 @@ _FORMS: Final = 'True, False or {"approved": True or False, "reason": a text}'
 
 
 def _faults(approval_id: str, answer: JsonValue) -> Iterator[tuple[str, str]]:
-    """What is wrong with the answer to an approval: a path, and what to give there."""
+    """Return the fault of an answer to an approval: its path, and what to give there."""
     path = json_path("$.answers", approval_id)
     if not isinstance(answer, Mapping):
         if not isinstance(answer, bool):

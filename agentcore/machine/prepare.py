@@ -61,7 +61,7 @@ _NONE: Final[Vector[SystemMessage]] = vector()
 
 
 def is_identified(edit: ProcessorEdit) -> bool:
-    """Whether there is an id for each message of the edit, where it says any; for lasting ones it has to."""
+    """Return whether an edit has an id for each message, if it has ids; lasting messages need them."""
     messages, lasting = edit.override.messages, edit.override.lasting_messages
     return (edit.ids is None or len(edit.ids) == len(messages or ())) and (
         len(edit.lasting_ids or ()) == len(lasting or ())
@@ -107,7 +107,7 @@ def _shown(start: Identified, edits: Iterable[ProcessorEdit], where: object) -> 
 @sealed
 @attrs.frozen(kw_only=True)
 class CallPreparation:
-    """What a run is to begin with so far: the messages and instructions that it was given, and their edits.
+    """The input of a run before its first step: the given messages and instructions, and their edits.
 
     What the processors leave are the run's initial messages and its own instructions (rule
     processor.input-once).
@@ -130,7 +130,7 @@ class CallPreparation:
         return _first(self.override.system, self.system)
 
     def arguments(self, processor_id: str, invocation_state: Any = None) -> InputArguments[Any]:
-        """What the processor of that id is handed, if it is the next one."""
+        """Return the arguments of the processor with that id, if it is the next one."""
         messages = _first(self.override.messages, self.messages)
         system = system_messages(self.system_now)
         return InputArguments(
@@ -143,14 +143,14 @@ class CallPreparation:
         )
 
     def edit(self, arguments: InputArguments[Any], result: object) -> ProcessorEdit | None:
-        """What a processor did that was handed this and returned that, or None; closes its list.
+        """Return the edit of a processor by its arguments and its result, or None; closes its list.
 
         Raises as `StepPreparation.edit` does.
         """
         return _edit(arguments, result, _OF_INPUT)
 
     def after(self, edit: ProcessorEdit | None) -> CallPreparation:
-        """What the run is to begin with after an edit."""
+        """Return the input after an edit."""
         if edit is None:
             return self
         return attrs.evolve(
@@ -206,11 +206,11 @@ class StepPreparation:
         return self.chains.response
 
     def of_call(self, settings: JsonObject, response_format: JsonObject | None) -> StepPreparation:
-        """The same step, where the call has these settings of the model and this format."""
+        """Return the step under a call's settings of the model and its format."""
         return attrs.evolve(self, model_settings=settings, response_format=response_format)
 
     def arguments(self, processor_id: str, invocation_state: Any = None) -> StepArguments[Any]:
-        """What the processor of that id is handed, if it is the next one (rule processor.order)."""
+        """Return the arguments of that processor, if it is the next one (rule processor.order)."""
         done = self.override
         lasting = _first(done.lasting_messages, self.messages)
         messages = _first(done.messages, lasting)
@@ -239,9 +239,9 @@ class StepPreparation:
         )
 
     def edit(self, arguments: StepArguments[Any], result: object) -> ProcessorEdit | None:
-        """What a processor did that was handed this and returned that, or None; closes its list.
+        """Return the edit of a processor by its arguments and its result, or None; closes its list.
 
-        Raises InvalidOverrideError, with the processor and the step, for a result that is none:
+        Raises InvalidOverrideError, with the processor and the step, for an invalid result:
         ForeignMessageListError, ConflictingResultError and UnsupportedModelError are kinds of it.
         """
         edit = _edit(arguments, result, _OF_STEP)
@@ -281,10 +281,10 @@ _Arguments: TypeAlias = StepArguments[Any] | InputArguments[Any]
 
 
 class _Said(NamedTuple):
-    """What a processor said by its result and by its list.
+    """The result of a processor, read together with its list.
 
     `fields` are those still to be read, `known` the messages that need no reading. The ids are those that the
-    list has for its messages. `is_list` is whether the messages come of changing the list.
+    list has for its messages. `is_list` is whether the messages are those of the changed list.
     """
 
     fields: Mapping[str, Any]
@@ -317,7 +317,7 @@ def _edit(arguments: _Arguments, result: object, allowed: Sequence[str]) -> Proc
 
 
 def _holds_history(result: object, override: StepOverride) -> bool | None:
-    """Whether the model that was returned says that it holds the history; an id says nothing of it."""
+    """Return whether the returned model holds the history on its side; an id does not say."""
     model = result.get("model") if isinstance(result, Mapping) else None
     if override.model is None or model is None or isinstance(model, str):
         return None
@@ -357,12 +357,12 @@ def _check_names(fields: Mapping[Any, Any], allowed: Sequence[str]) -> None:
 
 def _check_own(arguments: _Arguments, path: str, given: MessageList) -> None:
     if given is not arguments.message_list:  # processor.own-list
-        reason = "this is not the message list that the processor was handed; change that one"
+        reason = "this is not the message list that the processor got; change that one"
         raise ForeignMessageListError(path, reason)
 
 
 def _with_list(said: _Said, arguments: _Arguments, changes: ListChanges) -> _Said:
-    """What was said, with what the list has come to in its place, wherever the result has it."""
+    """Return the result, with the list's messages in place of the list."""
     fields = said.fields
     uses = {name for name in _LISTS if isinstance(fields.get(name), MessageList)}
     for name in uses:
@@ -386,7 +386,7 @@ def _with_list(said: _Said, arguments: _Arguments, changes: ListChanges) -> _Sai
 
 
 def _read_once(said: _Said, shown: Sequence[Vector[Message]]) -> _Said:
-    """What was said, its messages such that they can be gone through again; none twice that were shown."""
+    """Return the result with iterators as lists, and with messages known from `shown` marked as checked."""
     fields, known = dict(said.fields), dict(said.known)
     for name in _MESSAGES:
         value = fields.get(name)
@@ -410,7 +410,7 @@ def _check_system(fields: Mapping[str, Any], changes: ListChanges) -> None:
 
 
 def _override(said: _Said, shown: Sequence[Vector[Message]]) -> StepOverride:
-    """The override, its messages sharing structure with what the processor was handed."""
+    """The override, its messages sharing structure with what the processor got."""
     override = StepOverride.from_result(said.fields)
     read = {
         name: _again(messages, said.fields[name], shown)

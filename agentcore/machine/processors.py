@@ -2,7 +2,7 @@
 
 A processor is an object with an `id` and one or both of the methods `process_input`, once a run, and
 `process_input_step`, at each step; or a function, which is a `process_input_step`. All of them may be async.
-They run in order, each handed what the one before left, and `prepare_step` is the last of them (rule
+They run in order, each given what the one before left, and `prepare_step` is the last of them (rule
 processor.order). What they return is for the step, but for `lasting_messages` and all of `process_input`.
 
 Everything that hooks, tools and handlers get is a value (rule step.nothing-written) but for the
@@ -111,7 +111,7 @@ class Mutation:
 
 
 class ListChanges(NamedTuple):
-    """What a closed list has come to; None for messages or system messages that are what they were.
+    """The changes of a closed list; None for messages or system messages without a change.
 
     There are no ids where nobody has asked for them: then all that was done is that messages were added.
     """
@@ -123,12 +123,11 @@ class ListChanges(NamedTuple):
 
 
 class MessageList:
-    """Messages with their ids, which a processor may change by the methods here; handed to it, never made.
+    """Messages with their ids, which a processor may change by the methods here; only a run makes one.
 
-    Whatever the list has come to when the processor returns is what it wants its messages to be, also if it
-    returns nothing; if it raises, all of it is dropped. Messages are given as values or as `ModelMessage`
-    JSON; ids are the same for all processors and at every step. After the processor has returned, any use
-    raises ClosedMessageListError.
+    When the processor returns, the list is what it wants its messages to be, also if it returns nothing; if
+    it raises, its changes are dropped. Messages are values or `ModelMessage` JSON. Ids are the same for all
+    processors and at every step. After the processor has returned, any use raises ClosedMessageListError.
     """
 
     __slots__ = (
@@ -193,12 +192,12 @@ class MessageList:
 
     @property
     def mutations(self) -> tuple[Mutation, ...]:
-        """What was changed so far, in order."""
+        """The changes so far, in order."""
         self._check_open()
         return FrozenList(self._mutations)
 
     def get(self, message_id: str) -> Message | None:
-        """The message of that id, or None."""
+        """Return the message with the id `message_id`, or None."""
         self._check_open()
         place = self._all_places().get(message_id)
         return None if place is None else self._messages[place]
@@ -208,7 +207,14 @@ class MessageList:
     def add(self, messages: MessageForm | Iterable[MessageForm]) -> tuple[str, ...]:
         """Add one message or several at the end; system messages go to the system messages.
 
-        Returns the ids of those that are in the list now. Raises InvalidPromptError for what is no message.
+        Args:
+            messages: a message, or several, in any form.
+
+        Returns:
+            The ids of those that are in the list now.
+
+        Raises:
+            InvalidPromptError: for a value that is not a message.
         """
         self._check_open()
         is_one = isinstance(messages, Mapping) or type(messages) in MESSAGES
@@ -237,9 +243,13 @@ class MessageList:
         return f"{processor_id}-{where}-{next(self._new)}"
 
     def add_system(self, messages: SystemForm | Iterable[SystemForm]) -> None:
-        """Add system messages, in any form, after those there are.
+        """Add system messages after those there are.
 
-        Raises InvalidPromptError for anything else.
+        Args:
+            messages: a system message, or several, in any form; a text is one.
+
+        Raises:
+            InvalidPromptError: for anything else.
         """
         self._check_open()
         self._add_system(system_messages(system_prompt(messages, "$")))
@@ -251,7 +261,14 @@ class MessageList:
             self._mutations.append(Mutation("add_system", added))
 
     def remove_by_ids(self, ids: Iterable[str]) -> None:
-        """Remove these messages; without all of them in the list, UnknownMessageError and no change."""
+        """Remove messages.
+
+        Args:
+            ids: the ids of the messages, or one id.
+
+        Raises:
+            UnknownMessageError: if one of them is not in the list; then nothing is removed.
+        """
         self._check_open()
         gone = dict.fromkeys((ids,) if isinstance(ids, str) else ids)
         places = sorted(self._place(each) for each in gone)
@@ -269,16 +286,24 @@ class MessageList:
         self._mutations.append(removed)
 
     def replace(self, message_id: str, message: MessageForm) -> None:
-        """Put a message in the place of that one; it has its id from now on.
+        """Put a message in the place of another, whose id it has from now on.
 
-        Raises UnknownMessageError, and InvalidPromptError for what is no message, or for a system message
-        where there was none: such are no part of the conversation.
+        Args:
+            message_id: the id of the message that goes.
+            message: the message in its place, in any form.
+
+        Raises:
+            UnknownMessageError: if no message has the id.
+            InvalidPromptError: for a value that is not a message, and for a system message in the place of
+                another kind: system messages are no part of the conversation.
         """
         self._check_open()
         place = self._place(message_id)
         new = message_form(message)
         if isinstance(new, SystemMessage) and not isinstance(self._messages[place], SystemMessage):
-            raise InvalidPromptError("system messages do not stand among the others; use add_system", "$")
+            raise InvalidPromptError(
+                "a system message cannot replace another kind of message; call add_system()", "$"
+            )
         self._messages = replace_item(self._messages, place, new)
         self._mutations.append(Mutation("replace", (new,), ids=(message_id,)))
 
@@ -307,7 +332,7 @@ class MessageList:
             raise ClosedMessageListError(*self._whose)
 
     def close(self) -> ListChanges:
-        """Close the list, which is for whoever handed it out to do: what it has come to."""
+        """Return the changes and close the list, as the run does that made it."""
         self._closed = True
         kinds: set[Any] = {mutation.kind for mutation in self._mutations}
         changed = bool(kinds - {"add_system"})
@@ -342,10 +367,10 @@ PROCESS_INPUT: Final = "process_input"
 @sealed
 @attrs.frozen(kw_only=True)
 class Tripwire:
-    """Why a processor ended the run by `abort`.
+    """The end of a run by `abort` in a processor.
 
-    `step_number` is the step that its model was not called for, or None for `process_input`. `retry` is the
-    processor's word that the same call may do better next time: whoever called decides.
+    `step_number` is the step whose model was not called; None for `process_input`. `retry` is the processor's
+    advice that the same call may do better next time; the caller decides.
     """
 
     processor_id: str
@@ -356,7 +381,7 @@ class Tripwire:
 
 
 class TripwireError(AgentCoreError):
-    """What `abort` raises: no failure, but the end of the run with a Tripwire (rule processor.abort-ends)."""
+    """Raised by `abort`: ends the run with a Tripwire, which is no failure (rule processor.abort-ends)."""
 
     wire_name = "TripwireError"
 
@@ -375,22 +400,29 @@ class TripwireError(AgentCoreError):
 def abort(reason: str | None = None, *, retry: bool = False, metadata: object = None) -> NoReturn:
     """End the run from within a processor: no processor and no model is called any more.
 
-    The run ends well, with its finished steps and a Tripwire of the processor; `metadata` is JSON. Raises
-    TripwireError, which a processor is to let through.
+    The run ends well, with its finished steps and a Tripwire of the processor.
+
+    Args:
+        reason: the reason, for the caller.
+        retry: a wish for the caller: whether to try the run again. The loop itself does nothing with it.
+        metadata: JSON for the caller.
+
+    Raises:
+        TripwireError: always; a processor is to let it through.
     """
     raise TripwireError(reason, retry=retry, metadata=metadata)
 
 
-# ---------------------------------------------------------------- what processors are handed
+# ---------------------------------------------------------------- arguments of processors
 
 
 @sealed
 @attrs.frozen(kw_only=True)
 class InputArguments(Generic[State]):
-    """What `process_input` is handed: the messages and the system messages that the run is to begin with.
+    """The argument of `process_input`: the messages and system messages that the run is to begin with.
 
-    All of it is values, but for the list and `invocation_state`, which all of a call share on purpose.
-    `request_context` is the call's `experimental_context`.
+    All of it is read-only but for `message_list`, the processor's own, and `invocation_state`, which a call's
+    hooks share on purpose. `request_context` is the call's `experimental_context`.
     """
 
     step_number: ClassVar[None] = None
@@ -399,7 +431,7 @@ class InputArguments(Generic[State]):
     system_messages: Vector[SystemMessage]
     message_list: MessageList
     request_context: JsonValue = field(default=None, eq=strict_key, repr=False)
-    # No value: what all of a call share on purpose (rule context.shared).
+    # The one mutable field: hooks of a call share it on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
     abort = staticmethod(abort)
@@ -411,15 +443,17 @@ class InputArguments(Generic[State]):
 @sealed
 @attrs.frozen(kw_only=True)
 class StepArguments(Generic[State]):
-    """What `process_input_step` and `prepare_step` are handed: the step as the processor before left it.
+    """The argument of `process_input_step` and `prepare_step`: the step as the processor before left it.
 
-    All of it is values, but for the list and `invocation_state`: what is returned holds for the step.
-    `messages` are what the prompt is to be made of; `lasting_messages` are those that later steps are built
-    on, without what was edited for this step only. The chains that these are made of are there by themselves
-    as well, complete whatever lasting edits there were. `tools` are the names of all tools of the call,
-    whichever are active; `model_settings` are the call's with those of the step, and
-    `structured_output` is what the answer is to be. `request_context` is the call's `experimental_context`,
-    which the step's may differ from.
+    All of it is read-only but for `message_list`, the processor's own, and `invocation_state`, which a call's
+    hooks share on purpose; what a hook returns holds for the step.
+
+    `messages` are those that the prompt is made of. `lasting_messages` are those that later steps are built
+    on, without the edits for this step only. The initial and the response chain are there as well, complete
+    whatever lasting edits there were. `tools` are the names of all tools of the call, active or not.
+    `model_settings` are the call's with those of the step, `structured_output` is the output that the step
+    is asked for, and `request_context` is the call's `experimental_context`, from which the step's may
+    differ.
     """
 
     processor_id: str
@@ -441,7 +475,7 @@ class StepArguments(Generic[State]):
     structured_output: JsonObject | None = field(eq=strict_key)
     experimental_context: JsonValue = field(eq=strict_key, repr=False)
     request_context: JsonValue = field(eq=strict_key, repr=False)
-    # No value: what all of a call share on purpose (rule context.shared).
+    # The one mutable field: hooks of a call share it on purpose (rule context.shared).
     invocation_state: State = field(factory=new_state, eq=False, repr=False)
 
     abort = staticmethod(abort)
@@ -466,14 +500,14 @@ _RETURNED: Final = (
 
 def _instead(name: str, returned: Iterable[str]) -> str:
     if name in returned:
-        return f'what processors are handed does not change; return {{"{name}": ...}} instead'
-    return f"what processors are handed does not change, and {name} is nothing that they may return"
+        return f'the arguments of a processor are read-only; return {{"{name}": ...}} instead'
+    return f"the arguments of a processor are read-only, and {name} cannot be returned"
 
 
 # ---------------------------------------------------------------- what processors are
 
 StepResult: TypeAlias = StepOverride | Mapping[str, Any] | Sequence[MessageForm] | MessageList | None
-"""What a processor may return: fields of the step, its messages, the list that it was handed, or nothing."""
+"""The result of a processor: fields of the step, its messages, the list that it got, or nothing."""
 
 ProcessInput: TypeAlias = Callable[[InputArguments[State]], StepResult | Awaitable[StepResult]]
 ProcessInputStep: TypeAlias = Callable[[StepArguments[State]], StepResult | Awaitable[StepResult]]
@@ -498,7 +532,7 @@ class StepProcessor(Protocol):
         """Its name in errors, traces and ids of messages."""
 
     def process_input_step(self, step: StepArguments[Any], /) -> StepResult | Awaitable[StepResult]:
-        """Returns what the step is to use in place of what it was handed, or nothing."""
+        """Returns what the step is to use in place of what it got, or nothing."""
 
 
 @sealed
@@ -512,7 +546,7 @@ class NamedProcessor:
 
 
 Processor: TypeAlias = InputProcessor | StepProcessor | ProcessInputStep[Any] | NamedProcessor
-"""What an agent takes as a processor: an object with one or both of the methods, or a function of a step."""
+"""A processor of an agent: an object with one or both of the methods, or a function of a step."""
 
 
 def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
@@ -525,7 +559,9 @@ def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
     for value in values:
         one = _named(value)
         if one.id in taken and hasattr(value, "id"):
-            reason = "another one has that id; errors, spans and ids of messages tell them apart by it"
+            reason = (
+                "two processors have this id; give each its own, which errors, spans and ids of messages name"
+            )
             raise InvalidProcessorError(one.id, reason)
         named.append(attrs.evolve(one, id=_free(one.id, taken)))
         taken.add(named[-1].id)
@@ -538,7 +574,9 @@ def _named(value: Any) -> NamedProcessor:
         ways = [None, value]
     name = getattr(value, "id", None) or getattr(value, "__name__", None)
     if isinstance(value, type) or not any(map(callable, ways)):
-        reason = "it is none; give a function, or an object with process_input or process_input_step"
+        reason = (
+            "it is not a processor; give a function, or an object with process_input or process_input_step"
+        )
         raise InvalidProcessorError(str(name or type(value).__name__), reason)
     if not isinstance(name, str):
         raise InvalidProcessorError(type(value).__name__, "it has no id; give it one, a text")
@@ -556,7 +594,7 @@ def _free(name: str, taken: Container[str]) -> str:
 
 
 def ended(arguments: StepArguments[Any] | InputArguments[Any], error: Exception) -> Tripwire | Exception:
-    """What comes of an exception that a processor raised, or that its result was answered with.
+    """The outcome of an exception that a processor raised, or that its result was answered with.
 
     Its message list is dropped. Rule processor.failure-named.
     """

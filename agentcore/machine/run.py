@@ -1,8 +1,8 @@
 """A whole run as a machine without input and output.
 
 Two rules. Every change of a run's state is decided here, by `TABLE`. Nothing here does input or output, reads
-a clock, draws randomness or calls back: what a run needs from outside is a value (`need`), and what came of
-it is given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
+a clock, draws randomness or calls back: what a run needs from outside is a value (`need`), and the outcome
+is given as one (`give`): rule run.asks. Every `Run` is a value, so it can be kept, forked and played again
 (`agentcore.records.history`).
 """
 
@@ -123,12 +123,12 @@ def _with_approvals(run: Run, approvals: Approvals) -> Move:
 
 
 def need(run: Run) -> Need | Interrupted | Failed:
-    """What the run needs next, or how it ended: Done, Failed, or Interrupted until it is Answered."""
+    """The next need of the run, or its end: Done, Failed, or Interrupted until it is Answered."""
     return run.pending
 
 
 def give(run: Run, outcome: Outcome) -> Run:
-    """The run after what came of its need.
+    """The run after the outcome of its need.
 
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
     that does not answer the need; the run is as it was (rule run.answer-fits).
@@ -146,7 +146,7 @@ def give(run: Run, outcome: Outcome) -> Run:
 
 
 def _is_kept(run: Run) -> bool:
-    """Whether the run is one of those that its history has: rule run.kept."""
+    """Whether the history keeps this run (rule run.kept)."""
     kind = type(run.pending)
     return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)
 
@@ -358,7 +358,7 @@ def _reject(run: Run, need: NeedFinish, _: Rejected) -> Move:
 
 
 class Arm(NamedTuple):
-    """What follows an outcome that answers a need, by the rule that says so."""
+    """A row of the table: needs, the outcomes that answer them, the move that follows, and its rule."""
 
     rule: Rule | Difference
     needs: tuple[type, ...]

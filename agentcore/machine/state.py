@@ -115,7 +115,7 @@ class Run:
     """A run at one moment: its chains, its finished steps, and what it needs next.
 
     Two runs are equal if they go on alike, wherever they came from: `history` holds the runs that this one
-    was before step 0 and after each step, `outcomes` all that came of its needs, from which every run between
+    was before step 0 and after each step, `outcomes` all outcomes of its needs, from which every run between
     those follows, `started_with` the settings of its start, which its processors or a fork may have replaced,
     and `given` the messages of its start.
 
@@ -155,7 +155,7 @@ class Run:
 
     @property
     def usage(self) -> Usage:
-        """What the finished steps used together."""
+        """The usage of the finished steps together."""
         return total_usage(self.steps)
 
     def _repr_html_(self) -> str:
@@ -197,7 +197,7 @@ def draft_of(run: Run) -> Draft:
 
 
 class Move(NamedTuple):
-    """What a move makes of a run; the rest of it follows from the run before."""
+    """The fields that a move changes in a run; the others are those of the run before."""
 
     chains: Chains
     steps: Vector[StepRecord]
@@ -286,11 +286,11 @@ def edits_of(outcome: HookResult | Processed) -> tuple[ProcessorEdit, ...]:
     """The edits of an outcome. Raises UnexpectedOutcomeError for ids that are not those of messages."""
     edits = outcome.edits if isinstance(outcome, Processed) else NO_ITEMS
     if not all(map(is_identified, edits)):
-        raise UnexpectedOutcomeError("an edit has other ids than messages")
+        raise UnexpectedOutcomeError("an edit needs an id for each of its messages")
     return edits
 
 
-# The calls of a step: which of them are valid, what came of them, whether another step follows.
+# The calls of a step: which of them are valid, their outcomes, whether another step follows.
 #
 # Functions of values only; the run machine says when.
 
@@ -325,7 +325,7 @@ def checked(
 
 
 def _refused_by(choice: JsonObject | None, tool_name: str) -> str | None:
-    """What a model is told of a call that the tool choice forbids; None if it does not."""
+    """The result, for the model, of a call that the tool choice forbids; None if it does not."""
     if choice is None or choice["type"] in ("auto", "required"):
         return None
     if choice["type"] == "none":
@@ -437,7 +437,7 @@ def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
     Raises UnexpectedOutcomeError for outcomes of other calls, and for none at all.
     """
     if not given.outcomes:
-        raise UnexpectedOutcomeError("there is no outcome of any tool call")
+        raise UnexpectedOutcomeError("give the outcome of one or more tool calls, not of none")
     by_id = _by_id(given.outcomes)
     still: list[ToolCall] = []
     for call in calls:
@@ -454,7 +454,7 @@ def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
 def in_call_order(
     calls: Iterable[ToolCall], outcomes: Iterable[ToolSucceeded | ToolFailed], settings: Settings
 ) -> list[ToolResult | ToolError]:
-    """What came of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
+    """The outcome of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
     by_id = _by_id(outcomes)
     return [_output(call, by_id[call.tool_call_id].pop(0), settings) for call in calls]
 
@@ -510,7 +510,7 @@ def answers(
 
 
 def goes_on(record: StepRecord) -> bool:
-    """Whether the step had calls of ours and each has its own answer (rule loop.continues).
+    """Return whether the step had calls of our own tools, each with an answer (rule loop.continues).
 
     Difference.LOOP_COUNTS_BY_CALL.
     """

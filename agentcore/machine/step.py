@@ -1,7 +1,7 @@
 """One step as a function of values: the chains before, what the step brought, the chains after.
 
 `step` is what a run goes through (`agentcore.machine.run`): it prepares the chains with what the hooks
-returned, the prompt is made of them and the model is called, and finishes them with what came of that.
+returned, the prompt is made of them and the model is called, and finishes them with the outcome.
 Nothing else changes the chains of a run between its steps.
 
 The rest is what a run makes of the prepared chains: what its model is asked, refused before it is asked if
@@ -194,7 +194,7 @@ def _choice(settings: Settings, override: StepOverride) -> JsonObject | None:
 
 
 def start_event(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
-    """Return what `on_step_start` is told of a step that has begun; `chains` are the prepared ones."""
+    """Return what `on_step_start` gets of a step that has begun; `chains` are the prepared ones."""
     return StepStartEvent(
         step_number=run.step_number,
         model=draft.request.model,
@@ -297,7 +297,7 @@ def _validated_prompt(run: Run, chains: Chains, edits: tuple[ProcessorEdit, ...]
 
 
 def step_holds_history(settings: Settings, edits: Iterable[ProcessorEdit]) -> bool:
-    """Whether the model that a step asks holds the history on its side (rule prompt.history-elsewhere)."""
+    """Return whether a step's model holds the history on its side (rule prompt.history-elsewhere)."""
     named = [edit for edit in edits if edit.override.model is not None]
     if not named or named[-1].override.model == settings.model:
         return settings.holds_history
@@ -308,7 +308,7 @@ def step_holds_history(settings: Settings, edits: Iterable[ProcessorEdit]) -> bo
 
 
 def empty_input(edits: Iterable[ProcessorEdit]) -> RefusedPromptError:
-    """What fails a run whose processors have left none of its messages."""
+    """Return the error of a run whose processors left no message."""
     by = [edit.processor_id for edit in edits if edit.override.messages is not None][-1]
     return cast("RefusedPromptError", Fault(rule=Rule.PROMPT_NOT_EMPTY).error()).by(
         by, None, is_of_the_step=True
@@ -316,7 +316,7 @@ def empty_input(edits: Iterable[ProcessorEdit]) -> RefusedPromptError:
 
 
 class _Origin(NamedTuple):
-    """What the messages of a prompt are called, and who returned them at which step."""
+    """The path of a prompt's messages, and the edit that returned them at a step."""
 
     path: str = "$.messages"
     edit: ProcessorEdit | None = None
@@ -344,7 +344,7 @@ def _of_this_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> _Origin | None:
 
 
 def _of_the_step_input(fault: Fault, run: Run) -> _Origin:
-    """Who made the messages before the responses, if the fault is there."""
+    """Return who returned the messages before the responses, if the fault is in them."""
     chains = run.chains
     if (
         fault.message is not None

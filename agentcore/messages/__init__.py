@@ -1,4 +1,4 @@
-"""What is said: messages and their parts, values, content, usage, and what the model is given of them."""
+"""Messages and their parts, values, content, usage, and the prompt made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How errors and findings show values, and how they name places within them.
+"""Short forms of values in errors and findings, and names of places within them.
 
 A value may hold megabytes (an image, a file that a tool read, a thousand steps), and its text is asked for by
 others than people: `asyncio.run` of Python 3.11 makes the text of a result, debuggers and logs make texts of
@@ -79,7 +79,7 @@ def brief_json(value: Any) -> str:
 
 
 def _shown(value: object) -> _Parts:
-    # By the function that shows its kind, so that what shows itself in its own way goes on doing so.
+    # Chosen by `__repr__` and not by type, so that a subclass with a `__repr__` of its own keeps it.
     way: Callable[[Any], _Parts] = _WAYS.get(type(value).__repr__, _foreign)
     return way(value)
 
@@ -90,7 +90,7 @@ def _ours(value: Any) -> _Parts:
 
 @lru_cache(1_000)
 def _way_of(kind: type) -> Callable[[Any], _Parts]:
-    """How values of one of our own classes are shown."""
+    """Return the `repr` of a value of one of our own classes."""
     if attrs.has(kind):
         return _fields
     if issubclass(kind, Mapping):
@@ -114,7 +114,7 @@ def _fields(value: Any) -> _Parts:
         lead = ", "
         held = getattr(value, each.name)
         if _is_list(held) and len(held) > _FIELD_ITEMS:
-            # Every step of a run has all messages: told by their number, as long as nobody asks for them.
+            # Every step of a run has all messages: printed as their number, as long as nobody asks for them.
             yield f"<{len(held)} items>"
         else:
             yield each.repr(held) if callable(each.repr) else _Held(held)
@@ -257,7 +257,7 @@ def _scalar(value: Any) -> str:
 # JSON paths: where in a value something is, as errors and findings have it.
 
 Trail: TypeAlias = tuple[Any, str | int] | None
-"""How a walk came to a place: the trail of what holds it, and its key there; None at the start.
+"""The trail of a walk: what holds a place, and its key there; None at the start.
 
 A walk over what others gave keeps trails and makes a path only of the one that it reports: the text of a path
 has all keys above, so that paths of all elements of a list under one long key take their product in memory.

@@ -82,7 +82,7 @@ _INSTRUCTIONS: Final = "instructions are a text, a system message or a list of t
 
 
 def message_form(value: object, path: str = "$") -> Message:
-    """The message. Raises InvalidPromptError, with the path of the fault, if it is none in any form."""
+    """The message. Raises InvalidPromptError, with the path of the fault, if it has no form of a message."""
     if type(value) in MESSAGES:
         return cast("Message", value)
     if not isinstance(value, Mapping):
@@ -133,7 +133,7 @@ Identified: TypeAlias = tuple[Vector[Message], Vector[str]]
 
 
 def sharing(messages: Vector[Message], shown: Vector[Message]) -> Vector[Message]:
-    """The same messages; if they begin with those shown, a vector that shares their structure."""
+    """Return the messages; if they begin with those of `shown`, as a vector that shares their structure."""
     if messages is shown:
         return messages
     new = following(messages, shown)
@@ -141,7 +141,7 @@ def sharing(messages: Vector[Message], shown: Vector[Message]) -> Vector[Message
 
 
 def numbered(name: str, length: int, first: int = 0) -> Vector[str]:
-    """That many ids of a name, in order."""
+    """Return that many ids of a name, in order."""
     return vector(f"{name}-{number}" for number in range(first, first + length))
 
 
@@ -197,10 +197,10 @@ class PromptState:
     """
 
     closed: Vector[Message] = field(factory=vector)
-    # The tool message at the end, which the next tool message is merged into.
+    # The last message if it is a tool message: the next tool message is merged into it.
     tail: ToolMessage | None = None
     rounds: Rounds = EMPTY_ROUNDS
-    # Whether one of the messages is neither a system message nor a tool message that is dropped.
+    # Whether the prompt has a message besides system messages and tool messages that are dropped.
     is_spoken: bool = False
     system_count: int = 0
     count: int = 0
@@ -219,7 +219,7 @@ class PromptState:
         return cast("Vector[SystemMessage]", self.closed[: self.system_count])
 
     def with_system(self, system: SystemPrompt | Iterable[SystemMessage] | None) -> PromptState:
-        """The same messages under other instructions; if as many as before, whatever the history's length."""
+        """Return the state under other instructions; the history is not read again if they are as many."""
         first = system_messages(system)
         if len(first) != self.system_count:
             closed = vector((*first, *self.closed[self.system_count :]))
@@ -342,7 +342,7 @@ def checked_messages(
 ) -> Vector[Message]:
     """The messages as a vector; those that it shares with `known` need no check.
 
-    Raises InvalidPromptError with the path of the first that is none.
+    Raises InvalidPromptError with the path of the first non-message.
     """
     checked = vector(messages)
     new = checked if known is None else following(checked, known)
@@ -358,15 +358,16 @@ def checked_messages(
 @sealed
 @attrs.frozen(kw_only=True)
 class Chains:
-    """Initial chain, response chain, step input and the override of the step that is going on.
+    """The initial chain, the response chain, the step input, and the override of the current step.
 
-    The override are the messages that this step's prompt is made of, and the instructions that it begins
-    with, `override_system`; None for either is what the run has.
+    `start` makes the first; the other methods return changed ones. The step input is both chains or, after a
+    lasting edit, `lasting` and the responses from the index `since` on; the two chains stay complete.
+    `override` are the messages of this step's prompt, and `override_system` its instructions; None stands for
+    the step input and for the run's own instructions.
 
-    Made by `start`; the other methods give others. The step input is both chains, or, after a lasting edit,
-    `lasting` and the responses from `since` on; the chains themselves stay what they are. `step_input` and
-    `folded` follow from the rest and are kept because they cost the history's length to make again.
-    `first_ids` are those of the messages before the responses; None: they are numbered by their places.
+    `first_ids` are the ids of the messages before the responses; None numbers them by their places.
+    `step_input` and `folded` (the state of the prompt) follow from the rest. They are kept because making
+    them again costs as much as the history is long.
     """
 
     initial: Vector[Message]
@@ -378,7 +379,7 @@ class Chains:
     first_ids: Vector[str] | None = field(default=None, repr=False)
     step_input: Vector[Message] = field(eq=False, repr=False)
     folded: PromptState = field(eq=False, repr=False)
-    # Kept from their first use on, for which they cost a step what it adds.
+    # Made at their first use and kept; from then on a step costs only the ids that it adds.
     _ids: Vector[str] | None = field(default=None, eq=False, repr=False)
 
     @step_input.validator
@@ -415,12 +416,21 @@ class Chains:
         system: SystemPrompt | None = None,
         ids: Vector[str] | None = None,
     ) -> Chains:
-        """The chains of a run that is given these messages and instructions.
+        """Return the chains of a run.
 
         Rules step.initial-given and step.initial-fixed.
 
-        Without ids, messages are numbered by their places (rule message.ids-kept). Raises InvalidPromptError
-        for no messages, or for something that is no message.
+        Args:
+            messages: the messages that the run begins with, at least one.
+            system: the instructions.
+            ids: the ids of the messages; by default they are numbered by their places (rule
+                message.ids-kept).
+
+        Returns:
+            The chains, with an empty response chain.
+
+        Raises:
+            InvalidPromptError: for no messages, or a value that is not a message.
         """
         initial = checked_messages(messages)
         if not initial:
@@ -429,9 +439,17 @@ class Chains:
         return cls(initial=initial, response=vector(), first_ids=ids, step_input=initial, folded=folded)
 
     def with_override(self, messages: Iterable[Message] | None, system: SystemPrompt | None = None) -> Chains:
-        """Returns the chains with what this step's prompt is made of; None for what the run has itself.
+        """Return the chains with an override, which this step's prompt is made of.
 
-        Raises InvalidPromptError for something that is no message.
+        Args:
+            messages: the messages of the prompt; None for the step input.
+            system: the instructions of the prompt; None for the run's own.
+
+        Returns:
+            The chains; `self` if the override is the same.
+
+        Raises:
+            InvalidPromptError: for a value that is not a message.
         """
         if messages is None is self.override and system is None is self.override_system:
             return self
@@ -441,10 +459,10 @@ class Chains:
     def with_lasting(
         self, messages: Iterable[Message], ids: Vector[str] | None = None, by: str = "lasting"
     ) -> Chains:
-        """The same chains, the step input from now on being these messages and the responses to come.
+        """Return the chains whose step input is these `messages` and the responses to come, from now on.
 
         Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new to
-        be folded. Without ids, those that were there keep theirs, and `by` numbers the others.
+        be folded. Without `ids`, those that were there keep theirs, and `by` numbers the others.
         """
         lasting = sharing(checked_messages(messages, known=self.step_input), self.step_input)
         if ids is None:
@@ -460,7 +478,7 @@ class Chains:
         )
 
     def folded_of(self, messages: Vector[Message], system: SystemPrompt | None = None) -> PromptState:
-        """The prompt state of other messages; if they begin with the step input, made of what is new only.
+        """Return the prompt state of other `messages`; only what follows the step input is folded anew.
 
         `system` replaces the run's, if there is one.
         """
@@ -471,14 +489,22 @@ class Chains:
         return fold(folded, new)
 
     def with_system(self, system: SystemPrompt | None) -> Chains:
-        """The same chains under other instructions."""
+        """Return the same chains under other instructions, `system`."""
         return attrs.evolve(self, folded=self.folded.with_system(system))
 
     def appended(self, messages: Iterable[Message]) -> Chains:
-        """The chains with more in the response chain and without an override, as the next step finds them.
+        """Return the chains as the next step finds them: with more responses, and without an override.
 
-        Rules step.response-grows, step.input, step.override-dropped. Raises InvalidPromptError for anything
-        that is neither an assistant nor a tool message.
+        Rules step.response-grows, step.input, step.override-dropped.
+
+        Args:
+            messages: the messages that the step produced.
+
+        Returns:
+            The chains of the next step.
+
+        Raises:
+            InvalidPromptError: for anything that is neither an assistant nor a tool message.
         """
         new = list(messages)
         for index, message in enumerate(new):

@@ -1,4 +1,4 @@
-"""What the model and the tools produced in a step, and the messages that the loop makes of it.
+"""The content of a step, from the model and the tools, and the messages that the loop makes of it.
 
 The rules are named in `agentcore.requirements.rules`; where one is applied, its name stands beside the code.
 """
@@ -140,7 +140,7 @@ class GeneratedFile:
 @sealed
 @attrs.frozen
 class Source:
-    """Something the model cites, as JSON (`sourceType`, `id`, `url`, ...); no message ever holds it."""
+    """A source that the model cites, as JSON (`sourceType`, `id`, `url`, ...); no message ever holds it."""
 
     type: ClassVar[Literal["source"]] = "source"
     fields: JsonObject = field(converter=source_fields, eq=strict_key)
@@ -149,10 +149,10 @@ class Source:
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolCall:
-    """A call that the model asked for.
+    """A tool call of the model.
 
-    `invalid` with its `error` text is set where the call cannot be run: by an adapter that could not read the
-    input, or by the run for a tool that the step does not offer. `dynamic` calls are of no tool known before.
+    A call that cannot be run is `invalid`, with the `error` text: an adapter could not read its input, or the
+    step does not offer its tool. A `dynamic` call is of a tool that nobody declared.
     """
 
     type: ClassVar[Literal["tool-call"]] = "tool-call"
@@ -170,7 +170,7 @@ class ToolCall:
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolResult:
-    """What a tool returned; `model_output` is the tool's own conversion of it for the model, if any."""
+    """The result of a call; `model_output` is the tool's own conversion of it for the model, if any."""
 
     type: ClassVar[Literal["tool-result"]] = "tool-result"
     tool_call_id: str
@@ -186,7 +186,7 @@ class ToolResult:
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolError:
-    """Why a call has no result: a text, or JSON where the provider executed the call."""
+    """The error of a call: a text, or JSON if the provider executed the call."""
 
     type: ClassVar[Literal["tool-error"]] = "tool-error"
     tool_call_id: str
@@ -375,7 +375,7 @@ def _to_result_part(generated: ToolResult | ToolError, output: ToolOutput) -> To
 
 
 def result_output(result: ToolResult) -> ToolOutput:
-    """What the model is shown of a tool's output (rules output.model-output-once, output.text-or-json)."""
+    """Return a tool's output as the model gets it (rules output.model-output-once, output.text-or-json)."""
     if result.model_output is not None:
         return result.model_output
     if isinstance(result.output, str):
@@ -384,7 +384,7 @@ def result_output(result: ToolResult) -> ToolOutput:
 
 
 def error_output(failed: ToolError) -> ToolOutput:
-    """What the model is shown of an error (rules output.client-error-text, output.provider-error-json)."""
+    """Return an error as the model gets it (rules output.client-error-text, output.provider-error-json)."""
     if failed.provider_executed:
         return ErrorJsonOutput(failed.error)
     return ErrorTextOutput(error_text(failed.error))

@@ -191,7 +191,7 @@ _ID3_HEADER = 10
 
 
 def detect_image_media_type(data: str | bytes, signatures: Signatures = IMAGE_SIGNATURES) -> str | None:
-    """The media type that the first bytes of an image (raw or base64 text) tell, or None.
+    """The media type that the first bytes of an image (raw or base64 text) stand for, or None.
 
     Raises InvalidDataContentError for text that is not base64.
     """
@@ -203,7 +203,7 @@ def detect_image_media_type(data: str | bytes, signatures: Signatures = IMAGE_SI
 
 
 def parse_url(data: str | bytes) -> ada_url.URL | None:
-    """What a WHATWG URL parser (Ada, which is Node.js's too) makes of text; None of what is no URL.
+    """Parse text as a WHATWG URL (with Ada, as Node.js does); return None for what is no URL.
 
     Lone surrogates become U+FFFD. Base64 never is a URL, having no colon.
     """
@@ -224,7 +224,7 @@ class Data(NamedTuple):
 
 
 def read_data(data: str | bytes) -> Data:
-    """What the data of an image or a file is; the content is as given, but a data: URL is taken apart.
+    """Return the kind of an image's or file's data and its content; a data: URL is taken apart.
 
     Raises InvalidDataContentError for a data: URL without a comma.
     """

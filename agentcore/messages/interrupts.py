@@ -18,16 +18,15 @@ from agentcore.messages.values import JsonObject, JsonValue, sealed, strict_key
 __all__ = ["Interrupt", "InterruptSignal", "Source", "ask"]
 
 Source: TypeAlias = Literal["tool", "execute-tool", "invoke-model", "agent-stream"]
-"""Who asks: a tool itself, or a handler of the stage of that name."""
+"""The asker: a tool, or a handler of the stage of that name."""
 
 
 @sealed
 @attrs.frozen(kw_only=True)
 class Interrupt:
-    """A question: its name, what it is about, and where it was asked.
+    """A question to a person, asked by a tool or a handler: its `name`, its `reason`, and where it was asked.
 
-    `step_number` is None where a handler of the whole call asks, `tool_call_id` where no tool call is about
-    to run.
+    `step_number` is None if a handler of the whole call asks, `tool_call_id` if no tool call is about to run.
     """
 
     name: str = field()
@@ -43,7 +42,7 @@ class Interrupt:
 
     @property
     def id(self) -> str:
-        """What its answer is given by: the same wherever a run is loaded, played again or asks anew.
+        """The id for its answer: the same when a run is loaded, replayed or asks again.
 
         Who asks at one place by one name asks one question (rule interrupt.one-question).
         """
@@ -59,7 +58,7 @@ def _escaped(part: str) -> str:
 class InterruptSignal(BaseException):
     """A question on its way to whoever drives the run.
 
-    It is no Exception, as a cancellation is none (Difference.QUESTIONS_PASS).
+    It is no Exception, as a cancellation is not one (Difference.QUESTIONS_PASS).
     """
 
     def __init__(self, interrupt: Interrupt) -> None:

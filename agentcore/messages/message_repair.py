@@ -33,17 +33,17 @@ from agentcore.requirements.rules import Rule
 __all__ = ["Repair", "RepairChange", "repair"]
 
 NO_RESULT: Final = "no result of this call was recorded"
-"""What the model is told where a call has no result."""
+"""The result, for the model, of a call that has none."""
 
 
 @sealed
 @attrs.frozen(kw_only=True)
 class RepairChange:
-    """One thing that was changed.
+    """One change of a history.
 
-    `path` is its place in the messages that were given, `reason` what was done and why, `rule` the name of
+    `path` is the place in the original messages, `reason` the change and why it was made, `rule` the name of
     the rule that was broken, if it is one of prompts, and `tool_call_id` the call that it is about: by its id
-    in the mended messages once it was given one of its own.
+    in the mended messages, if it got a new one.
     """
 
     path: str
@@ -55,7 +55,7 @@ class RepairChange:
 @sealed
 @attrs.frozen(kw_only=True)
 class Repair:
-    """Mended messages, those that were right being the ones that were given, and what was changed in turn."""
+    """The result of `repair`: the mended messages, those without a fault unchanged, and the changes."""
 
     messages: Vector[Message]
     changes: tuple[RepairChange, ...] = field(default=NO_ITEMS, converter=frozen_list)
@@ -75,7 +75,14 @@ def repair(messages: Iterable[MessageForm]) -> Repair:
     What is right is not changed: messages that providers take come back as they are, without changes. A
     history of which nothing is left but instructions is no prompt yet; the next user message makes it one.
 
-    Raises InvalidPromptError for something that is no message, with its path.
+    Args:
+        messages: the history, in any form.
+
+    Returns:
+        The mended messages, and each change with its place and reason.
+
+    Raises:
+        InvalidPromptError: for a value that is not a message, with its path.
     """
     given = message_forms(messages, "$.messages")
     history = _History(given)
@@ -214,7 +221,7 @@ def _alone(entry: _Entry, part: _Part) -> Message:
 
 
 class _Approvals:
-    """What an answer to a request for approval is about."""
+    """The call that an answer to a request for approval is about."""
 
     def __init__(self, entries: Iterable[_Entry]) -> None:
         parts = [(entry.kind, part.value) for entry in entries for part in entry.parts]

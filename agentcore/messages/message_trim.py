@@ -25,7 +25,7 @@ from agentcore.messages.wire import messages_to_json
 
 __all__ = ["TokenCounter", "estimate_tokens", "trim"]
 
-# How many tokens messages take, by an estimate that is made once for each message.
+# Estimates of the tokens of messages, made once for each message.
 #
 # A hook that decides by tokens whether to compact is asked at every step about a history that has hardly
 # changed. So a count is remembered by message value, and of a vector that grew from the one counted before
@@ -38,10 +38,16 @@ _REMEMBERED: Final = 100_000
 
 
 def estimate_tokens(message: Message) -> int:
-    """Returns about how many tokens a message takes, without a tokenizer.
+    """Return about how many tokens a message takes, without a tokenizer.
 
     A quarter of the characters of its JSON, four for the message itself, and a thousand for each image or
     file, whose price depends on the provider. For exact numbers give TokenCounter the provider's tokenizer.
+
+    Args:
+        message: a message of any role.
+
+    Returns:
+        The number of tokens, at least four.
     """
     parts = () if isinstance(message.content, str) else message.content
     files = [part for part in parts if isinstance(part, FilePart | ImagePart)]
@@ -65,7 +71,7 @@ class TokenCounter:
         self._last: tuple[Vector[Message], int] | None = None
 
     def of(self, message: Message) -> int:
-        """Returns the tokens of one message."""
+        """Return the number of tokens of `message`, counted once."""
         return self._count(message)
 
     def __call__(self, messages: Iterable[Message]) -> int:

@@ -152,7 +152,7 @@ _is_options = _is(FrozenDict, None)
 @sealed
 @attrs.frozen
 class TextPart:
-    """Text of a user or of the model."""
+    """Text, of a user or of the model."""
 
     type: ClassVar[Literal["text"]] = "text"
     text: str = field(converter=_text, validator=_is_text)
@@ -164,7 +164,7 @@ class TextPart:
 @sealed
 @attrs.frozen
 class ReasoningPart:
-    """What the model thought before it answered."""
+    """The model's reasoning before its answer."""
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
     text: str = field(converter=_text, validator=_is_text)
@@ -238,7 +238,7 @@ class ToolCallPart:
 @sealed
 @attrs.frozen
 class TextOutput:
-    """Text."""
+    """The output of a tool, as text."""
 
     type: ClassVar[Literal["text"]] = "text"
     value: str = field(converter=_text, validator=_is_text)
@@ -250,7 +250,7 @@ class TextOutput:
 @sealed
 @attrs.frozen
 class JsonOutput:
-    """Any JSON."""
+    """The output of a tool, as any JSON."""
 
     type: ClassVar[Literal["json"]] = "json"
     value: JsonValue = field(converter=value_json, eq=strict_key, repr=brief_json)
@@ -276,7 +276,7 @@ class ContentOutput:
 @sealed
 @attrs.frozen
 class ErrorTextOutput:
-    """The tool failed, and said so in text."""
+    """The error of a tool that failed, as text."""
 
     type: ClassVar[Literal["error-text"]] = "error-text"
     value: str = field(converter=_text, validator=_is_text)
@@ -288,7 +288,7 @@ class ErrorTextOutput:
 @sealed
 @attrs.frozen
 class ErrorJsonOutput:
-    """The tool failed, and said so in JSON."""
+    """The error of a tool that failed, as JSON."""
 
     type: ClassVar[Literal["error-json"]] = "error-json"
     value: JsonValue = field(converter=value_json, eq=strict_key, repr=brief_json)
@@ -300,7 +300,7 @@ class ErrorJsonOutput:
 @sealed
 @attrs.frozen
 class ExecutionDeniedOutput:
-    """The tool was not run, because the user did not approve."""
+    """The output of a call that was not run, because the user did not approve it."""
 
     type: ClassVar[Literal["execution-denied"]] = "execution-denied"
     reason: str | None = field(default=None, converter=_optional_text, validator=_is(str, None))
@@ -312,7 +312,7 @@ class ExecutionDeniedOutput:
 ToolOutput: TypeAlias = (
     TextOutput | JsonOutput | ContentOutput | ErrorTextOutput | ErrorJsonOutput | ExecutionDeniedOutput
 )
-"""What a model is told that a tool gave."""
+"""The output of a tool, as the model gets it."""
 OUTPUT_TYPES: Final = get_args(ToolOutput)
 
 
@@ -394,7 +394,7 @@ class SystemMessage:
 @sealed
 @attrs.frozen
 class UserMessage:
-    """What the user said: text, or text, image and file parts."""
+    """Words of the user: text, or text, image and file parts."""
 
     role: ClassVar[Literal["user"]] = "user"
     content: UserContent = field(converter=_user_content, validator=_holds(*USER_PARTS, or_text=True))
@@ -411,7 +411,7 @@ class UserMessage:
 @sealed
 @attrs.frozen
 class AssistantMessage:
-    """What the model answered: text, or parts."""
+    """An answer of the model: text, or parts."""
 
     role: ClassVar[Literal["assistant"]] = "assistant"
     content: AssistantContent = field(
@@ -430,7 +430,7 @@ class AssistantMessage:
 @sealed
 @attrs.frozen
 class ToolMessage:
-    """What tools gave, and the user's answers to approval requests."""
+    """Results of tools, and the user's answers to requests for approval."""
 
     role: ClassVar[Literal["tool"]] = "tool"
     content: Vector[ToolPart] = field(converter=_tool_content, validator=_holds(*TOOL_PARTS))

@@ -1,4 +1,4 @@
-"""What a message is in a prompt, and which calls and results of a list of messages belong together.
+"""The form of a message in a prompt, and the matching of calls and results in a list of messages.
 
 A prompt is what a model is sent, made of the same message classes. The work is done per message value, once
 (`prompt_form`); a prompt is a fold of such forms (`agentcore.messages.chains.PromptState`).
@@ -107,7 +107,7 @@ def system_messages(system: SystemPrompt | Iterable[SystemMessage] | None) -> Ve
 @sealed
 @attrs.frozen(kw_only=True)
 class PromptForm:
-    """What one message is in a prompt, and what it says about calls; it follows from the message alone."""
+    """The form of one message in a prompt, and its calls and results; both follow from the message alone."""
 
     # None stands for the message itself: a form that held its own message would be a reference cycle.
     changed: Message | None = None
@@ -318,7 +318,7 @@ _REASONS: Final = {
 @sealed
 @attrs.frozen(kw_only=True)
 class Fault:
-    """Why providers refuse a list of messages: the rule that is broken, and where.
+    """A fault for which providers refuse a list of messages: the rule that is broken, and where.
 
     `message` and `part` are indices into the messages and into the content of the message; without them the
     fault is of the whole list, or of the whole message. `calls` are the ids of the calls that it is about.
@@ -333,7 +333,7 @@ class Fault:
 
     @property
     def place(self) -> tuple[int, int]:
-        """What faults are ordered by: the earlier one is reported."""
+        """The order of faults: the first is reported."""
         return (-1 if self.message is None else self.message, -1 if self.part is None else self.part)
 
     def path(self, messages: str = "$.messages") -> str:
@@ -345,7 +345,7 @@ class Fault:
 
     @property
     def reason(self) -> str:
-        """What is wrong and how to mend it."""
+        """The fault and its mend, in words."""
         return _REASONS[self.rule].format(id=self.calls[0] if self.calls else None)
 
     def error(self, messages: str = "$.messages") -> RefusedPromptError | MissingToolResultsError:
@@ -375,7 +375,7 @@ class OpenCall:
 @sealed
 @attrs.frozen(kw_only=True)
 class Rounds:
-    """What is known of the calls and results in the messages so far.
+    """The state of the calls and results in the messages so far.
 
     Whether a call may be without a result depends on approvals that later messages may bring, so what is open
     is kept as data, and judged by `fault`.
@@ -452,7 +452,7 @@ def _more(kept: Vector[_T], new: list[_T]) -> Vector[_T]:
 
 
 class RoundsFold:
-    """Reads messages one by one, in their order, after those of `rounds`; `rounds()` is what comes of it.
+    """Reads messages one by one, in their order, after those of `rounds`; `rounds()` is the result.
 
     `answered` are the ids of the results in the tool messages that those end with.
     """
@@ -524,7 +524,7 @@ class RoundsFold:
             self._unleft.clear()
 
     def rounds(self) -> Rounds:
-        """What is known after these messages."""
+        """Return the state after these messages."""
         before = self._before
         noted = self._left or self._late or self._asked or self._responded or self._faults
         if not (noted or self._open or before.open_calls or self._provided or before.provided):

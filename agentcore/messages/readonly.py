@@ -1,4 +1,4 @@
-"""What a write into a value raises: which place it is, who wrote, and what to make instead.
+"""The refusal of writes into values: the place, the writer, and what to return instead.
 
 Every sequence, mapping and set that leaves the core refuses the mutators of Python's `list`, `dict` and `set`
 (`MUTATORS`), and so do the methods by which the libraries underneath return a changed copy: whoever calls
@@ -33,7 +33,7 @@ _Keys: TypeAlias = tuple[str | int, ...]
 
 Kind: TypeAlias = Literal["list", "dict", "set"]
 HookKind: TypeAlias = Literal["processor", "observer", "middleware", "tool", "model"]
-"""How what was passed to a person's code may be replaced: it decides what a refusal advises."""
+"""The way in which code can replace a value that it got; a refusal advises accordingly."""
 
 
 # ---------------------------------------------------------------- the table
@@ -42,7 +42,7 @@ _FRESH_LIST: Final = "[*{v}[:index], item, *{v}[index + 1:]]"
 _SHORTER_LIST: Final = "[*{v}[:index], *{v}[index + 1:]]"
 _SHORTER_DICT: Final = "{{key: value for key, value in {v}.items() if key != gone}}"
 _FRESH_DICT: Final = "{{**{v}, key: value}}"
-# What is no item: whoever writes one has taken the value for an object of a class.
+# Attributes: somebody who sets one has taken the value for an object of a class.
 _ATTRIBUTES: Final = ("__setattr__", "__delattr__")
 
 MUTATORS: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
@@ -101,7 +101,7 @@ MUTATORS: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         },
     }
 )
-"""What each mutator that is refused can be replaced by; `{v}` stands for the name of the value."""
+"""The replacement that a refusal advises for each mutator; `{v}` stands for the name of the value."""
 
 
 def read_only(kind: Kind) -> Callable[[_C], _C]:
@@ -165,7 +165,7 @@ def _name_of(keys: _Keys) -> str:
 
 
 class Handing(NamedTuple):
-    """What is with a person's code right now: the hook's name, the step (None: before all), and the value."""
+    """The running call of a person's code: the hook's name, its step (None before all), and the value."""
 
     hook: str
     kind: HookKind

@@ -138,13 +138,20 @@ class _Node:
 
 
 def freeze(value: object, path: str = "$") -> JsonValue:
-    """Return the JSON value as a deeply immutable one; what is frozen already is returned as it is.
+    """Return a JSON value as a deeply immutable one; what is frozen already is returned as it is.
 
     Mappings become `FrozenDict` in their own order, sequences `FrozenList`, and subclasses of `str`,
     `int` and `float` become the plain types.
 
+    Args:
+        value: the JSON value.
+        path: its place in a larger value, for errors.
+
+    Returns:
+        The frozen value, equal to the given one.
+
     Raises:
-        InvalidJsonError: for anything that is not JSON, with its path; `path` is that of `value` itself.
+        InvalidJsonError: for anything that is not JSON, with its path.
     """
     if is_known_json(value):  # most are, as every value that is made of another one converts its JSON anew
         return cast("JsonValue", value)
@@ -155,7 +162,7 @@ def freeze(value: object, path: str = "$") -> JsonValue:
 
 
 class _UnusualError(Exception):
-    """Something that the walk has to look at, be it valid or not."""
+    """Raised when the fast path meets a value it cannot decide: the walk then freezes or rejects it."""
 
 
 def _quickly_frozen(value: Any, room: int) -> Any:
@@ -190,7 +197,7 @@ def _walked_freeze(value: object, path: str) -> JsonValue:
         found = _open_children(pending.pop(), path)
         opened += found
         pending += found
-    # A container is found before what is in it, so the other way round everything is closed inside out.
+    # A container is opened before its items. Closing in reverse order closes items before their container.
     for node in reversed(opened):
         cast("_Node", node.parent).put(node.key, node.close())
     return cast("JsonValue", holder.children[None])
@@ -284,7 +291,7 @@ def _advice(value: object) -> str:
 
 
 def thaw(value: object) -> Any:
-    """Return the value as plain, new dicts and lists; the inverse of `freeze`."""
+    """Return the `value` as plain, new dicts and lists; the inverse of `freeze`."""
     holder: list[Any] = [value]
     pending: list[Any] = [holder]
     while pending:
@@ -333,13 +340,13 @@ _CANONICAL_ENCODER: Final = _encoder(canonical=True)
 
 
 def _text(value: JsonValue, source: object, *, canonical: bool) -> str:
-    # The encoder in C is ten times as fast as the walk, and gives the same text wherever it gives one; it is
-    # given what the value was frozen from, because plain dicts are what it is fast at.
+    # The encoder in C is ten times as fast as the walk, and its text is the same if it does not fail. It gets
+    # the value before freezing, because it is fast on plain dicts only.
     try:
         text = (_CANONICAL_ENCODER if canonical else _PLAIN_ENCODER).encode(source)
     except RecursionError:
         return _walked_text(value, canonical=canonical)
-    # Python prints a float that is an integer with one of these, and canonical text has it as an integer.
+    # Python prints 2.0 as "2.0" and 1e22 as "1e+22"; canonical text has both as integers.
     if canonical and (".0" in text or "e+" in text):
         return _walked_text(value, canonical=True)
     return text
@@ -471,7 +478,7 @@ def _no_item_write(self: object, key: object, _value: object = None) -> None:
 
 def _return_instead(self: object, name: str) -> str:
     kind = type(self).__name__
-    # A class whose values nobody makes anew says itself what to do.
+    # A class whose values nobody makes, such as the arguments of hooks, has an advice of its own.
     own = getattr(self, "_instead", None)
     if own is not None:
         return str(own(name))
@@ -533,7 +540,7 @@ def with_fields(value: _T, **fields: object) -> _T:
 
 
 def is_value(cls: type) -> bool:
-    """Whether the class was made a value by `sealed`."""
+    """Return whether `sealed` made the class a value."""
     return cls.__setattr__ is _no_write
 
 

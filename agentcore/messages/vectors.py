@@ -46,7 +46,7 @@ _K = TypeVar("_K")
 _V_co = TypeVar("_V_co", covariant=True)
 
 _new: Final[Any] = object.__new__
-# Attributes are written this way only: what `read_only` makes of a class refuses every other.
+# The only way to write an attribute: a class made by `read_only` refuses all others.
 _put: Final[Any] = object.__setattr__
 
 
@@ -55,7 +55,7 @@ _put: Final[Any] = object.__setattr__
 if TYPE_CHECKING:
 
     class FrozenDict(Mapping[_K, _V_co]):
-        """A mapping that cannot change; it keeps the order of its keys."""
+        """A read-only mapping, in the order of its keys."""
 
         def __init__(
             self, entries: Mapping[_K, _V_co] | Iterable[tuple[_K, _V_co]] = ..., **fields: _V_co
@@ -66,17 +66,17 @@ if TYPE_CHECKING:
         def __hash__(self) -> int: ...
         def __or__(self, other: Mapping[_K, Any]) -> FrozenDict[_K, Any]: ...
         def copy(self) -> dict[_K, _V_co]:
-            """A dict of one's own with the same entries."""
+            """Return a dict of one's own with the same entries."""
 
 else:
 
     @read_only("dict")
     class FrozenDict(immutabledict):
-        """A mapping that cannot change; it keeps the order of its keys."""
+        """A read-only mapping, in the order of its keys."""
 
         __repr__ = brief
 
-        # Whether all that is in it is known to be frozen JSON, so that nobody has to look at it again.
+        # Whether all of its content is known to be frozen JSON; freezing then returns it unread.
         _is_json = False
 
         def __new__(cls, *entries: Any, **fields: Any) -> Any:
@@ -92,19 +92,19 @@ else:
             return self._hash
 
         def copy(self) -> dict[Any, Any]:
-            """A dict of one's own with the same entries."""
+            """Return a dict of one's own with the same entries."""
             return dict(self._dict)
 
 
 @read_only("list")
 class FrozenList(tuple[_T_co, ...]):
-    """A list that cannot change: a tuple that says what to do where somebody writes."""
+    """A read-only list: a tuple whose list methods raise ImmutableWriteError, with what to write instead."""
 
     __slots__ = ()
     __repr__ = brief
 
     def copy(self) -> list[_T_co]:
-        """A list of one's own with the same items."""
+        """Return a list of one's own with the same items."""
         return list(self)
 
     def __mul__(self, times: SupportsIndex) -> FrozenList[_T_co]:
@@ -113,7 +113,7 @@ class FrozenList(tuple[_T_co, ...]):
     __rmul__ = __mul__
 
     if not TYPE_CHECKING:  # pragma: no branch # true where it is run
-        # Without __radd__, which would be asked first where a list is extended in place by one of these.
+        # Without __radd__: `list += frozen` would call it first, and make a FrozenList of the list.
         def __add__(self, other: object) -> Any:
             return FrozenList((*self, *other)) if isinstance(other, (list, tuple, Vector)) else NotImplemented
 
@@ -172,7 +172,7 @@ def frozen_list_or_none(items: Iterable[Any] | None) -> FrozenList[Any] | None:
 if TYPE_CHECKING:
 
     class Vector(Sequence[_T_co]):
-        """A list that cannot change; vectors that grew from one another share their structure."""
+        """A read-only list; a vector made from another one shares its structure."""
 
         @overload
         def __getitem__(self, index: int) -> _T_co: ...
@@ -183,13 +183,13 @@ if TYPE_CHECKING:
         def __hash__(self) -> int: ...
         def __add__(self, other: Iterable[_T]) -> Vector[_T_co | _T]: ...
         def copy(self) -> list[_T_co]:
-            """A list of one's own with the same items."""
+            """Return a list of one's own with the same items."""
 
 else:
 
     @read_only("list")
     class Vector(PythonPVector):
-        """A list that cannot change; vectors that grew from one another share their structure.
+        """A read-only list; a vector made from another one shares its structure.
 
         The pure-Python kind, because the C one lets the garbage collector clear live elements of vectors that
         share structure (tobgu/pyrsistent#283). A vector's last leaf is in `_tail`, which is empty only where
@@ -245,7 +245,7 @@ else:
             return Vector, (self._count, self._shift, self._root, self._tail)
 
         def copy(self) -> list[Any]:
-            """A list of one's own with the same items."""
+            """Return a list of one's own with the same items."""
             return self.tolist()
 
 
@@ -253,7 +253,7 @@ _Vector: Final[Any] = Vector
 
 
 def vector(items: Iterable[_T] = ()) -> Vector[_T]:
-    """Make a vector of the items; one that is given is returned as it is."""
+    """Return the `items` as a vector; a vector is returned as it is."""
     if type(items) is Vector:
         return items
     new = [*items]
@@ -279,10 +279,17 @@ _EMPTY: Final[Any] = _made(0, SHIFT, [], [], 0)
 
 
 def extend_vector(kept: Vector[_T], items: Iterable[_T]) -> Vector[_T]:
-    """Return the vector with more items after its own, in the time that these take.
+    """Return a vector with more items after those of another, in the time that the new ones take.
 
     Its last leaf is exactly as long as it has to be, without the room for more that pyrsistent's lists keep:
     every step has a few such vectors, and each of them is kept.
+
+    Args:
+        kept: the vector.
+        items: the items after its own.
+
+    Returns:
+        The new vector, which shares its nodes with `kept`; `kept` itself if there are no items.
     """
     base: Any = kept
     new = [*items]
@@ -303,7 +310,19 @@ def extend_vector(kept: Vector[_T], items: Iterable[_T]) -> Vector[_T]:
 
 
 def replace_item(kept: Vector[_T], index: int, item: _T) -> Vector[_T]:
-    """Return the vector with another item at that index. Raises IndexError if it has no such index."""
+    """Return a vector with another item at an index.
+
+    Args:
+        kept: the vector.
+        index: the index; a negative one counts from the end.
+        item: the item in its place.
+
+    Returns:
+        The new vector, which shares its other nodes with `kept`.
+
+    Raises:
+        IndexError: if there is no such index.
+    """
     if not -len(kept) <= index < len(kept):
         raise IndexError(f"no item {index} in a vector of {len(kept)}")
     made: Any = PythonPVector.set(cast("Any", kept), index, item)  # type: ignore[no-untyped-call] # as above
@@ -322,7 +341,18 @@ def updated_vector(kept: Vector[_T], changes: Mapping[int, _T], new: Iterable[_T
 
 
 def remove_item(kept: Vector[_T], index: int) -> Vector[_T]:
-    """Return the vector without the item at that index. Raises IndexError if it has no such index."""
+    """Return a vector without the item at an index.
+
+    Args:
+        kept: the vector.
+        index: the index; a negative one counts from the end.
+
+    Returns:
+        The new vector.
+
+    Raises:
+        IndexError: if there is no such index.
+    """
     items = list(kept)
     del items[index]
     return vector(items)
@@ -395,7 +425,7 @@ def _same_nodes(kept: list[Any], longer: list[Any], shift: int) -> bool:
 
 
 class _Memory(threading.local):
-    """What this thread's comparison and hash have seen so far, with the objects, whose ids stay theirs so."""
+    """The objects that this thread's comparison and hash have seen, by ids, which stay theirs so."""
 
     equal: dict[tuple[int, int], tuple[object, object]] | None = None
     hashes: dict[int, tuple[object, int]] | None = None

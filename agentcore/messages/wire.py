@@ -76,12 +76,12 @@ Read: TypeAlias = Callable[[Any, Any], Any]
 
 
 def is_array(value: object) -> bool:
-    """Whether the value is an array of JSON, frozen or not."""
+    """Return whether the value is an array of JSON, frozen or not."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
 
 
 def kind_of(value: object) -> str:
-    """What the value is in JSON's words, for errors: they never show the value itself."""
+    """Return the JSON type of the value, for errors, which never show the value itself."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -210,7 +210,7 @@ def located(error: Exception, path: str) -> WireError:
         key = min(error.extra_fields, key=str)
         return WireError(json_path(path, key), "unknown key; take it out, or put it into providerOptions")
     if isinstance(error, KeyError):
-        return WireError(path, "this field is missing, and may not be")
+        return WireError(path, "this required field is missing")
     inner = getattr(error, "path", None) or "$"
     return WireError(path + inner.removeprefix("$"), getattr(error, "reason", str(error)))
 
@@ -307,7 +307,7 @@ _WRITERS: Final = Made(_writer)
 
 
 def message_to_wire(message: Message) -> JsonObject:
-    """Return the message as JSON; made once per message and kept with it."""
+    """Return the `message` as JSON; made once per message and kept with it."""
     kept = message._wire  # noqa: SLF001 - the slot is there for this module
     if kept is None:
         kept = _WRITERS[type(message)](message)
@@ -320,6 +320,12 @@ def messages_to_json(messages: Iterable[Message]) -> bytes:
 
     The part of each message is made once and kept with it, so that the text of a history that has grown
     costs little more than joining it: for bodies of requests, and for files.
+
+    Args:
+        messages: the messages, in their order.
+
+    Returns:
+        The text.
     """
     pieces = [message._json or _json_of(message) for message in messages]  # noqa: SLF001 - as above
     if not pieces:
@@ -339,7 +345,7 @@ def message_from_wire(value: object, path: str = "$") -> Message:
     """Return the message that the JSON is; `path` is that of `value`, for errors.
 
     Raises:
-        WireError: if it is none, with the path of the first fault.
+        WireError: if it is not a message, with the path of the first fault.
     """
     try:
         return cast("Message", _read_message(value, Message))
@@ -348,10 +354,17 @@ def message_from_wire(value: object, path: str = "$") -> Message:
 
 
 def messages_from_wire(value: object, path: str = "$") -> Vector[Message]:
-    """Return the messages that the JSON array is.
+    """Return the messages of a JSON array.
+
+    Args:
+        value: the array, as `json.loads` gives it.
+        path: its place in the whole document, for errors.
+
+    Returns:
+        The messages.
 
     Raises:
-        WireError: as `message_from_wire` does.
+        WireError: if it is not an array of messages, with the path of the first fault.
     """
     if not is_array(value):
         raise WireError(path, f"expected an array of messages, got {kind_of(value)}")

@@ -1,4 +1,4 @@
-"""What a run was: its states before and after each step, forks of them, and the run played again.
+"""The history of a run: its states before and after each step, forks of them, and its replay.
 
 A run keeps the very runs that it was before step 0 and after each step. They share structure with it, so a
 state costs what its step added.
@@ -76,7 +76,7 @@ def _before(run: Run, step_number: int) -> Run | None:
         return run
     if not 0 <= step_number < len(run.history):
         return None
-    # The state after the step before is kept; what follows from it by a few outcomes is made again.
+    # The state after the last step is kept; states within a step are replayed from there by a few outcomes.
     state = run.history[step_number]
     for place in range(len(state.outcomes), len(run.outcomes)):
         outcome = run.outcomes[place]
@@ -178,7 +178,7 @@ def replayed(run: Run, outcome: Logged) -> Run:
 
 
 def has_begun(run: Run) -> bool:
-    """Whether anything has been done in the run, beyond asking and answering."""
+    """Whether the run has gone beyond asking and answering."""
     return not all(isinstance(outcome, Asked | Answered) for outcome in run.outcomes)
 
 
@@ -215,7 +215,7 @@ _COPIED_AT_ONCE: Final = 4
 
 
 class Room:
-    """What is left of a limit of elements that references and replayed outcomes come to."""
+    """The rest of a limit on the elements that references and replayed outcomes stand for."""
 
     def __init__(self, left: int = ROOM) -> None:
         self._left = left
@@ -224,17 +224,17 @@ class Room:
         """Take room for so many elements. Raises WireError, with the path, if less is left."""
         self._left -= cost
         if self._left < 0:
-            reason = "up to here the run comes to more messages, ids and copies than the limit"
+            reason = "up to here the run has more messages, ids and copies than the limit allows"
             raise WireError(path, f"{reason}; if you trust who wrote it, load it with a higher `limit`")
 
 
 def id_cost(name: str) -> int:
-    """What one more id of the name costs."""
+    """Return the cost of one more id of the name."""
     return 1 + len(name) // _UNIT
 
 
 def play_cost(run: Run, outcome: Logged) -> int:
-    """What the run goes through again when it is given the outcome, its messages apart.
+    """Return how many elements the run reads again when it gets the outcome, without its messages.
 
     Rule run.load-bounded.
     """
@@ -254,7 +254,7 @@ def play_cost(run: Run, outcome: Logged) -> int:
 
 
 def _step_cost(settings: Settings) -> int:
-    """Each step lists the tools that it offers, and its prompt begins with the instructions."""
+    """Count, for each step, the tools that it offers and the instructions in its prompt."""
     return (len(settings.tools or ()) + len(system_messages(settings.system))) // _COPIED_AT_ONCE
 
 

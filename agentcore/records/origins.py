@@ -1,4 +1,4 @@
-"""Where the messages of a prompt come from, read off the records of the steps.
+"""The origins of the messages of a prompt, read from the records of the steps.
 
 Messages are told apart by identity. What is known of a step is made of what is known of the step before it
 and of what is new, and is kept with its record: so an account costs what is new since the step before,
@@ -113,14 +113,14 @@ _Found: TypeAlias = Iterable[tuple[Message, Origin]]
 
 
 class _Place(NamedTuple):
-    """Where a message comes from, and from which step on that is known; holds it: its id stays its own."""
+    """The origin of a message, the step from which on it is known, and the message itself."""
 
     message: Message
     origins: tuple[tuple[int, Origin], ...]
 
 
 class _Ledger:
-    """Where the messages come from that the steps of a run were shown, by ids, by what brought them.
+    """The origins of the messages in the step inputs of a run, by ids and by what brought them.
 
     `own` are those of the chains before a step, `lasting` those of lasting edits before it, `forked` those
     that stood in a step input without any of these. A message that several brought comes from the first of
@@ -164,7 +164,7 @@ class _Ledger:
             places[key] = _Place(message, (*before, *origins))
 
     def of(self, message: Message, step: int) -> _Origins:
-        """Where it comes from, as known at a step; nothing where it was not known."""
+        """Return the origin as known at a step; None if it was not known."""
         for places in self.kinds:
             place = places.get(id(message))
             origins = () if place is None else tuple(one for at, one in place.origins if at <= step)
@@ -174,7 +174,7 @@ class _Ledger:
 
 
 def _ledger(record: StepRecord, previous: Sequence[StepRecord]) -> _Ledger:
-    """What is known at a step, of all the steps before it."""
+    """Return the origins known at a step, from all steps before it."""
     ledger, at = _Ledger(), len(previous)
     ledger.newest = at
     ledger.note(ledger.own, _initial(record), at)
@@ -192,7 +192,7 @@ def _ledger(record: StepRecord, previous: Sequence[StepRecord]) -> _Ledger:
 
 
 def _ledger_after(before: _Ledger, last: StepRecord, record: StepRecord, at: int) -> _Ledger | None:
-    """What is known at a step that goes on from the last one, None if its chains do not."""
+    """Return the origins known at a step that continues the last one; None if its chains do not."""
     is_same = record.initial_messages is last.initial_messages
     if not is_same or following(record.messages, last.messages) is None:
         return None
@@ -229,7 +229,7 @@ def _injected(hook: str, number: int, messages: Vector[Message]) -> Iterator[tup
 
 
 def _forked(step: StepRecord, shown: Vector[Message], ledger: _Ledger) -> Iterator[tuple[Message, Origin]]:
-    """What is new in a step input since the one before and is not in the chains: a fork was given it."""
+    """Return the messages that are new in a step input and not in the chains: those of a fork."""
     new = following(step.step_input, shown)
     first = 0 if new is None else len(shown)
     for index, message in enumerate(step.step_input if new is None else new, first):
@@ -304,7 +304,7 @@ def _shows_parts(message: ToolMessage) -> bool:
 
 
 class TracedPrompt:
-    """What is known of a step's prompt: the messages that each was made of, and where these come from.
+    """The origins of a step's prompt: the messages that each was made of, and where these come from.
 
     `edited` is for what `agentcore.records.provenance` makes of the stages, once.
     """
@@ -324,7 +324,7 @@ class TracedPrompt:
         self.ledger: _Ledger = ledger
         self.stages = tuple(stages(record))
         self.edited: Any = None
-        # Those of the step input, which the next step's grows from.
+        # The origins of the step input; those of the next step extend them.
         self.base = self._base(record, before)
         whole = self._whole(record).closed()
         self.sources: Vector[tuple[Message, ...]] = whole.sources
@@ -370,7 +370,7 @@ class TracedPrompt:
             seen[id(message)] = seen.get(id(message), 0) + 1
 
     def _passing(self, step_number: int) -> dict[int, _Origins]:
-        """Where the messages come from that this step's own hooks brought in."""
+        """Return the origins of the messages that this step's own hooks brought in."""
         places: dict[int, _Origins] = {}
         for stage in self.stages:
             found: dict[int, list[Origin]] = {}
@@ -383,7 +383,7 @@ class TracedPrompt:
 
 
 def traced(record: StepRecord, previous: Sequence[StepRecord]) -> TracedPrompt:
-    """What is known of a step's prompt, given all steps before it; kept with the record from then on."""
+    """Return the origins of a step's prompt, from all steps before it; kept with the record from then on."""
     records = [*previous[-1:], record]
     kept = _kept(record, records[0] if previous else None)
     if kept is not None:

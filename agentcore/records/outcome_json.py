@@ -91,7 +91,7 @@ def outcome_from_json(value: object, path: str = "$") -> Logged:
     """Return the outcome that the JSON is.
 
     Raises:
-        SavedRunError: if it is none, with the path of the fault; `path` is that of `value` itself.
+        SavedRunError: if it is not an outcome, with the path of the fault; `path` is that of `value` itself.
     """
     return read_at(path, lambda: read_outcome(value))
 

@@ -241,7 +241,7 @@ def _edit(stage: Stage) -> HookEdit:
 
 
 def changes(before: Sequence[Message], after: Sequence[Message]) -> tuple[Change, ...]:
-    """What makes one list of messages the other, by value, in order of position."""
+    """Return the edits that turn one list of messages into the other, by value, in order of position."""
     if isinstance(before, Vector) and isinstance(after, Vector):
         more = following(after, before)
         if more is not None:
@@ -272,7 +272,7 @@ def _replaced(old: list[Message], new: list[Message], gone: range, come: range) 
 
 
 def _common(one: Iterable[Message], other: Iterable[Message]) -> int:
-    """How many messages two lists have in common at their beginning."""
+    """Return how many messages two lists have in common at their beginning."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left is not right and left != right:
@@ -310,7 +310,7 @@ class _Prompt(NamedTuple):
 
 
 class _At(NamedTuple):
-    """What stands at a position of a prompt; nothing past its end."""
+    """The sources and origins of a message at a position of a prompt; empty past its end."""
 
     sources: tuple[Message, ...]
     origins: tuple[Origin, ...]
@@ -336,7 +336,7 @@ _Hook: TypeAlias = tuple[str, _Prompt]
 
 
 class _Case(NamedTuple):
-    """Who made two prompts differ, if the case has a hook.
+    """A case of two prompts that differ, with the function that finds its hook.
 
     `holds` is whether the case is about the place at all; without a hook the next case is asked, but for one
     that is `last`.

@@ -186,12 +186,16 @@ def _start(fields: Mapping[str, Any]) -> Run:
 
 def _check(run: Run, fields: Mapping[str, Any]) -> None:
     if fields["pending"] != type(run.pending).__name__:
-        raise SavedRunError("$.pending", f"by the outcomes, this is {type(run.pending).__name__}")
+        raise SavedRunError(
+            "$.pending", f"the recorded outcomes lead to {type(run.pending).__name__}; the file was edited"
+        )
     response = _written(run.chains.response)
     saved = read_at("$.response", lambda: read_json(fields["response"]))
     if strict_key(saved) != strict_key(response):
-        reason = "not what the outcomes come to; the file was edited, or another version wrote it"
-        raise SavedRunError("$.response", f"these messages are {reason}")
+        reason = (
+            "differ from those of the replayed outcomes; the file was edited, or another version wrote it"
+        )
+        raise SavedRunError("$.response", f"these messages {reason}")
 
 
 def _array(fields: Mapping[str, Any], name: str) -> Sequence[Any]:
@@ -400,7 +404,7 @@ def _segment(segment: object, chains: Mapping[str, Sequence[Message]]) -> tuple[
 
 
 def _no_such() -> WireError:
-    return WireError("$.places", "this holds no such messages")
+    return WireError("$.places", "there are no messages at these places")
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:

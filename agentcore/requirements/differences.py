@@ -100,7 +100,7 @@ class Difference(Requirement):
             "Every failure carries the run as it was, finished steps included; generateText rejects "
             "without them."
         ),
-        "What was done can be inspected, reported and continued from.",
+        "The finished steps can be inspected, reported and continued from.",
     )
     HIDDEN_TOOL_IS_AN_ERROR = (
         "difference.hidden-tool-is-an-error",
@@ -113,7 +113,7 @@ class Difference(Requirement):
     TOOL_CHOICE_ENFORCED = (
         "difference.tool-choice-enforced",
         (
-            "Where the tool choice is none, or names another tool, a call is answered with a tool error; "
+            "Where the tool choice is `none`, or names another tool, a call is answered with a tool error; "
             "where it requires a call, an answer without one fails the run. The package only passes the "
             "choice on (C58, C69)."
         ),
@@ -143,7 +143,7 @@ class Difference(Requirement):
             "its own order and adds one."
         ),
         (
-            "The two paths of the package differ, and a denial told to the provider twice, under one "
+            "The two paths of the package differ, and a denial sent to the provider twice, under one "
             "vendor's name, is no rule for a core."
         ),
     )
@@ -184,7 +184,7 @@ class Difference(Requirement):
     FAILED_RUN_DOES_NOT_FINISH = (
         "difference.failed-run-does-not-finish",
         (
-            "on_finish is told of runs that ended well; streamText also calls it when a run fails after a "
+            "on_finish is called for runs that ended well; streamText also calls it when a run fails after a "
             "finished step."
         ),
         "generateText does not, and a failure has an event of its own.",
@@ -283,12 +283,12 @@ class Difference(Requirement):
             "that it gave them; Mastra changes the stored conversation by them for good, matched by id "
             "and sorted by date (M3, M37)."
         ),
-        "What is to last is said to last: lasting_messages, or process_input.",
+        "What is to last is returned as such: lasting_messages, or process_input.",
     )
     PROCESSORS_GET_VALUES = (
         "difference.processors-get-values",
         (
-            "What processors are handed cannot be written to, but for the message list that is theirs "
+            "What processors get cannot be written to, but for the message list that is theirs "
             "alone; Mastra hands out the list's own array, the loop's steps and the caller's option "
             "objects (M19, M20, M29)."
         ),
@@ -297,8 +297,8 @@ class Difference(Requirement):
     OPTIONS_MERGED = (
         "difference.options-merged",
         (
-            "Provider options and model settings that a processor returns are merged over those it was "
-            "handed; Mastra puts them in their place (M12, M13)."
+            "Provider options and model settings that a processor returns are merged over those it got; "
+            "Mastra puts them in their place (M12, M13)."
         ),
         "One option is changed without having to repeat the others, as prepare_step of the AI SDK does.",
     )
@@ -308,7 +308,7 @@ class Difference(Requirement):
             "A field that a hook returns as None is as if it were not there; Mastra clears the call's "
             "value (M45)."
         ),
-        "An if without an else gives None; the choice that is none is said as auto.",
+        "An if without an else gives None; to clear the choice, return auto.",
     )
     PROCESSED_ONCE = (
         "difference.processed-once",

@@ -187,7 +187,7 @@ class Rule(SourcedRequirement):
     )
     PROMPT_APPROVAL_REQUESTS_DROPPED = (
         "prompt.approval-requests-dropped",
-        "No model is shown an approval request.",
+        "No model gets an approval request.",
         "ai@6.0.134",
     )
     PROMPT_APPROVAL_RESPONSES = (
@@ -336,7 +336,7 @@ class Rule(SourcedRequirement):
     )
     RUN_ASKS = (
         "run.asks",
-        "A run calls nothing: what it needs is a value, and what came of it is given to it as one.",
+        "A run calls nothing: what it needs is a value, and the outcome is given to it as one.",
         "core",
     )
     RUN_ANSWER_FITS = (
@@ -486,7 +486,7 @@ class Rule(SourcedRequirement):
     PROCESSOR_ORDER = (
         "processor.order",
         (
-            "At each step the processors run in order, each handed what the one before left, and "
+            "At each step the processors run in order, each given what the one before left, and "
             "prepare_step is the last of them."
         ),
         "M1, M6, M70",
@@ -501,7 +501,7 @@ class Rule(SourcedRequirement):
     )
     PROCESSOR_SYSTEM_RESET = (
         "processor.system-reset",
-        "At each step the first processor is handed the run's own system messages, whatever others had.",
+        "At each step the first processor gets the run's own system messages, whatever others had.",
         "M60, M63",
     )
     PROCESSOR_SYSTEM_REPLACED = (
@@ -513,13 +513,13 @@ class Rule(SourcedRequirement):
         "processor.system-added",
         (
             "System messages among the messages that a processor returns or adds are added to the system "
-            "messages, but for those that stood among the messages it was handed."
+            "messages, but for those that stood among the messages it got."
         ),
         "M38, M65",
     )
     PROCESSOR_OWN_LIST = (
         "processor.own-list",
-        "A processor may return the message list that it was handed; another one fails the run.",
+        "A processor may return the message list that it got; another one fails the run.",
         "M39, M47",
     )
     PROCESSOR_SAID_ONCE = (
@@ -539,7 +539,7 @@ class Rule(SourcedRequirement):
         "processor.abort-ends",
         (
             "abort ends the run with a tripwire: no later processor and no model is called, finished steps "
-            "are kept, and on_finish is told."
+            "are kept, and on_finish is called."
         ),
         "M89",
     )

@@ -27,7 +27,7 @@ def run(program: dict[str, Any]) -> dict[str, Any]:
 
     Make of the program what your loop takes: messages; a model that answers with `script[0]`, then
     `script[1]`; tools, which sleep `tool.get("takes", 0) * MOMENT`; hooks that do `hooks.do(ops, argument)`.
-    Copy (`shown`) what each is handed before its ops. Raise UnsupportedError for what you cannot do.
+    Copy (`shown`) what each gets before its ops. Raise UnsupportedError for what you cannot do.
     """
     Hooks(program["messages"]).do([], {})
     raise UnsupportedError("this driver is a skeleton; fill in `run`")
@@ -122,7 +122,7 @@ def answer(program: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answers requests, one JSON value per line, until it is told to stop or there are no more."""
+    """Answers requests, one JSON value per line, until the request `stop` comes or there are no more."""
     answers, sys.stdout = sys.stdout, sys.stderr  # what the loop prints is no answer
     started = {"version": 1, "implementation": IMPLEMENTATION, "formats": FORMATS, "unsupported": UNSUPPORTED}
     for line in sys.stdin.buffer:

@@ -149,7 +149,7 @@ class FrameworkSuite:
     # ---------------------------------------------------------------- traces
 
     def test_a_trace_follows_from_the_program_alone(self, profile: str) -> None:
-        """It is the same each time, what the format allows, and leaves the program as it was."""
+        """A trace is the same each time, fits the schema, and leaves the program unchanged."""
         family = self._family()
         for program in family.programs(range(self.programs), profile):
             line = family.to_line(program)
@@ -170,7 +170,7 @@ class FrameworkSuite:
     # ---------------------------------------------------------------- shrinking
 
     def test_a_program_made_smaller_is_still_one_and_runs(self, profile: str) -> None:
-        """What stays true of it here is that it has one of its features; nothing smaller is then found."""
+        """Every program that is tried fits the format, and nothing smaller than the last has the feature."""
         family = self._family()
         program = family.program(RandomChoices(self.programs), "kept", profile)
         feature = min(family.features(program))

@@ -1,4 +1,4 @@
-"""What tests of isolation can tell: their outcomes under each copy depth, and the assertion they lack."""
+"""Grades of tests of isolation: their outcomes under each copy depth, and the assertion they lack."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Depth: TypeAlias = Literal["share", "list", "message", "content", "part", "deep"
 
 ISOLATION: Final[Depth] = "deep"
 DEPTHS: Final[tuple[Depth, ...]] = ("share", "list", "message", "content", "part", ISOLATION)
-"""How much of the tree from the list down to what a part holds is new; nothing is shared in the last one."""
+"""The copy depths, from all shared to nothing shared: how much of the tree from the list down is new."""
 
 _CONTENT: Final = ("content", "parts", "contents")
 _PLAIN: Final = (str, bytes, int, float, bool, type(None))
@@ -51,7 +51,7 @@ class Shared:
 
 @dataclass
 class HandOut:
-    """What the fixture `handed_out` is: a function that hands messages out under one depth.
+    """The value of the fixture `handed_out`: a function that hands messages out under one depth.
 
     Attributes:
         depth: the depth.
@@ -228,8 +228,8 @@ def noted(item: pytest.Item) -> HandOut:
 def grades(outcomes: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """Returns the grade of each test: `test`, `not_judged` with the reason or None, and its `depths`.
 
-    A depth that is not told from isolation has the `assertion` that would tell it, or the reason `why` no
-    assertion could.
+    A depth that is not told from isolation has the `assertion` that would tell it apart, or the reason `why`
+    no assertion could.
 
     Args:
         outcomes: those that the `Recorder` wrote, by test and depth.

@@ -152,7 +152,7 @@ _FAILING_TOOLS: Final = 7
 _LONG_TEXTS: Final = 11
 _USUAL: Final = Size()
 # For hooks that count characters; about every other text of such a conversation begins with it.
-_LONG_TEXT: Final = " ".join(["This is said at some length, and then it is said once more."] * 50)
+_LONG_TEXT: Final = " ".join(["This is written at some length, and then it is written once more."] * 50)
 _SHORT: Final = 60
 _NEXT_SEED: Final = 1_000_003
 

@@ -1,4 +1,4 @@
-"""What is wrong with the messages that a hook made of those it was given.
+"""Faults of the messages that a hook made of those it got.
 
 Only what the hook brought about counts: a fault that the given messages have already is nobody's.
 """
@@ -63,7 +63,7 @@ _ID: Final = {
 
 @attrs.frozen
 class Flaw:
-    """What a provider would refuse: `path` is where, `leaves` says what is left in a few words.
+    """A fault that a provider would refuse: `path` is its place, `leaves` says in a few words what is left.
 
     `key` tells flaws of the same messages apart, wherever they stand.
     """
@@ -184,7 +184,7 @@ def _lost_request(given: Messages, made: Messages, hook: MessagesHook) -> Flaw |
 
 
 def _is_kept(given: Messages, asked: int, made: Messages) -> bool:
-    """Whether the request is there, or a word or a picture of it that no other message has."""
+    """Return whether the request is there, or a word or a picture of it that no other message has."""
     request = given[asked]
     others = {word for index, each in enumerate(given) if index != asked for word in _words(each)}
     own = _words(request) - others
@@ -313,7 +313,7 @@ class NothingPollutedError(AgentCoreError, AssertionError):
         where = f" at {', '.join(self.paths)}" if self.paths else ""
         return (
             f"{self.hook} was expected to write in place{where}, and did not in {self.examples}"
-            " conversations; take the expectation away"
+            " conversations; remove the expectation"
         )
 
 
@@ -370,7 +370,7 @@ class TwoRuns:
         return f"under {self.profile} {says}"
 
     def _of_prompts(self, step: int) -> str | None:
-        """What is more, less or moved in a step's prompt; None if a message is another one."""
+        """Return what was added, dropped or moved in a step's prompt; None if a message was replaced."""
         prompts, others = self.actual["prompts"], self.expected["prompts"]
         if step >= min(len(prompts), len(others)):
             times = f"{len(others)} times if {self.hook} gets copies"

@@ -1,4 +1,4 @@
-"""What holds for checks of hooks, by name."""
+"""Rules of checks of hooks, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from agentcore.requirements.rules import Requirement
 
 
 class HookRule(Requirement):
-    """What a check of a hook finds."""
+    """A rule of checks of hooks: a name and a statement."""
 
     AS_VALUES = (
         "testing.as-values",

@@ -86,7 +86,7 @@ class Check:
         return attrs.evolve(fault, details=(*fault.details, "so that", *spread))
 
     def expects(self, paths: Sequence[str]) -> bool:
-        """Whether a write is expected at one of these paths of a place."""
+        """Return whether a write is expected at one of these paths of a place."""
         if self.expected is None:
             return False
         return not self.expected or any(_below(wanted, path) for wanted in self.expected for path in paths)
@@ -138,7 +138,7 @@ class Check:
         found = differences(expected, actual, _STRICT)
         if live.fault is not None or found is None:
             return live.fault
-        # Where paths are named, it has to come of a write at one of them.
+        # Where paths are named, a write at one of them has to cause it.
         if self.expected is not None and (self.polluted or not self.expected):
             self.polluted = True
             return None
@@ -160,7 +160,7 @@ class Check:
         expected = _run(profile, conversation, as_values)
         actual = _run(profile, conversation, _Live(self, conversation, profile))
         found = differences(expected, actual, _STRICT)
-        return "nothing else comes of it" if found is None else difference_text(found)
+        return "nothing else changes" if found is None else difference_text(found)
 
 
 async def _awaited(returned: Awaitable[Any]) -> Any:
@@ -328,7 +328,7 @@ class _AsValues(_Called):
 
 
 def _line_of(error: Exception) -> list[str]:
-    """Where in the hook's own code an exception was raised."""
+    """Return the place in the hook's own code where an exception was raised."""
     *_, last = traceback.extract_tb(error.__traceback__)
     return [f"in {last.name}, {last.filename}:{last.lineno}"]
 
@@ -376,7 +376,7 @@ def _settings(conversation: Json, prepare_step: Hook | None, prompts: list[Any])
 
 
 class _ToolError(Exception):
-    """What a failing tool raises."""
+    """The error of a tool that fails."""
 
     name = "Error"
 
@@ -428,7 +428,7 @@ class Mirror:
         return copy
 
     def _place(self, store: Store, slot: Slot, todo: list[tuple[Ref, Any]]) -> Any:
-        """What stands for a slot; if it is new, it is still to be filled."""
+        """Return the object that stands for a slot; a new one is still to be filled."""
         if type(slot) is not Ref:
             return slot
         made = self._made.get(slot.address)
@@ -438,7 +438,7 @@ class Mirror:
         return made
 
     def live(self, value: Any) -> Any:
-        """What a hook returned or put in, with the views for the objects that stand for them."""
+        """Return a hook's value with views in place of the objects that stand for them."""
         known = self._copied.get(id(value))
         if known is not None:
             return known[2].desk.view(known[3])
@@ -447,7 +447,7 @@ class Mirror:
         return [self.live(each) for each in value] if isinstance(value, list | tuple) else value
 
     def write_back(self) -> None:
-        """Does to the cells what was done to the objects."""
+        """Makes the edits of the objects on the cells."""
         for made, before, some_view, ref in [*self._copied.values()]:
             if _same(made, before):
                 continue
@@ -466,7 +466,7 @@ class Mirror:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two dicts or lists hold the very same, at the same places."""
+    """Return whether two dicts or lists hold the very same objects at the same places."""
     if len(one) != len(other) or not all(map(is_, one, other)):
         return False
     return isinstance(one, list) or all(map(is_, one.values(), other.values()))

@@ -152,7 +152,7 @@ def test_an_agent_cannot_be_written() -> None:
     ("fields", "error", "said"),
     [
         ({"tools": [lambda: 1]}, InvalidToolError, "decorate the function with @tool"),
-        ({"tools": [add, add]}, InvalidToolError, "two tools have that name"),
+        ({"tools": [add, add]}, InvalidToolError, "two tools have this name"),
         ({"tool_choice": "maybe"}, InvalidOverrideError, "tool_choice"),
         ({"system": 3}, InvalidPromptError, "instructions"),
         ({"max_retries": -1}, ValueError, "max_retries is 0 or more, not -1"),
@@ -336,7 +336,7 @@ async def test_prepare_call_may_replace_everything_once() -> None:
         (
             {"temperature": 1},
             "$.temperature",
-            "nothing that prepare_call may replace; that is messages, model",
+            "not a field that prepare_call may replace; those are messages, model",
         ),
         ({"prepare_call": None}, "$.prepare_call", "nothing that prepare_call may replace"),
         ([1], "$", "prepare_call returns None or a mapping, not list"),

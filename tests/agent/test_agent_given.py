@@ -28,14 +28,14 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("stage", "made", "says"),
     [
-        (ExecuteToolStage, lambda _: "done", "the result is to be ToolSucceeded or ToolFailed, not str"),
-        (ExecuteToolStage, lambda _: None, "the result is to be ToolSucceeded or ToolFailed, not NoneType"),
+        (ExecuteToolStage, lambda _: "done", "return ToolSucceeded or ToolFailed, not str"),
+        (ExecuteToolStage, lambda _: None, "return ToolSucceeded or ToolFailed, not NoneType"),
         (
             ExecuteToolStage,
             lambda c: attrs.evolve(c.succeeded(1), model_output="x"),
             "$.model_output: expected",
         ),
-        (AgentStreamStage, lambda c: c.answered("x").run, "the result is to be AgentResult, not Run"),
+        (AgentStreamStage, lambda c: c.answered("x").run, "return AgentResult, not Run"),
         (
             AgentStreamStage,
             lambda c: attrs.evolve(c.answered("x"), run=None),
@@ -110,7 +110,7 @@ async def test_the_result_of_a_generator_is_its_last_item(stage: Any, late: str)
         yield made.result
         yield {"event": events[0] if events else None, "result": made.result, "other": None}[late]
 
-    with pytest.raises(AgentError, match=r"the result is the last item|the result is to be") as raised:
+    with pytest.raises(AgentError, match=r"the result is the last item|return [A-Z]") as raised:
         await streamed(adding(middleware=[stage.wrap(wrap)]), "q")
     assert isinstance(raised.value.__cause__, MiddlewareError)
 

@@ -314,9 +314,9 @@ async def test_a_handler_that_raises_fails_the_run(stage: Any, phase: str, path:
 
 WRONG: list[tuple[str, Any, str]] = [
     ("input", lambda _: "context", "pass on InvokeModelContext, made with attrs.evolve, not str"),
-    ("output", lambda *_: "result", "the result is to be ModelResponse, not str"),
+    ("output", lambda *_: "result", "return ModelResponse, not str"),
     ("wrap", lambda *_: "result", "use `async def`: it gave str"),
-    ("wrap", lambda *_: anyio.lowlevel.checkpoint(), "the result is to be ModelResponse, not NoneType"),
+    ("wrap", lambda *_: anyio.lowlevel.checkpoint(), "return ModelResponse, not NoneType"),
     ("wrap", lambda _, call_next: call_next(None), "pass on InvokeModelContext"),
 ]
 

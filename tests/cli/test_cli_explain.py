@@ -41,11 +41,11 @@ def test_the_run_is_told_step_by_step(file: Path) -> None:
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == "step 0"
-    assert "  prepareStep is handed" in lines
+    assert "  prepareStep gets" in lines
     assert '    messages: [{"role": "user", "content": "hi"}]' in lines
     assert "    one object: caller[0] = prepareStep.messages[0]" in lines
     assert '>>> write 1: prepareStep writes prepareStep.messages[0].content (set): "hi" -> "hi!"' in lines
-    assert "  model is handed, and sees write 1" in lines
+    assert "  model gets, and sees write 1" in lines
     assert "    the object is caller[0] = initial chain[0] = prepareStep.messages[0]" in lines
     assert "    shown to model, execute, prepareStep in step 1, model in step 1" in lines
     assert (

@@ -344,7 +344,7 @@ def test_notebooks_show_runs_of_the_core_and_of_emulations_in_a_frame() -> None:
 def test_runs_that_cannot_be_looked_into_have_moments_and_no_graph() -> None:
     moment = Moment(kind="boundary", step=0, name="hook", value=["a", {"b": 1}])
     run = only_run(Recorded(name="some", moments=[moment], prompts=[]))
-    assert (run["graph"]["boxes"], run["moments"][0]["says"]) == ([], "hook is handed 2 elements.")
+    assert (run["graph"]["boxes"], run["moments"][0]["says"]) == ([], "hook gets 2 elements.")
 
 
 # ---------------------------------------------------------------- the page

@@ -76,7 +76,7 @@ def places(page: Page) -> dict[str, tuple[str | None, str | None]]:
 
 def test_steps_go_forth_and_back_and_every_box_keeps_its_place(opened: Opens) -> None:
     page = opened(explain(WRITING, "ai-sdk-6/stream").player())
-    assert said(page) == "prepareStep is handed 1 message."
+    assert said(page) == "prepareStep gets 1 message."
     known: dict[str, Any] = places(page)
     for _ in range(int(page.locator(".slider").get_attribute("max") or 0) - 1):
         page.get_by_role("button", name="next", exact=True).click()
@@ -86,7 +86,7 @@ def test_steps_go_forth_and_back_and_every_box_keeps_its_place(opened: Opens) ->
     assert said(page) == "The run has ended."
     assert len(known) > 20
     page.get_by_role("button", name="back", exact=True).click()
-    assert said(page).startswith("onStepFinish is handed")
+    assert said(page).startswith("onStepFinish gets")
 
 
 def test_a_write_is_marked_at_its_slot_and_whom_it_reaches_is_named(opened: Opens) -> None:
@@ -101,7 +101,7 @@ def test_a_write_is_marked_at_its_slot_and_whom_it_reaches_is_named(opened: Open
     assert page.locator(".object.now .letter").all_text_contents() == ["C", "I", "P"]
     page.get_by_role("button", name="next", exact=True).click()
     assert page.locator(".slot").count() == 0
-    assert said(page) == "model is handed 1 message. It shows write 1."
+    assert said(page) == "model gets 1 message. It shows write 1."
     # Three copies of the message on the way to the model carry it, and the message itself.
     assert page.locator(".object.carries").count() == 4
 
@@ -125,8 +125,8 @@ def test_two_runs_stand_side_by_side_with_their_moments_paired(opened: Opens) ->
     page = opened(live.player(core))
     assert page.locator(".run h2").all_inner_texts() == ["ai-sdk-6/stream", "immutable"]
     assert [said(page, run) for run in (0, 1)] == [
-        "prepareStep is handed 1 message.",
-        "prepare_step is handed 1 message.",
+        "prepareStep gets 1 message.",
+        "prepare_step gets 1 message.",
     ]
     page.keyboard.press("ArrowRight")
     assert said(page, 0).startswith("Write 1: ")

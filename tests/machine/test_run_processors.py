@@ -196,7 +196,7 @@ def test_ids_are_the_same_at_every_step_also_after_lasting_edits() -> None:
 def test_an_edit_with_other_ids_than_messages_is_the_drivers_fault() -> None:
     run = start(attrs.evolve(SETTINGS, process_input=False), [USER])
     edit = ProcessorEdit(processor_id="p", override=StepOverride(lasting_messages=[USER]))
-    with pytest.raises(UnexpectedOutcomeError, match="other ids than messages"):
+    with pytest.raises(UnexpectedOutcomeError, match="an id for each of its messages"):
         give(run, Processed([edit]))
 
 

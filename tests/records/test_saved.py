@@ -383,7 +383,7 @@ def with_places(places: Any) -> list[Any]:
         ),
         (saved(outcomes=with_places([{"messages": [["x", 0, 1]]}])), "$.outcomes[0].places", "use [chain"),
         (saved(outcomes=[]), "$.pending", "NeedPrepareStep"),
-        (saved(response=[]), "$.response", "not what the outcomes come to"),
+        (saved(response=[]), "$.response", "differ from those of the replayed outcomes"),
     ],
 )
 def test_what_is_no_saved_run_is_refused_with_the_path_of_the_fault(value: Any, path: str, says: str) -> None:

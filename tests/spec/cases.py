@@ -159,9 +159,9 @@ _INDEX: Final = """\
 # Cases
 
 Public reports of messages that changed, stayed or vanished when they should not, in frameworks of all
-kinds. Each is told in our own words, and shown by something that runs: what there is where state is live,
-and what there is where it is not. The reports are evidence of what goes wrong in practice; what they say of
-their frameworks is theirs.
+kinds. Each is described in our own words, and shown by something that runs: what there is where state is
+live, and what there is where it is not. The reports are evidence of what goes wrong in practice; what they
+say of their frameworks is theirs.
 
 | shown by | cases |
 |---|---|
@@ -174,7 +174,7 @@ Programs of [processors](../program-format-processors.md) and of
 [middleware](../program-format-middleware.md) have no profile `immutable`: there, the right outcome is that
 of a program of the [first format](../program-format.md), or of an `Agent`, that does the same. **A profile
 of one's own** has a [copy depth](../compat.md#copy-depth) that no other of its family has. **A guard** is
-around a few lines of Python that do what the report tells, and says which places were written.
+around a few lines of Python that do what the report describes, and says which places were written.
 
 Where a hook writes in place, the core refuses the write; so most cases have two examples. The first is the
 faulty code, and what becomes of it. The second says the same wish as a value that is returned.

@@ -1,4 +1,4 @@
-"""The measured claims of `spec/claims`, their page, and who cites them.
+"""The measured claims of `spec/claims`, their pages, and who cites them.
 
 A file there is about one package: `about` has its title, the packages that everything was run on, and a
 text; any other table is a claim by its id. Claims are cited by their ids: in the sources of requirements, in
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ ROOT: Final = SPEC.parent
 FOLDER: Final = SPEC / "claims"
 VERDICTS: Final = {
     "holds": "it is so",
-    "holds in part": "it is so with what is said under *Found*",
+    "holds in part": "it is so with the limits under *Found*",
     "false": "it is not so",
     "not checkable": "nothing that can be run says whether it is so",
     "measured": "a fact that no document states",
@@ -56,9 +56,12 @@ only read is marked so. The verdicts:
 
 {verdicts}
 
-Statements that are false, or true of one version only, are in the [errata](errata.md), most of them with a
-program.
-"""
+Statements that are false, or true of one version only, are in the [errata](../../errata.md), most of them
+with a program.
+
+| claims | about | run on |
+|---|---|---|
+{rows}"""
 
 
 @attrs.frozen(kw_only=True)
@@ -79,23 +82,36 @@ class Claim:
 
 @attrs.frozen(kw_only=True)
 class Part:
-    """The claims about one package."""
+    """The claims about one package. A page begins with the first of them, and with each of `begins`."""
 
+    file: str
     title: str
     package: str
     text: str
     claims: tuple[Claim, ...]
+    begins: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+
+    def pages(self) -> Iterator[tuple[str, tuple[Claim, ...]]]:
+        """The names of its pages, with the claims of each."""
+        starts = [
+            0,
+            *(next(n for n, each in enumerate(self.claims) if each.id == name) for name in self.begins),
+        ]
+        for start, end in zip(starts, [*starts[1:], len(self.claims)], strict=True):
+            suffix = f"-{anchor(self.claims[start].id.rpartition('/')[2])}" if start else ""
+            yield f"{self.file}{suffix}.md", self.claims[start:end]
 
 
 @cache
 def parts() -> tuple[Part, ...]:
     """All parts, in the order of their files."""
-    return tuple(_part(tomllib.loads(file.read_text("utf-8"))) for file in sorted(FOLDER.glob("*.toml")))
+    return tuple(_part(file) for file in sorted(FOLDER.glob("*.toml")))
 
 
-def _part(table: dict[str, Any]) -> Part:
+def _part(file: Path) -> Part:
+    table = tomllib.loads(file.read_text("utf-8"))
     about = table.pop("about")
-    return Part(**about, claims=tuple(_claim(name, each) for name, each in table.items()))
+    return Part(file=file.stem, **about, claims=tuple(_claim(name, each) for name, each in table.items()))
 
 
 def _claim(name: str, table: dict[str, Any]) -> Claim:
@@ -198,22 +214,37 @@ def in_ranges() -> set[str]:
     return {name for file in files() for name in ranges_in(file.read_text("utf-8"), letters())}
 
 
-# ---------------------------------------------------------------- the page
+# ---------------------------------------------------------------- the pages
 
 
-def page() -> str:
-    """`claims.md`."""
+def pages() -> Mapping[str, Callable[[], str]]:
+    """The pages of `generated/claims` by their names: an index, and the claims in some files."""
+    each = {name: partial(_page, part, some) for part in parts() for name, some in part.pages()}
+    return {"README.md": index, **each}
+
+
+def index() -> str:
+    """`generated/claims/README.md`."""
     verdicts = "\n".join(f"- *{name}*: {meaning}" for name, meaning in VERDICTS.items())
-    return _HEAD.format(verdicts=verdicts) + "".join(map(_shown, parts()))
+    rows = (
+        f"| [{_span(some)}]({name}) | {part.title} | {_packages(part.package)} |\n"
+        for part in parts()
+        for name, some in part.pages()
+    )
+    return _HEAD.format(verdicts=verdicts, rows="".join(rows))
 
 
-def _shown(part: Part) -> str:
-    head = f"\n## {part.title}\n\nRun on {_packages(part.package)}.\n\n{part.text.strip()}\n"
-    return head + "".join(map(_entry, part.claims))
+def _page(part: Part, some: tuple[Claim, ...]) -> str:
+    head = f"# {part.title}: {_span(some)}\n\n[Claims](README.md) run on {_packages(part.package)}.\n\n"
+    return head + f"{part.text.strip()}\n" + "".join(map(_entry, some))
+
+
+def _span(some: tuple[Claim, ...]) -> str:
+    return f"{some[0].id} to {some[-1].id}"
 
 
 def _entry(claim: Claim) -> str:
-    lines = [f"\n### {claim.id}\n\n{claim.claim}\n"]
+    lines = [f"\n## {claim.id}\n\n{claim.claim}\n"]
     lines.append(f"- *Verdict:* {_verdict(claim.verdict)}")
     lines.append(f"- *Ran:* {claim.ran}")
     if claim.found:
@@ -225,8 +256,18 @@ def _entry(claim: Claim) -> str:
 
 
 def anchor(name: str) -> str:
-    """The anchor of a claim on the page."""
+    """The anchor of a claim on its page."""
     return re.sub(r"[^\w-]", "", name.lower())
+
+
+@cache
+def _page_of() -> Mapping[str, str]:
+    return {claim.id: name for part in parts() for name, some in part.pages() for claim in some}
+
+
+def place(name: str) -> str:
+    """The page of a claim and its anchor, such as `ai-sdk.md#c1`."""
+    return f"{_page_of()[name]}#{anchor(name)}"
 
 
 def _verdict(verdict: Mapping[str, str]) -> str:

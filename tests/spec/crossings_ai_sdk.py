@@ -161,7 +161,7 @@ class _Run:
 
 
 _TEXT: Final = """\
-How much is new ([depths](../compat.md#copy-depth)), measured by running each profile while nothing is
+How much is new ([depths](../../compat.md#copy-depth)), measured by running each profile while nothing is
 written; absent where messages do not come through.
 """
 

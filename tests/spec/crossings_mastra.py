@@ -249,9 +249,9 @@ def _addresses(values: Iterable[Any]) -> tuple[int, ...]:
 
 
 _TEXT: Final = """\
-How much is new ([depths](../compat.md#copy-depth); `shallow` is a new object with the same ones inside),
+How much is new ([depths](../../compat.md#copy-depth); `shallow` is a new object with the same ones inside),
 measured by running each profile while nothing is written; absent where nothing comes through. Processors are
-those of a call; where it is otherwise for those of the agent, that is said.
+those of a call; the row says where it is otherwise for those of the agent.
 """
 
 TABLES: Final = (Table("What crosses a boundary", "boundary", _TEXT, crossings),)

@@ -209,12 +209,13 @@ _CONTEXTS: Final = """\
 What input and wrap handlers are given, and what output handlers are given (the result). share: the agent's or
 the caller's own object; shallow: a new one that holds some of theirs; deep: nothing in common; value: a text,
 which nobody can write into; absent: no such field. No context is frozen, and none is copied between the
-handlers of a chain: what one writes into it, all others have. [The chapter](../strands.md) says it in words.
+handlers of a chain: what one writes into it, all others have. [The chapter](../../strands.md) says it in
+words.
 """
 _REACH: Final = """\
-A marker is written in place at the first entry, by a wrap handler where nothing else is said, and looked for
-in what the provider is given at this call and at the next, what the tool is given, the agent's history, its
-system prompt, tools and model state, the caller's own objects, and the result.
+A marker is written in place at the first entry, by a wrap handler unless the row says otherwise, and looked
+for in what the provider is given at this call and at the next, what the tool is given, the agent's history,
+its system prompt, tools and model state, the caller's own objects, and the result.
 """
 
 TABLES: Final = (

@@ -1,8 +1,9 @@
 """The tables at the beginning of `errata.md`: which statement is true of which release, and since when.
 
-They are made of the page itself: a statement is not true of a release under which its examples have a block
-`claimed`, or a program in the package's own language. `errata.toml` has the documents, what is true of a
-statement that no example shows, and since when, where `tools/errata_releases.py` does not measure it.
+They are made of the pages in `errata/`, one for each document: a statement is not true of a release under
+which its examples have a block `claimed`, or a program in the package's own language. `errata.toml` has the
+documents, what is true of a statement that no example shows, and since when, where
+`tools/errata_releases.py` does not measure it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -21,7 +23,7 @@ from tools import errata_releases
 
 PAGE: Final = SPEC / "errata.md"
 _TABLES: Final = re.compile(r"(^## At a glance\n).*?(?=^## )", flags=re.MULTILINE | re.DOTALL)
-_HEADING: Final = re.compile(r"^(##|###) (.+)$", flags=re.MULTILINE)
+_HEADING: Final = re.compile(r"^## (.+)$", flags=re.MULTILINE)
 _NONE: Final = "-"
 # The releases of a document's package, and the profiles and targets that stand for each.
 _COLUMNS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
@@ -52,20 +54,25 @@ def documents() -> Mapping[str, Any]:
     return tomllib.loads((SPEC / "errata.toml").read_text("utf-8"))
 
 
+def page_of(title: str) -> Path:
+    """The page of a document."""
+    return SPEC / "errata" / str(documents()[title]["page"])
+
+
 def statements() -> Mapping[str, list[Statement]]:
-    """The statements of each document, in the order of the page."""
-    text = PAGE.read_text("utf-8")
+    """The statements of each document, in the order of its page."""
+    return {title: _statements(page_of(title)) for title in documents()}
+
+
+def _statements(page: Path) -> list[Statement]:
     below: dict[str, list[Example]] = {}
-    headings = errata_releases.by_example()
-    for example in examples(PAGE):
+    headings = errata_releases.by_example(page)
+    for example in examples(page):
         below.setdefault(headings[example.place.number], []).append(example)
-    found: dict[str, list[Statement]] = {}
-    for level, title in _HEADING.findall(text):
-        if level == "##":
-            found[title] = own = []
-        else:
-            own.append(Statement(title=title, examples=tuple(below.get(title, ()))))
-    return {title: own for title, own in found.items() if title in documents()}
+    return [
+        Statement(title=title, examples=tuple(below.get(title, ())))
+        for title in _HEADING.findall(page.read_text("utf-8"))
+    ]
 
 
 def verdict(statement: Statement, names: tuple[str, ...], said: Mapping[str, str], release: str) -> str:
@@ -114,8 +121,9 @@ def _table(title: str, own: list[Statement]) -> str:
     columns = _COLUMNS[document["package"]]
     head = "".join(f" {release} |" for release in columns)
     rows = "".join(_row(statement, document, columns) for statement in own if statement.title not in _BESIDE)
+    named = f"[{document['title']}](errata/{document['page']})"
     return (
-        f"\n**{document['title']}** ({document['version']}), about {document['about']}:\n\n"
+        f"\n**{named}** ({document['version']}), about {document['about']}:\n\n"
         f"| statement |{head} since |\n|---|{'---|' * len(columns)}---|\n{rows}"
     )
 
@@ -134,8 +142,9 @@ def _row(statement: Statement, document: Mapping[str, Any], columns: Mapping[str
     if cells.get(document.get("before", "")) == "yes":
         cells[document["before"]] = _NONE
     when = said.get("since") or _when(statement.title, document, cells)
-    link = re.sub(r"[^\w\- ]", "", statement.title.lower()).replace(" ", "-")
-    return f"| [{statement.title}](#{link}) | {' | '.join(cells.values())} | {when} |\n"
+    anchor = re.sub(r"[^\w\- ]", "", statement.title.lower()).replace(" ", "-")
+    link = f"errata/{document['page']}#{anchor}"
+    return f"| [{statement.title}]({link}) | {' | '.join(cells.values())} | {when} |\n"
 
 
 def _when(title: str, document: Mapping[str, Any], cells: Mapping[str, str]) -> str:
@@ -153,9 +162,9 @@ def with_tables(text: str) -> str:
 
 
 _INTRO: Final = """
-"No": a program below shows something else. "Yes": the programs below show nothing else; "-": none is about
-it. "Since" is the release from which on it is so, as far as releases between were run. Below are the
-statements in full.
+"No": a program shows something else. "Yes": the programs show nothing else; "-": none is about it. "Since" is
+the release from which on it is so, as far as releases between were run. Each row leads to the statement in
+full.
 """
 
 
@@ -163,8 +172,6 @@ def faults() -> Iterator[str]:
     """What `errata.toml` names that the page has not."""
     own = statements()
     for title, document in documents().items():
-        if title not in own:
-            yield f"no document is headed {title!r}"
         known = {statement.title for statement in own.get(title, ())}
         yield from (
             f"{title}: no statement {name!r}" for name in document.get("said", {}) if name not in known

@@ -106,7 +106,7 @@ How the contexts of handlers became copies in the Strands SDK for TypeScript: th
 ([`strands-ts@1.5.0`](profiles/strands.md)), and each commit that changes a copy. The commits were never
 published by themselves; they are profiles (`agentcore.frameworks.strands.emulation.pull_request`), so a
 program runs under each of them, and this page is made of such runs. What the pull request says of itself, and
-what holds, is among the [errata](errata.md#copies-of-middleware-contexts).
+what holds, is among the [errata](../errata/middleware-copies.md).
 
 """
 _CHANGES: Final = """\
@@ -182,7 +182,7 @@ whole-messages {'noted': True} 2
 
 
 def page() -> str:
-    """`strands-pull-request.md`."""
+    """`generated/strands-pull-request.md`."""
     writes = [seen(commit) for commit in COMMITS]
     held = [contexts(commit.profile) for commit in COMMITS]
     changes = "".join(_commit(commit, writes[at - 1 : at + 1]) for at, commit in enumerate(COMMITS))

@@ -1,7 +1,7 @@
 """All requirements by name: rules, differences, and what profiles decide.
 
-A family is in the specification once it has a page there (`spec/profiles`). Until then its vectors cite
-claims, and show by them what its profiles decide.
+A family is in the specification once it has a page there (`spec/generated/profiles`). Until then its vectors
+cite claims, and show by them what its profiles decide.
 
 Rules are members of the `Requirement` enums in modules named `rules`. A profile family is a package of
 `agentcore.frameworks.ai_sdk` with a module `profiles`, whose PROFILES are values of one class: each of its
@@ -71,7 +71,7 @@ def _place(kind: type[Requirement]) -> tuple[bool, str, str]:
 def families() -> Mapping[str, ProfileFamily]:
     """The profile families, by name."""
     found = (module for module in _modules(frameworks, "profiles") if hasattr(module, "PROFILES"))
-    stated = (module for module in found if (SPEC / "profiles" / f"{_name_of(module)}.md").exists())
+    stated = (module for module in found if (SPEC / "generated/profiles" / f"{_name_of(module)}.md").exists())
     made = (_family(module) for module in stated)
     return {family.name: family for family in made}
 

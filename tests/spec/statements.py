@@ -2,7 +2,7 @@
 
 A file there is about one document: its title, which is the heading of its part of the errata, its version,
 and its statements in its order, in our own words. Each has a place in the document, a state, and the places
-where it is kept: names of requirements, headings of pages (`errata.md#a-heading`), and tests
+where it is kept: names of requirements, headings of pages (`errata/a-page.md#a-heading`), and tests
 (`machine/test_step.py::test_a_name`, below `tests`).
 """
 
@@ -18,6 +18,7 @@ from typing import Final
 
 import attrs
 
+from spec import errata
 from spec.citations import VECTORS
 from spec.requirements import SPEC, families, rules, statements
 from test_links import anchors, without_blocks
@@ -29,10 +30,10 @@ STATES: Final = {
     "erratum": "the real packages contradict or qualify it",
     "difference": "the core does otherwise on purpose, and says so",
     "outside": "it is not about what an agent loop does, for the reason given",
-    "open": "part of it is not kept yet: what is said",
+    "open": "part of it is not kept yet, named in place of it",
 }
 WAS: Final = ("", "partial", "missing")
-_ERRATA: Final = "errata.md"
+_ERRATUM: Final = re.compile(r"errata/[\w-]+\.md#")
 _CLAIM: Final = re.compile(r"[CMSX][1-9]\d{0,2}")
 
 _HEAD: Final = """\
@@ -41,7 +42,7 @@ _HEAD: Final = """\
 The core and the emulations began with four documents about what agent loops do with messages. This page has
 what they state, in our own words and in their order, with the place where each statement is kept: the
 requirement that says it, the heading that corrects it, the test that holds it. A sentence that says two
-things is two statements. The page is made of the files in [statements](statements).
+things is two statements. The page is made of the files in [statements](../statements).
 
 {states}
 
@@ -140,7 +141,7 @@ def _missing_for_state(about: Statement) -> Iterator[str]:
         yield f"{about.was!r} is not what a statement was: partial, or missing"
     if about.state in ("works", "erratum", "difference") and not about.kept:
         yield "it is kept nowhere"
-    if about.state == "erratum" and not any(each.startswith(f"{_ERRATA}#") for each in about.kept):
+    if about.state == "erratum" and not any(map(_ERRATUM.match, about.kept)):
         yield "no erratum is named"
     if about.state == "difference" and not any(each.startswith("difference.") for each in about.kept):
         yield "no difference is named"
@@ -180,19 +181,19 @@ def _anchors(file: Path) -> Mapping[str, str]:
 
 @cache
 def errata_of(title: str) -> frozenset[str]:
-    """The headings of a document's part of the errata, as places where a statement is kept."""
-    text = without_blocks((SPEC / _ERRATA).read_text("utf-8"))
-    parts = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
-    own = dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "")
-    heads = re.findall(r"^### +(.+?) *$", own, flags=re.MULTILINE)
-    return frozenset(f"{_ERRATA}#{name}" for head in heads for name in anchors(f"# {head}\n"))
+    """The headings of a document's page of the errata, as places where a statement is kept."""
+    if title not in errata.documents():
+        return frozenset()
+    page = errata.page_of(title)
+    heads = re.findall(r"^## +(.+?) *$", without_blocks(page.read_text("utf-8")), flags=re.MULTILINE)
+    return frozenset(f"errata/{page.name}#{name}" for head in heads for name in anchors(f"# {head}\n"))
 
 
 # ---------------------------------------------------------------- the page
 
 
 def page(where: Mapping[str, list[str]]) -> str:
-    """`statements.md`; `where` are the chapters of requirements."""
+    """`generated/statements.md`; `where` are the chapters of requirements."""
     found = documents()
     every = [each for one in found for each in one.statements]
     head = _HEAD.format(
@@ -236,7 +237,7 @@ def _kept_cell(about: Statement, where: Mapping[str, list[str]]) -> str:
     vectors = sum(not {*about.claims}.isdisjoint(vector.claims) for vector in VECTORS)
     if vectors:
         word = "vector" if vectors == 1 else "vectors"
-        links.append(f"[{vectors} {word}](vectors) of {', '.join(about.claims)}")
+        links.append(f"[{vectors} {word}](../vectors) of {', '.join(about.claims)}")
     if about.why:
         links.append(f"*{'left' if about.state == 'open' else 'because'}:* {about.why}")
     return "; ".join(links)
@@ -245,12 +246,16 @@ def _kept_cell(about: Statement, where: Mapping[str, list[str]]) -> str:
 def _link(kept: str, where: Mapping[str, list[str]]) -> str:
     if "::" in kept:
         name, _, test = kept.partition("::")
-        return f"[{test.removeprefix('test_').replace('_', ' ')}](../tests/{name})"
+        return f"[{test.removeprefix('test_').replace('_', ' ')}](../../tests/{name})"
     if ".md" in kept:
         name, _, heading = kept.partition("#")
         chapter = name.removesuffix(".md")
-        return f"[{chapter}: {_anchors(SPEC / name)[heading]}]({kept})" if heading else f"[{chapter}]({kept})"
-    return f"[`{kept}`]({where[kept][0] if kept in rules() else _profile_page(kept)})"
+        return (
+            f"[{chapter}: {_anchors(SPEC / name)[heading]}](../{kept})"
+            if heading
+            else f"[{chapter}](../{kept})"
+        )
+    return f"[`{kept}`]({f'../{where[kept][0]}' if kept in rules() else _profile_page(kept)})"
 
 
 def _profile_page(requirement: str) -> str:

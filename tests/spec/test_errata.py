@@ -13,19 +13,23 @@ from tools import errata_releases
 
 TEXT: Final = errata.PAGE.read_text("utf-8")
 TABLES: Final = errata.tables()
-ROWS: Final = dict(re.findall(r"^\| \[(.+?)\]\(#[^)]*\) \| (.+) \|$", TABLES, flags=re.MULTILINE))
+ROWS: Final = dict(re.findall(r"^\| \[(.+?)\]\(errata/[^)]*\) \| (.+) \|$", TABLES, flags=re.MULTILINE))
 STATEMENTS: Final = [each for own in errata.statements().values() for each in own]
 
 
 def test_the_file_of_documents_and_the_page_name_the_same() -> None:
     assert [*errata.faults()] == []
-    headings = set(re.findall(r"^## (.+)$", TEXT, flags=re.MULTILINE))
-    assert headings == {*errata.documents(), "At a glance"}
+    pages = {errata.page_of(title) for title in errata.documents()}
+    assert pages == {*(errata.PAGE.parent / "errata").glob("*.md")}
+
+
+def test_the_page_begins_with_the_tables() -> None:
+    assert re.findall(r"^## (.+)$", TEXT, flags=re.MULTILINE) == ["At a glance", "How to read and run them"]
 
 
 def test_every_document_is_named_by_title_and_version_before_its_table() -> None:
     for document in errata.documents().values():
-        assert f"**{document['title']}** ({document['version']})" in TABLES
+        assert f"**[{document['title']}](errata/{document['page']})** ({document['version']})" in TABLES
 
 
 def test_every_statement_is_in_a_table() -> None:
@@ -70,6 +74,5 @@ def test_the_measured_releases_begin_with_the_pinned_one_and_end_with_it() -> No
 def test_the_pinned_release_gives_what_was_measured() -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm installs the package, and there is none on the PATH")
-    titles = errata_releases.by_example()
-    found = {titles[int(number)]: paths for number, paths in errata_releases.found_on("6.0.134").items()}
+    found = errata_releases.found_on("6.0.134")
     assert found == errata_releases.measured()["6.0.134"]

@@ -83,8 +83,8 @@ class Guide:
 
 
 GUIDES: Final = (
-    Guide("generate", SPEC / "migrate-ai-sdk-6-to-7.md"),
-    Guide("stream", SPEC / "migrate-ai-sdk-6-to-7-stream.md"),
+    Guide("generate", SPEC / "generated/migrate-ai-sdk-6-to-7.md"),
+    Guide("stream", SPEC / "generated/migrate-ai-sdk-6-to-7-stream.md"),
 )
 each_guide: Final = pytest.mark.parametrize("guide", GUIDES, ids=[guide.path for guide in GUIDES])
 

@@ -11,7 +11,7 @@ from spec.statements import STATES, Document, Statement, document, documents, er
 DOCUMENTS: Final = documents()
 NOT_WHOLE: Final = 26
 TITLE: Final = "Message Reference Model"
-ERRATUM: Final = "errata.md#a-filter-hides-and-does-not-delete"
+ERRATUM: Final = "errata/message-reference-model.md#a-filter-hides-and-does-not-delete"
 
 
 @pytest.mark.parametrize("about", DOCUMENTS, ids=lambda about: about.title)

@@ -16,9 +16,9 @@ from tools import vector_releases
 _HEAD: Final = """\
 # Where versions differ
 
-Each row is a program of [the vectors](vectors) and the first place at which the traces of two versions of the
-real package are not alike. Programs whose traces are alike are not listed: {alike} of {programs}. The file
-holds both traces whole. "After" and "by" are the releases between which the newer traces began, as
+Each row is a program of [the vectors](../vectors) and the first place at which the traces of two versions of
+the real package are not alike. Programs whose traces are alike are not listed: {alike} of {programs}. The
+file holds both traces whole. "After" and "by" are the releases between which the newer traces began, as
 `python -m tools.vector_releases` found them.
 """
 
@@ -28,7 +28,7 @@ _QUOTE: Final = "'"
 
 
 def page() -> str:
-    """`versions.md`."""
+    """`generated/versions.md`."""
     rows: dict[str, list[str]] = {}
     alike = programs = 0
     for _, group in groupby(VECTORS, key=lambda vector: vector.file):
@@ -76,7 +76,7 @@ def _cells(found: Difference) -> tuple[str, str, str]:
 
 
 def _program(vector: Vector) -> str:
-    return f"[{vector.title}]({vector.file.relative_to(SPEC).as_posix()})"
+    return f"[{vector.title}](../{vector.file.relative_to(SPEC).as_posix()})"
 
 
 def _versions(before: Vector, after: Vector, paths: list[str]) -> str:

@@ -254,7 +254,7 @@ def test_an_expectation_that_does_not_come_true_is_an_error() -> None:
         check_hook(shout_mended, profiles=(), examples=5, expected_pollution=["$[*].content"])
     assert str(caught.value) == (
         "shout_mended was expected to write in place at $[*].content, and did not in 5 conversations;"
-        " take the expectation away"
+        " remove the expectation"
     )
     with pytest.raises(NothingPollutedError, match="write in place, and did not"):
         check_hook(shout_mended, profiles=(), examples=5, expected_pollution=())

@@ -1,4 +1,4 @@
-"""What answers the needs of a run: one loop for `generate` and `stream`, on asyncio and trio."""
+"""The loop that answers the needs of a run, for `generate` and `stream`, on asyncio and trio."""
 
 from __future__ import annotations
 

@@ -316,7 +316,7 @@ Prompt: TypeAlias = str | Message | Iterable[Message]
 @sealed
 @attrs.frozen
 class CallArguments(Generic[State]):
-    """What `prepare_call` is given: the agent as this call has it, overrides included, and the messages.
+    """The argument of `prepare_call`: the agent with this call's overrides, and the messages.
 
     `invocation_state` is what all of the call share on purpose.
     """
@@ -491,7 +491,7 @@ def _checked_fields(result: object, agent: Agent[Any]) -> dict[str, Any]:
     replaceable = ("messages", *(name for name in fields if name != "prepare_call"))
     for name in result:
         if name not in replaceable:
-            reason = f"nothing that prepare_call may replace; that is {', '.join(replaceable)}"
+            reason = f"not a field that prepare_call may replace; those are {', '.join(replaceable)}"
             raise InvalidOverrideError(json_path("$", str(name)), reason)
     return dict(result)
 

@@ -178,7 +178,9 @@ def tools_of(value: Iterable[object]) -> tuple[Tool[..., Any], ...]:
             name = str(getattr(each, "__name__", each))
             raise InvalidToolError(name, "it is no tool; decorate the function with @tool")
         if each.name in names:
-            raise InvalidToolError(each.name, "two tools have that name; models tell them apart by it")
+            raise InvalidToolError(
+                each.name, "two tools have this name; give each its own, by which models call it"
+            )
         names.add(each.name)
     return cast("tuple[Tool[..., Any], ...]", tools)
 
@@ -222,7 +224,7 @@ def are_limits(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
 
 
 def is_output(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
-    """A validator of outputs. Raises InvalidAgentError for what is none, such as a type."""
+    """A validator of outputs. Raises InvalidAgentError for anything else, such as a type."""
     if value is not None and not isinstance(value, Output):
         raise _wrong(f"$.{attribute.name}", "an Output, such as Output.of(type),", value)
 

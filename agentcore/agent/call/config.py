@@ -1,4 +1,4 @@
-"""What a driver is given besides a run: models, tools, hooks, limits, processors, and its cancellation."""
+"""The configuration of a driver: models, tools, hooks, limits, processors, and its cancellation."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _is_limit(_: Any, attribute: attrs.Attribute[Any], value: object) -> None:
 @sealed
 @attrs.frozen(kw_only=True)
 class UsageLimits:
-    """What a run may use at most; None sets no limit.
+    """The most that a run may use; None sets no limit.
 
     A run that goes on counts what it used before, so `agent.resume(error.run, usage_limits=...)` takes higher
     limits. A model call or tools that would go beyond a limit are not begun, and the run fails by a
@@ -136,7 +136,7 @@ class UsageLimits:
 
 
 class Spending:
-    """What a run has used so far, and whether its limits allow more; counts each outcome once."""
+    """Counts what a run has used, each outcome once, and checks it against the limits."""
 
     def __init__(self, limits: UsageLimits) -> None:
         self._limits = limits
@@ -204,7 +204,7 @@ class Parts:
 
     @property
     def response_format(self) -> JsonObject | None:
-        """What the call's own output asks for; None for text."""
+        """The response format of the call's own output; None for text."""
         return None if self.output is None else self.output.response_format
 
     def asked_format(self, response_format: JsonObject | None) -> JsonObject | None:
@@ -223,13 +223,13 @@ class Parts:
         return any(each.process_input is not None for each in self.processors)
 
 
-# Of `process_input`, as of what else comes before step 0.
+# The step number of `process_input` and of everything else before step 0.
 _BEFORE_STEPS: Final = -1
 _Ended = HookResult | HookFailed | Processed | Tripped
 
 
 class _Preparation(Protocol):
-    """What the processors are folded over: a run's input, or a step, each with arguments of its own."""
+    """A run's input or a step, which processors are folded over, each with arguments of its own."""
 
     @property
     def edits(self) -> tuple[ProcessorEdit, ...]: ...
@@ -260,11 +260,11 @@ class Processors:
         self.outputs: dict[str, Output[Any]] = {}
 
     async def process_input(self, wanted: NeedProcessInput) -> _Ended:
-        """What comes of calling `process_input` of each."""
+        """Runs `process_input` of each, and returns what the last one left."""
         return await self._each("process_input", wanted.call, self._parts.processors)
 
     async def prepare_step(self, wanted: NeedPrepareStep, first: NamedProcessor | None = None) -> _Ended:
-        """What comes of calling `process_input_step` of each; of `first` before those of the call."""
+        """Runs `process_input_step` of each, of `first` before others; returns what the last one left."""
         self.models.clear()
         self.outputs.clear()
         processors = self._parts.processors if first is None else (first, *self._parts.processors)
@@ -562,7 +562,7 @@ def step_count_is(count: int) -> StopCondition:
 
 
 def has_tool_call(tool_name: str) -> StopCondition:
-    """Stop once the last step has a call of the tool, whatever came of it."""
+    """Stop once the last step has a call of the tool, whatever its outcome."""
 
     def condition(steps: Vector[StepRecord]) -> bool:
         return bool(steps) and any(call.tool_name == tool_name for call in steps[-1].tool_calls)

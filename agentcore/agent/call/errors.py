@@ -1,4 +1,4 @@
-"""What a call of an agent raises."""
+"""Errors of a call of an agent."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ def resumable(run: Run) -> Run:
 
 
 class AgentError(AgentCoreError):
-    """A run failed. `run` has every finished step and can be resumed; `__cause__` is what went wrong.
+    """A run failed. `run` has every finished step and can be resumed; `__cause__` is the error.
 
     `hook` is the name of the hook that raised it, such as "checkpoint", "stop_when" or a processor's id; None
-    where no hook did. `step_number` is the step that failed, or after which a hook did; None before step 0.
+    if no hook did. `step_number` is the step that failed, or the step after which the hook failed; None
+    before step 0.
     """
 
     wire_name = "AgentError"
@@ -247,7 +248,7 @@ def _leaves(group: BaseExceptionGroup[_S]) -> Iterator[_S]:
 
 
 class ChunkHookError(BaseException):
-    """What `on_chunk` raised, told apart from what models and tools raise.
+    """An exception of `on_chunk`, told apart from those of models and tools.
 
     No Exception, so that no handler takes it for a failure that it could mend.
     """

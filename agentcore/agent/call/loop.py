@@ -1,4 +1,4 @@
-"""The loop: what a run needs is done, and what came of it is given back, until the run has ended."""
+"""The loop: it does what a run needs, and gives back the outcome, until the run has ended."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Driver:
         return self.run
 
     def _keep_finished(self) -> None:
-        """Give the run what came of the tools that have finished (rule interrupt.finished-kept)."""
+        """Give the run the outcomes of the tools that have finished (rule interrupt.finished-kept)."""
         if self._tool_calls is not None and self._tool_calls.finished:
             self.run = give(self.run, ToolOutcomes(self._tool_calls.finished))
         self._tool_calls = None
@@ -178,7 +178,7 @@ class Driver:
     # ------------------------------------------------------------ hooks
 
     async def started(self, hook: Callable[[Run], object] | None) -> None:
-        """Tell `on_start`. What it raises fails the run."""
+        """Call `on_start`. What it raises fails the run."""
         if hook is None:
             return
         outcome = await self._hook("on_start", -1, hook, self.run)
@@ -245,7 +245,7 @@ class Driver:
         return await self._hook("on_finish", self._step_number - 1, self._parts.on_finish, wanted.result)
 
     def _rejected(self) -> Rejected | None:
-        """Why the answer is not what was asked for, while the model may be asked again."""
+        """The reason to ask the model again, as long as it may be: the answer is not the output."""
         run, left = self.run, self._parts.output_retries
         asked = self._parts.asked_format(run.steps[-1].override.response_format) if run.steps else None
         if not left or asked is None or run.reply is not None or not has_answered(run):
@@ -418,9 +418,7 @@ class Driver:
             self._keep_finished()
         self._tool_calls = None
         if isinstance(outcome, ToolsFailed) and not isinstance(self.run.pending, NeedTools):
-            return HookFailed(
-                outcome.error, hook=outcome.hook
-            )  # all have finished, and `on_chunk` raised when told of it
+            return HookFailed(outcome.error, hook=outcome.hook)  # all have finished, and `on_chunk` raised
         return outcome
 
     # ------------------------------------------------------------ events
@@ -451,7 +449,7 @@ class Driver:
 
 
 def _asking_again(run: Run) -> NamedProcessor | None:
-    """The processor that tells the model why its result was rejected; None where none was before this step.
+    """The processor that says why the last result was rejected; None where none was before this step.
 
     It is a lasting edit: a user message is in no response chain, and what comes after the answer is about it.
     """
@@ -466,7 +464,7 @@ def _asking_again(run: Run) -> NamedProcessor | None:
 
 
 def has_answered(run: Run) -> bool:
-    """Whether a run at its end has an answer of the model, and was not ended by calls or a processor."""
+    """Return whether a run ended with an answer of the model, not with calls and not by a processor."""
     if cast("NeedFinish | Done", run.pending).result.tripwire is not None or pending_of(run):
         return False
     return all(call.provider_executed for call in run.steps[-1].tool_calls)

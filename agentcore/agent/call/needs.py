@@ -1,4 +1,4 @@
-"""What a run needs from outside: answers of models, and of tools."""
+"""The needs of a run that models and tools answer."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _error(state: tenacity.RetryCallState) -> Any:
 
 
 def _after(error: ModelError) -> float | None:
-    # What a provider said; a model may hand on a text of it, or a number that is none.
+    # What a provider said; a model may pass on a text of it, or a NaN.
     after: object = error.retry_after
     return float(after) if isinstance(after, int | float) and after >= 0 else None
 
@@ -237,7 +237,7 @@ def _after(error: ModelError) -> float | None:
 def context_of(
     call: ToolCall, wanted: NeedTools | NeedApprovals, run: Run, invocation_state: Any
 ) -> ToolContext:
-    """What a tool is told of its call."""
+    """The options that a tool gets with its input."""
     return ToolContext(
         tool_call_id=call.tool_call_id,
         messages=wanted.messages,
@@ -282,7 +282,7 @@ class ReadCalls:
 
 
 class ToolCalls:
-    """The calls that a run asks for, and whom to tell of them."""
+    """The calls that a run asks for, and whom to notify of them."""
 
     def __init__(  # noqa: PLR0913 - what calls are made with
         self,
@@ -311,7 +311,7 @@ class ToolCalls:
 
     @property
     def finished(self) -> list[ToolOutcome]:
-        """What came of the calls that need not be run again, in their order.
+        """The outcomes of the calls that need not be run again, in their order.
 
         Outcomes are told apart by ids, so of calls that share one only the first ones are finished.
         """
@@ -325,7 +325,7 @@ class ToolCalls:
         return finished
 
     async def ran(self, concurrency: int) -> ToolOutcomes | ToolsFailed | Asked:
-        """Run them all: what came of each, or what fails the run, or what some of them ask.
+        """Run them all: the outcome of each, or what fails the run, or what some of them ask.
 
         With a concurrency of 1 they run in their order, else they begin in any.
         """
@@ -374,7 +374,7 @@ class ToolCalls:
     async def _ran_alone(self, index: int, call: ToolCall) -> None:
         """Runs a call in a task of its own, where a cancellation of that task is an error of the call.
 
-        Raised out of the task it would cancel the other calls as well, and nobody would be told why.
+        Raised out of the task it would cancel the other calls as well, without a reason for anybody.
         """
         try:
             await self._ran(index, call)
@@ -524,12 +524,12 @@ async def in_thread(call: Callable[[], Any], cancellation: Cancellation, *, left
 
 
 class _Job:
-    # Not a Future of `concurrent.futures`, whose condition costs a fifth of what a thread's turn does.
+    # Not a Future of `concurrent.futures`: its condition costs a fifth as much as a whole turn of a thread.
     __slots__ = ("call", "error", "has_ended", "taken_up", "tell", "value")
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.call = call
-        # Whoever has it first: the thread, which then runs, or a cancellation, after which it does not.
+        # The first to take it decides: the thread runs the call, or a cancellation keeps it from running.
         self.taken_up = threading.Lock()
         self.value: Any = None
         self.error: BaseException | None = None
@@ -552,7 +552,7 @@ class _Job:
         """Returns an event of the loop that is set once the work has been done."""
         ended = anyio.Event()
         self.tell = lambda: loop.call_soon_threadsafe(ended.set)
-        # The thread looks for somebody to tell after it has noted its end, so one of the two sees the other.
+        # The thread looks for whom to notify after it has noted its end, so one of the two sees the other.
         if self.has_ended:
             ended.set()
         return ended

@@ -1,8 +1,8 @@
 """Traces for OpenTelemetry, by its semantic conventions for generative AI, through its API only.
 
 Spans hold no text of messages, no tool input or output, and of errors the type only: texts of errors may
-quote any of it. What middleware and processors changed they tell in names and counts; whoever owns the tracer
-may ask for the content as well. Imported only where there is a tracer.
+quote any of it. What middleware and processors changed is recorded in names and counts; whoever owns the
+tracer may ask for the content as well. Imported only where there is a tracer.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def _settings(settings: JsonObject) -> dict[str, Any]:
 
 
 def _waited(hooks: Wait) -> dict[str, float]:
-    """What a step's hooks took before its model call; of a step without any, nothing."""
+    """The times of a step's hooks before its model call; empty without hooks."""
     if hooks is NO_WAIT:
         return {}
     return {
@@ -301,7 +301,7 @@ def _plain(value: Any) -> Any:
     return type(value).__name__
 
 
-# What a span says of a processor: what it was handed, what it returned, what that changed.
+# Attributes of a processor's span: its arguments, its result, and the changes by it.
 #
 # Names, ids, kinds and counts only, so that no text of messages or instructions is in it; with content, the
 # values as JSON instead. Of model settings the names in any case: there may be keys in headers.
@@ -311,7 +311,7 @@ Attributes = dict[str, Any]
 
 
 def arguments_attributes(way: str, arguments: StepArguments | InputArguments, *, content: bool) -> Attributes:
-    """What the processor was handed, under `agentcore.processor.before`."""
+    """What the processor got, under `agentcore.processor.before`."""
     named = {
         f"{_PREFIX}.id": arguments.processor_id,
         f"{_PREFIX}.method": way,
@@ -325,7 +325,7 @@ def arguments_attributes(way: str, arguments: StepArguments | InputArguments, *,
 def result_attributes(
     result: object, edit: ProcessorEdit | None, mutations: Iterable[Mutation], *, content: bool
 ) -> Attributes:
-    """What it returned, how it changed its list, and the fields that are others after it.
+    """Attributes of what a processor returned, its changes of the list, and the fields that differ after it.
 
     The fields are under `agentcore.processor.after`, with those of the same names before them.
     """
@@ -339,7 +339,7 @@ def result_attributes(
 
 
 def tripwire_attributes(error: TripwireError, *, content: bool) -> Attributes:
-    """That the processor ended the run; its words only as content."""
+    """Attributes of a run's end by a processor; its reason and metadata only as content."""
     said = {
         "agentcore.tripwire.reason": error.reason,
         "agentcore.tripwire.metadata": None if error.metadata is None else dump_json(error.metadata),
@@ -353,7 +353,7 @@ _RENAMED: Final = {"system": "system_messages", "response_format": "structured_o
 
 
 def _values(source: StepArguments | InputArguments | StepOverride) -> dict[str, Any]:
-    """The fields that a processor may return, of what it was handed or of what it changed."""
+    """The fields that a processor may return, of what it got or of what it changed."""
     names = {_RENAMED.get(each.name, each.name): each.name for each in attrs.fields(type(source))}
     values = {name: getattr(source, field) for name, field in names.items() if name in _BRIEF}
     return {name: value for name, value in values.items() if value is not None}

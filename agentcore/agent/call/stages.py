@@ -33,7 +33,7 @@ _R = TypeVar("_R")
 _E = TypeVar("_E")
 
 Tell: TypeAlias = Callable[[_E], Awaitable[None]] | None
-"""Whom to tell of events; None where nobody takes them."""
+"""Whom to notify of events; None where nobody takes them."""
 
 _TASK: Final = "a call of `call_next`"
 
@@ -59,7 +59,7 @@ class Chain(Generic[_C, _R, _E]):
         self._step_number = step_number
 
     async def result(self, context: _C, tell: Tell[_E]) -> _R:
-        """What came of it. Raises what a handler raised, or let pass."""
+        """The outcome. Raises what a handler raised, or let pass."""
         context = await self._prepared(context)
         result = await self._around(0, context, tell)
         return await self._finished(context, result)
@@ -111,7 +111,7 @@ class Chain(Generic[_C, _R, _E]):
     def _result(self, one: Middleware, given: object) -> Any:
         if not isinstance(given, self._stage.results):
             kinds = " or ".join(kind.__name__ for kind in self._stage.results)
-            raise one.error(f"the result is to be {kinds}, not {type(given).__name__}")
+            raise one.error(f"return {kinds}, not {type(given).__name__}")
         check_given(one, given)
         return given
 
@@ -184,7 +184,7 @@ class _Call(Generic[_R, _E]):
 
     @property
     def has_result(self) -> bool:
-        """Whether it has ended well."""
+        """Whether the call has ended without an error."""
         return bool(self._results)
 
     @property
@@ -258,7 +258,7 @@ class _Feed(Generic[_R, _E]):
         except anyio.EndOfStream:
             pass
         except single_cancellations():
-            # As with a call that is awaited: it has ended before whoever waits for it goes on.
+            # An awaited call has ended before its caller goes on; a stream does the same.
             await self.close()
             raise
         if self._error is not None:

@@ -472,7 +472,7 @@ def _parts(part: theirs.ModelResponsePart, provider: str) -> Iterator[ContentPar
 
 
 def _metadata(part: Any, provider: str) -> dict[str, Any] | None:
-    """What only the provider understands, under its name: it comes back to it as provider options."""
+    """The provider's own metadata under its name, which comes back to it as provider options."""
     fields = {
         "id": part.id if hasattr(part, "id") else None,
         "signature": getattr(part, "signature", None) or None,
@@ -536,7 +536,7 @@ class Deltas:
         self._calls: dict[int, tuple[str, str]] = {}
 
     def of(self, event: object) -> Iterator[ModelEvent]:
-        """What an event adds to texts and inputs; nothing, for most events."""
+        """The text that an event adds to a text or an input; most events add none."""
         match event:
             case theirs.PartStartEvent(index=index, part=part):
                 yield from self._start(index, part)

@@ -1,4 +1,4 @@
-"""What an agent and a model say to each other: values, one protocol, one error."""
+"""The protocol between an agent and a model: requests, responses, events, and one error."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _texts(value: Iterable[str]) -> tuple[str, ...]:
 @sealed
 @attrs.frozen
 class ToolDefinition:
-    """What a model is told of a tool. Raises InvalidJsonError if the schema is no JSON object."""
+    """The description of a tool for a model. Raises InvalidJsonError if the schema is no JSON object."""
 
     name: str
     description: str | None = field(default=None, kw_only=True)
@@ -108,8 +108,8 @@ class ModelRequest:
     optional. `model_state` is what this model's last answer in the run said it is to be given again, if any
     did.
 
-    Raises InvalidJsonError for what is to be a JSON object and is none, InvalidOverrideError for a tool
-    choice that is none.
+    Raises InvalidJsonError for a value that must be a JSON object and is not, InvalidOverrideError for an
+    invalid tool choice.
     """
 
     prompt: Vector[Message] = field(converter=_messages)
@@ -131,7 +131,7 @@ class ModelResponse:
 
     `finish_reason` is `stop`, `length`, `content-filter`, `tool-calls`, `error` or `other`. A tool call whose
     input is no JSON has the raw text as input, `invalid`, `dynamic` and an `error`. `warnings` say what of
-    the request the model was not told.
+    the request did not reach the model.
 
     `model_state` is for models whose provider keeps something: JSON that the model is given with its next
     request of the same run, and that is saved with it; None leaves what it was given. `requested_model` is
@@ -302,7 +302,7 @@ class LanguageModel(Protocol):
 
     @property
     def provider(self) -> str:
-        """Who offers the model, such as `openai`."""
+        """The name of the provider, such as `openai`."""
 
     @property
     def model_id(self) -> str:
@@ -319,7 +319,7 @@ class LanguageModel(Protocol):
 
 
 def holds_history(model: LanguageModel) -> bool:
-    """Whether the model says that it holds the history on its side (rule prompt.history-elsewhere)."""
+    """Return whether the model holds the history on its side (rule prompt.history-elsewhere)."""
     return getattr(model, "holds_history", False) is True
 
 
@@ -423,11 +423,11 @@ class FallbackModel:
         if len(models) < _FEWEST:
             raise ValueError(f"give two models or more to fall back on, not {len(models)}")
         if len({*ids}) < len(ids):
-            raise ValueError(f"two of the models have one id: {', '.join(ids)}")
+            raise ValueError(f"two of the models have the same id, so give each its own: {', '.join(ids)}")
         for model in models:
             if holds_history(model):
                 raise ValueError(
-                    f"the provider of {model.model_id} holds the history, which others do not know"
+                    f"the provider of {model.model_id} holds the history, which no other has; use it alone"
                 )
         self._models = models
         self._when = when
@@ -444,10 +444,10 @@ class FallbackModel:
         return self._model_id
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """The answer of the first model that gives one.
+        """Return the answer to `request` of the first model that gives one.
 
         Raises:
-            ModelsFailedError: if none does.
+            ModelsFailedError: if no model answers.
             ModelError: the error after which no other model is to be asked.
         """
         errors: list[ModelError] = []
@@ -461,7 +461,10 @@ class FallbackModel:
         raise ModelsFailedError((*errors,))
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
-        """The answer, as it comes, of the first model that begins one; raises as `generate` does."""
+        """Return the answer to `request`, as it comes, of the first model that begins one.
+
+        Raises, when entered, as `generate` does.
+        """
         return self._streamed(request)
 
     @asynccontextmanager

@@ -16,7 +16,7 @@ What it does not do, and is done here: provider options become its settings, too
 lose their secrets, and a stream that ends without a reason is an error.
 
 It works on asyncio, and with OpenAI and Anthropic on trio too; there the clients leave generators of a stream
-to the garbage collector, which trio tells with a ResourceWarning.
+to the garbage collector, which trio reports with a ResourceWarning.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Reporter:
     # it the request, its headers and its key. Here it is raised when nothing is being handled any more.
 
     def attempt(self, work: Callable[[], _T]) -> _T:
-        """What the work returns. Raises a ModelError for whatever it raises, but for warnings made errors."""
+        """Return what the work returns. Raises a ModelError for any exception but a warning made an error."""
         try:
             return work()
         except (ModelError, Warning):
@@ -100,7 +100,7 @@ class Reporter:
         raise failed
 
     async def awaited(self, work: Awaitable[_T]) -> _T:
-        """What the work comes to. Raises as `attempt` does."""
+        """Return what the work returns. Raises as `attempt` does."""
         try:
             return await work
         except (ModelError, Warning):
@@ -254,7 +254,7 @@ class PydanticAIModel:
 
     Settings have the AI SDK's names in Python form or pydantic-ai's; a provider's options are its settings
     (`{"anthropic": {"thinking": {...}}}` is `anthropic_thinking`), and options under `pydantic_ai` are
-    settings by the library's own names. What a model cannot be told is left out, and the response's
+    settings by the library's own names. What a model does not take is left out, and the response's
     `warnings` name it. Retries of the provider's client are off.
 
     `require_finish_reason` says that a stream that ends without the provider's word why is broken; turn it
@@ -292,7 +292,7 @@ class PydanticAIModel:
 
     @property
     def holds_history(self) -> bool:
-        """Whether the provider holds the history on its side, as was said when the model was made."""
+        """Whether the provider holds the history on its side, as given when the model was made."""
         return self._holds_history
 
     async def __aenter__(self) -> Self:
@@ -320,7 +320,7 @@ class PydanticAIModel:
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
-        """The answer as it comes; parts are told once the whole answer is there. Raises ModelError."""
+        """The answer as it comes; its parts are yielded once the whole answer is there. Raises ModelError."""
         call, reporter = self._call(request)
         async with AsyncExitStack() as stack:
             opening = model_request_stream(

@@ -110,7 +110,7 @@ class ScriptedModel:
 
     @property
     def holds_history(self) -> bool:
-        """Whether it holds the history on its side, as it was made to."""
+        """Whether it holds the history on its side, as given when it was made."""
         return self._holds_history
 
     @property
@@ -119,7 +119,7 @@ class ScriptedModel:
         return FrozenList(self._calls)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """The next answer. Raises what the script has in its place."""
+        """Return the next answer, and keep the `request`. Raises the error that stands in its place."""
         scripted = await self._next(request)
         if scripted.failure is not None:
             raise scripted.failure
@@ -127,7 +127,14 @@ class ScriptedModel:
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
-        """The next answer in events. Raises what the script has in its place, or after its first parts."""
+        """Yield the next answer in events, and keep the `request`.
+
+        Yields:
+            The events, in chunks of the size that the model was made with.
+
+        Raises:
+            ModelError: the script's error in place of the answer, or after its first parts.
+        """
         scripted = await self._next(request)
         if scripted.failure is not None and not scripted.response.content:
             raise scripted.failure

@@ -1,4 +1,4 @@
-"""What values are allowed: a JSON Schema to show, and a reader that checks a value and makes an object of it.
+"""A JSON Schema for the model, and a reader that checks a value and makes an object of it.
 
 Types go through pydantic, schemas through jsonschema-rs; here is only what makes one thing of the two.
 pydantic is imported with the first type: an agent without one starts in half the time.
@@ -98,7 +98,7 @@ class InvalidToolInputError(MismatchError):
 
 
 class InvalidToolOutputError(InvalidJsonError):
-    """What a tool returned cannot be turned into JSON; `path` is within what it returned."""
+    """The value that a tool returned cannot be turned into JSON; `path` is its place in that value."""
 
     wire_name = "InvalidToolOutputError"
 

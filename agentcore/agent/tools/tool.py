@@ -81,12 +81,12 @@ Arguments: TypeAlias = dict[str, Any]
 @sealed
 @attrs.frozen(kw_only=True)
 class ToolContext(Generic[State]):
-    """What a tool is told of its call, if it has a parameter with this type; no model sees that parameter.
+    """What a tool can know of its call: it gets this in the parameter with this type, which no model sees.
 
-    `messages` is the step input, without what the hooks of the step made of it (claim X1).
-    `invocation_state` is what the call was given to share on purpose: the same object in every tool, handler
-    and hook of the call (rule context.shared); a dict if it was given nothing. `answers` are what the run was
-    given so far, by the ids of the questions.
+    `messages` is the step input, without the edits of the step's hooks (claim X1). `invocation_state` is the
+    dict that the call was given to share on purpose: the same object in every tool, handler and hook of the
+    call (rule context.shared); by default an empty one. `answers` has the answers that the run was given so
+    far, by the ids of the questions.
     """
 
     tool_call_id: str
@@ -97,10 +97,18 @@ class ToolContext(Generic[State]):
     answers: JsonObject = field(default=NO_ENTRIES, eq=strict_key, repr=False)
 
     def interrupt(self, name: str, *, reason: object = None) -> JsonValue:
-        """The answer to a question, if the run was given it. Else the run ends with the question here.
+        """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         When it goes on, the tool is called again with the same input: what it does before it asks, it does
         once more. Calls of the same step that have finished are not run again.
+
+        Args:
+            name: the name of the question, by which `resume` takes its answer; another for each question
+                here.
+            reason: JSON for whoever answers, such as a text.
+
+        Returns:
+            The answer, any JSON.
         """
         asked = Interrupt(
             name=name, reason=reason, step_number=self.step_number, tool_call_id=self.tool_call_id
@@ -109,7 +117,7 @@ class ToolContext(Generic[State]):
 
 
 ApprovalRule: TypeAlias = Callable[[Arguments, ToolContext[Any]], bool | Awaitable[bool]]
-"""Whether a call with these arguments needs approval."""
+"""A function that returns whether a call with these arguments needs approval."""
 
 
 def _schema_reader(tool: Tool[..., Any]) -> Callable[[JsonValue], Arguments]:
@@ -122,20 +130,20 @@ def _schema_reader(tool: Tool[..., Any]) -> Callable[[JsonValue], Arguments]:
 @sealed
 @attrs.frozen
 class Tool(Generic[_P, _R]):
-    """A tool, and still the function that it was made of: calling it calls that.
+    """A tool, and still the function that it was made of: calling the tool calls the function.
 
-    Made by `@tool` of a function, by `tool_without_execute`, or directly of a name, a JSON Schema and a
-    function that takes the schema's properties by name (as for tools that come from elsewhere).
+    `@tool` makes it of a function, and `tool_without_execute` without one. Make it directly of a name, a JSON
+    Schema and a function that takes the schema's properties by name, for tools that come from elsewhere.
 
-    `needs_approval` is whether calls wait for approval, or a function of the arguments and the context that
-    says so. `to_model_output` turns what the tool returned into what the model is shown. `timeout` is in
-    seconds, for one call. `read` makes the function's arguments of JSON input, and is given where the schema
-    is not all that is to be checked (with another schema, `attrs.evolve` has to be given another one as
-    well). `context_parameter` is the name of the parameter for the ToolContext.
+    `needs_approval` says whether calls wait for approval, or is a function of the arguments and the context
+    that says so. `to_model_output` turns what the tool returned into the output for the model. `timeout` is
+    in seconds, for one call. `read` makes the function's arguments of JSON input, where the schema does not
+    check everything; with another schema, give `attrs.evolve` another `read` as well. `context_parameter` is
+    the name of the parameter for the ToolContext.
 
     Raises:
-        InvalidToolError: if it cannot work.
-        InvalidJsonError: if the schema or the options are no JSON.
+        InvalidToolError: if it cannot work; the text says what to change.
+        InvalidJsonError: if the schema or the options are not JSON.
     """
 
     name: str = field()
@@ -179,7 +187,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def definition(self) -> ToolDefinition:
-        """What a model is told of it."""
+        """The tool as a model gets it: name, description and schema."""
         return ToolDefinition(
             self.name,
             description=self.description,
@@ -189,7 +197,7 @@ class Tool(Generic[_P, _R]):
 
     @property
     def spec(self) -> ToolSpec:
-        """What the loop is told of it."""
+        """The tool as the loop knows it, without its function."""
         return ToolSpec(
             self.name,
             self.execute is not None,
@@ -210,7 +218,13 @@ class Tool(Generic[_P, _R]):
     # ------------------------------------------------------------ a call
 
     def validated(self, value: JsonValue) -> Arguments:
-        """The arguments that input makes, as new objects (rule tool.arguments-its-own).
+        """Return the arguments that input makes, as new objects (rule tool.arguments-its-own).
+
+        Args:
+            value: the input of a call, JSON.
+
+        Returns:
+            The arguments by name, with the types of the function's hints.
 
         Raises:
             InvalidToolInputError: if the input is not what the tool takes.
@@ -221,14 +235,14 @@ class Tool(Generic[_P, _R]):
             raise InvalidToolInputError(self.name, error.problems) from error.__cause__
 
     def checked(self, call: ToolCall) -> ToolCall:
-        """The call as it is, or marked invalid, with the error that the model is to see.
+        """Return the `call` as it is, or marked invalid, with the error that the model is to see.
 
         A provider has checked its own calls, and what is marked already stays as it is.
         """
         return self.read_call(call)[0]
 
     def read_call(self, call: ToolCall) -> tuple[ToolCall, Arguments | None]:
-        """The call as `checked` returns it, and the arguments that its input makes, or None if unread."""
+        """Return the `call` as `checked` does, and the arguments that its input makes, or None if unread."""
         if call.provider_executed or call.invalid:
             return call, None
         try:
@@ -237,28 +251,51 @@ class Tool(Generic[_P, _R]):
             return attrs.evolve(call, invalid=True, dynamic=True, error=str(error)), None
 
     def approval(self, arguments: Arguments, tool_context: ToolContext[Any]) -> bool | Awaitable[bool]:
-        """Whether a call needs approval; the rule's own answer if there is a rule, which may be awaitable."""
+        """Return whether a call needs approval: `needs_approval`, or what it returns if it is a function.
+
+        Args:
+            arguments: the arguments of the call, by name.
+            tool_context: the context of the call.
+
+        Returns:
+            Whether somebody has to approve the call; awaitable if the function is async.
+        """
         if callable(self.needs_approval):
             return self.needs_approval(arguments, tool_context)
         return self.needs_approval
 
     def call(self, arguments: Arguments, tool_context: ToolContext[Any]) -> Any:
-        """Call the function: what it returns, a coroutine, or an async generator (see `is_async`).
+        """Call the function.
 
-        Raises InvalidToolError if there is no function, and whatever the function raises.
+        Args:
+            arguments: the arguments by name, as `validated` returns them.
+            tool_context: the context, for the parameter that takes it, if there is one.
+
+        Returns:
+            What the function returns, a coroutine, or an async generator (see `is_async`).
+
+        Raises:
+            InvalidToolError: if there is no function.
+            Exception: whatever the function raises.
         """
         function = cast("Callable[..., Any]", self._function)
         if self.context_parameter is None:
             return function(**arguments)
         return function(**arguments, **{self.context_parameter: tool_context})
 
-    # ------------------------------------------------------------ what came of it
+    # ------------------------------------------------------------ outcomes
 
     def output(self, value: object) -> JsonValue:
-        """What the tool returned, or a preliminary result, as frozen JSON (see `results.to_json`).
+        """Return as frozen JSON what the tool returned, or a preliminary result (see `results.to_json`).
+
+        Args:
+            value: JSON, or what pydantic turns into JSON.
+
+        Returns:
+            The JSON.
 
         Raises:
-            InvalidToolOutputError: with the path of what is no JSON.
+            InvalidToolOutputError: if it cannot be turned into JSON, with the path.
         """
         try:
             return to_json(value)
@@ -266,12 +303,19 @@ class Tool(Generic[_P, _R]):
             raise InvalidToolOutputError(self.name, error.path, error.reason) from None
 
     def succeeded(self, tool_call_id: str, value: object) -> ToolSucceeded:
-        """The outcome of a call that returned this.
+        """Return the outcome of a call that returned a value.
 
-        With `to_model_output`, a value that is no JSON is recorded as the model is shown it.
+        With `to_model_output`, a value that is not JSON is recorded as the model gets it.
+
+        Args:
+            tool_call_id: the id of the call.
+            value: what the tool returned.
+
+        Returns:
+            The outcome.
 
         Raises:
-            InvalidToolOutputError: if the value is no JSON, or `to_model_output` returned no ToolOutput.
+            InvalidToolOutputError: if the value is not JSON, or `to_model_output` returned no ToolOutput.
         """
         if self.to_model_output is None:
             return ToolSucceeded(tool_call_id, self.output(value))
@@ -337,7 +381,7 @@ def _located(value: object, error: Exception) -> InvalidJsonError:
 
 
 def _leaves(value: object) -> Iterator[tuple[Trail, object]]:
-    """What is in containers and dataclasses, at any depth, in order; each container once."""
+    """Yield what is in containers and dataclasses, at any depth, in order; each container once."""
     seen: set[int] = set()
     pending: list[tuple[Trail, object]] = [(None, value)]
     while pending:
@@ -405,9 +449,15 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Make a tool of a function: `@tool`, `@tool(timeout=5, ...)`, or `tool(instance.method, ...)`.
 
     Type hints make the schema of its input and check it; name and description are those of the function
-    and its docstring (in any of the usual styles, with the parameters' descriptions) unless given. The
-    function is sync, async, or an async generator; a parameter with the type ToolContext gets the call's
-    context.
+    and its docstring (in any of the usual styles, with the parameters' descriptions) unless given.
+
+    Args:
+        function: sync, async, or an async generator; a parameter with the type ToolContext gets the call's
+            context. None for a decorator with settings.
+        settings: fields of the `Tool` in place of what the function says, such as `name` or `timeout`.
+
+    Returns:
+        The tool, or the decorator that makes it.
 
     Raises:
         InvalidToolError: if the function cannot be a tool; the text says what to change.
@@ -499,7 +549,7 @@ def tool_without_execute(
     Its input is a type whose JSON is an object (a model, a dataclass, a TypedDict), or a JSON Schema.
 
     Raises:
-        InvalidToolError: if the type or the schema is none that a tool can have.
+        InvalidToolError: if no tool can have the type or the schema.
     """
     if isinstance(input_schema, Mapping):
         return Tool(
@@ -526,7 +576,9 @@ def _object_type(name: str, kind: type) -> Contract[Any]:
     except TypeError as error:
         raise InvalidToolError(name, str(error)) from None
     if contract.schema.get("type") != "object":
-        reason = "its input is an object; use a pydantic model, a dataclass or a TypedDict"
+        reason = (
+            "the input of a tool is an object; describe it by a pydantic model, a dataclass or a TypedDict"
+        )
         raise InvalidToolError(name, reason)
     return contract
 

@@ -77,7 +77,7 @@ async def run_agent(
 
     Raises:
         KeyError: if there is no profile of that name.
-        WireError: for something among the messages that is none.
+        WireError: for something among the messages that is not a message.
     """
     listed = [
         message if isinstance(message, Mapping) else thaw(message_to_wire(message)) for message in messages

@@ -58,7 +58,7 @@ class CompatRun(Playable):
     """A run under a profile, ended: how it ended, what it left, and every in-place write.
 
     `caller` are the caller's messages as plain JSON, with every write in them. `error` is what the run failed
-    with. `hung` tells that the real result would never settle. `snapshots` are the moments of the run: before
+    with. `hung` means that the real result would never settle. `snapshots` are the moments of the run: before
     each model call (`prompt`), when a step is reported (`finish`), and at the `end`.
     """
 

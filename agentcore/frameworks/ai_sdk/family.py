@@ -358,7 +358,7 @@ def _prepared(program: Json) -> Json:
         source = _through(op[verb], "", kept)
         elsewhere = source.hook in _TOOLS and not _is_in_tool(place)
         if source.path[0] == "$caller" or elsewhere:
-            # The caller's own array, and what may be a tool's next output in the hands of another hook.
+            # The caller's own array, and what may be a tool's next output of another hook.
             return None
         return _with_values(op, lambda _: _MARK)
 

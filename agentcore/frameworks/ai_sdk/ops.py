@@ -158,7 +158,7 @@ class Turn(kit.Turn):
         """A list to change; anything else refuses."""
         del what
         if not is_list(live):
-            raise TypeError("the op changes an array, and this is none")
+            raise TypeError("the op changes an array, and this is not one")
         return live
 
     def _append(self, op: Op) -> None:

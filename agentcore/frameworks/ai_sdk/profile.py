@@ -64,9 +64,9 @@ class FileShape(Enum):
 
 @attrs.frozen(kw_only=True)
 class Contexts:
-    """The values that a call hands to its hooks and tools.
+    """The values that a call passes to its hooks and tools.
 
-    `names` are the settings they come from; `always` tells that an empty object stands in for a missing one.
+    `names` are the settings they come from; with `always` an empty object stands in for a missing one.
     A tool's options have the one called `for_tools` as `in_options`: whole, or what it has `by_tool`.
     """
 
@@ -180,7 +180,7 @@ class AiSdkProfile:
     )
     contexts: Contexts = attrs.field(
         metadata=decision(
-            "What the call hands to its hooks and tools besides messages, and under which names."
+            "What the call passes to its hooks and tools besides messages, and under which names."
         )
     )
     context_lives: Lifetime = attrs.field(
@@ -464,7 +464,7 @@ class AiSdkProfile:
         )
     )
     last_step_read: bool = attrs.field(
-        metadata=decision("Whether the last recorded step is read to tell if the run goes on.")
+        metadata=decision("Whether the last recorded step decides if the run goes on.")
     )
     last_text_read: bool = attrs.field(
         metadata=decision("Whether the text of the last step is read unless it ended for its calls.")

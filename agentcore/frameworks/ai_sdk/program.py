@@ -76,7 +76,7 @@ _PARTS: Final = {
 
 
 def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
-    """What is wrong with a value that is none of several things, told of the one it was meant to be."""
+    """What is wrong with a value that is none of several things, explained for the one it was meant to be."""
     kind = schema_path[-2]
     if kind == "stage":
         return _named(value, _STAGES, "a stage is copy, clone, or an object with one of: ")

@@ -65,11 +65,11 @@ __all__ = [
 class MastraRun(Playable):
     """A call of an agent under a profile, ended: what the caller got, what is left, and every in-place write.
 
-    `error` is what the call failed with, None if it did not; `tripwire` tells of an abort. `text` is that of
-    all steps, `steps` the text of each. `response` are the response's messages, `conversation` the stored
-    messages and `system` the system messages at the end, `caller` the caller's own objects (`messages`,
-    `context` and the options), all as plain JSON with every write in them. `snapshots` are the moments of the
-    run: before each model call (`prompt`), and at the `end`.
+    `error` is what the call failed with, None if it did not; `tripwire` is the record of an abort. `text` is
+    that of all steps, `steps` the text of each. `response` are the response's messages, `conversation` the
+    stored messages and `system` the system messages at the end, `caller` the caller's own objects
+    (`messages`, `context` and the options), all as plain JSON with every write in them. `snapshots` are the
+    moments of the run: before each model call (`prompt`), and at the `end`.
     """
 
     __repr__ = brief
@@ -223,7 +223,7 @@ def _settings(conversation: Conversation, hook: Probe, at: str) -> dict[str, Any
         return hook(_argument(given))
 
     def execute(given: Any) -> Any:
-        # A tool is not told the id of its call; the inputs of all calls are different.
+        # A tool does not get the id of its call; the inputs of all calls are different.
         of = next(each for each in _calls(conversation) if each["input"]["query"] in str(given["query"]))
         return fresh(of["output"])
 

@@ -70,7 +70,7 @@ _PARTS: Final = {
     "throw": "throwPart",
 }
 _NO_VALUE: Final = "has neither value nor message; say what is put there"
-# Of definitions that are a choice by themselves, what is said where none of the choices was made.
+# Of definitions that are a choice by themselves, what to print where none of the choices was made.
 _REASONS: Final = {
     "set": _NO_VALUE,
     "push": _NO_VALUE,
@@ -82,7 +82,7 @@ _REASONS: Final = {
 
 
 def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
-    """What is wrong with a value that is none of several things, told of the one it was meant to be."""
+    """What is wrong with a value that is none of several things, explained for the one it was meant to be."""
     kind = schema_path[-2]
     if kind == "op":
         return _named(value, "op", _OPS, "an op is an object whose op is one of: ")
@@ -134,7 +134,7 @@ _SCHEMA: Final = ProgramSchema(
 # Programs whose messages are messages: what processors are given is what their authors count on.
 #
 # The format takes any JSON for a message and for a value that an op writes, since the package does. What
-# becomes of a message without a role, or of a text that is a number, is told by the first function that
+# becomes of a message without a role, or of a text that is a number, is reported by the first function that
 # stumbles over it, and no two versions stumble alike.
 
 Json: TypeAlias = dict[str, Any]

@@ -51,7 +51,7 @@ class MastraRule(SourcedRequirement):
     LIST_RETURNED = (
         "mastra.list-returned",
         (
-            "The list that was handed in may be returned, bare or beside other fields; another list, or "
+            "The list that a processor got may be returned, bare or beside other fields; another list, or "
             "messages beside the list, fail the call."
         ),
         "M39, M41, M47, M48",
@@ -65,7 +65,7 @@ class MastraRule(SourcedRequirement):
         "mastra.abort-trips",
         (
             "`abort` ends the run with a tripwire: nothing more runs, no other model is tried, and the steps "
-            "before it stay told."
+            "before it stay reported."
         ),
         "M89, M90",
     )
@@ -281,7 +281,7 @@ class MastraRule(SourcedRequirement):
     ACTIVE_TOOLS_FILTER = (
         "mastra.active-tools-filter",
         (
-            "Active tools choose among the tools that the model is told of: unknown names add none, and the "
+            "Active tools choose among the tools that the model is offered: unknown names add none, and the "
             "`tools` of processors stay complete."
         ),
         "M9, M74, M75, M76",

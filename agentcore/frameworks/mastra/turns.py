@@ -203,7 +203,7 @@ class Turns:
     def _kept(self, found: Expected) -> Op:
         choices, make = self.choices, self.make
         text = ["content", "parts", 0, "text"]
-        # What is kept, and what is done to it later.
+        # What is kept, and how it changes later.
         kinds: list[tuple[str, Json, Op]] = [
             ("array", {}, {"op": "push", "message": {}}),
             ("message", {"at": [choices.sample((0, -1))]}, {"op": "append", "at": text}),

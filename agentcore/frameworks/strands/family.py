@@ -41,7 +41,7 @@ def implementations_may_differ(trace: Trace) -> Trace:
 
 
 def driver_error_texts_may_differ(trace: Trace) -> Trace:
-    """Why there is no trace is told by one word before the first colon; the rest is every driver's own."""
+    """The reason why there is no trace is one word before the first colon; the rest is every driver's own."""
     error = trace.get("driverError")
     return {**trace, "driverError": error.partition(":")[0]} if isinstance(error, str) else trace
 

@@ -247,7 +247,7 @@ class _Handler:
 
 @attrs.define
 class _Entered:
-    """One entry of a wrap handler: the context it was given and has now, and what came of `next`."""
+    """One entry of a wrap handler: the context it was given and has now, and the outcome of `next`."""
 
     original: ObjectView
     context: ObjectView
@@ -266,7 +266,7 @@ class Acting:
     # --- hooks ----------------------------------------------------------------------------------------------
 
     def hooks(self) -> Iterator[Hook]:
-        """The program's hooks, and before them those that tell which message's tools run."""
+        """The program's hooks, and before them those that record which message's tools run."""
         yield Hook("beforeModel", self._no_message)
         yield Hook("beforeTools", self._message)
         for hook in self.recording.program.get("hooks", ()):

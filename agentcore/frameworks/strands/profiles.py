@@ -50,7 +50,7 @@ class HandlerFailure(Enum):
     """What an error in a handler of the tool stage does, where tools run one after the other."""
 
     RAISED = "it ends the invocation"
-    RESULT = "it is the tool's result, of which the hooks are told"
+    RESULT = "it is the tool's result, and the hooks get it"
 
 
 class EmptyBlock(Enum):
@@ -91,7 +91,7 @@ class Pace:
     """How many turns of the job queue pass on the way of a tool that runs beside others.
 
     An event `told` has left the functions between the tools and the hooks. A tool that `returned`, `failed`
-    or was `unknown` has done so to the innermost handler. `after_stage` the hooks are told of the result, and
+    or was `unknown` has done so to the innermost handler. `after_stage` the hooks get the result, and
     after them the `attempt` is left. `own_hooks` are hooks that the SDK has itself.
     """
 
@@ -109,7 +109,7 @@ class Pace:
 class Wording:
     """Texts that get into messages.
 
-    `structured_success` is what the model is told of its structured output; None where that is the output
+    `structured_success` is the model's result for its structured output; None where that is the output
     itself.
     """
 
@@ -264,7 +264,7 @@ class StrandsProfile:
         metadata=decision("Whether a tool use with a name that no tool can have gets its error at once.")
     )
     requires_uses: bool = attrs.field(
-        metadata=decision("Whether an answer that is said to use tools and does not ends the invocation.")
+        metadata=decision("Whether an answer that announces uses of tools and has none ends the invocation.")
     )
     handler_failure: HandlerFailure = attrs.field(
         metadata=decision(
@@ -278,7 +278,7 @@ class StrandsProfile:
     )
     pace: Pace | None = attrs.field(
         metadata=decision(
-            "By which turns tools that run at once change places; without: where they tell of something."
+            "By which turns tools that run at once change places; without: where they report something."
         )
     )
     state_filled: bool = attrs.field(
@@ -308,7 +308,7 @@ class StrandsProfile:
         metadata=decision("Whether an answer in text can be the structured output that was asked for.")
     )
     structured_specs_only: bool = attrs.field(
-        metadata=decision("Whether a model that has to give structured output is told of no other tool.")
+        metadata=decision("Whether a model that has to give structured output is offered no other tool.")
     )
 
     structured_read_late: bool = attrs.field(
@@ -324,14 +324,14 @@ class StrandsProfile:
     )
 
     hooks_run: HooksRun = attrs.field(
-        metadata=decision("When hooks are told of what happens inside an invocation.", heading="Hooks")
+        metadata=decision("When hooks get the events inside an invocation.", heading="Hooks")
     )
     streams_told: bool = attrs.field(metadata=decision("Whether hooks hear of what a model streams."))
     state_with_messages: bool = attrs.field(
-        metadata=decision("Whether hooks that are told of a message get the invocation state with it.")
+        metadata=decision("Whether hooks that get a message get the invocation state with it.")
     )
     denial_announced: bool = attrs.field(
-        metadata=decision("Whether hooks are told of the message of an invocation that a hook denied.")
+        metadata=decision("Whether hooks get the message of an invocation that a hook denied.")
     )
     hook_tool_use: HookToolUse = attrs.field(
         metadata=decision("What becomes of a tool use that a hook puts in the place of the one it was given.")

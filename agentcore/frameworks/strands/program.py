@@ -153,7 +153,7 @@ _OPS: Final = (
 
 
 def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
-    """What is wrong with a value that is none of several things, told of the one it was meant to be."""
+    """What is wrong with a value that is none of several things, explained for the one it was meant to be."""
     if schema_path[-2] not in {"op", "edit"}:
         return "", "a key of a path is a text other than __proto__, or a whole number"
     known = _OPS if schema_path[-2] == "op" else _EDITS

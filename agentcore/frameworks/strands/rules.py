@@ -75,7 +75,7 @@ class StrandsRule(SourcedRequirement):
     HOOKS_OUTSIDE = (
         "strands.hooks-outside",
         (
-            "Hooks run outside the chain that they are told of; callbacks of an event that comes after "
+            "Hooks run outside the chain whose events they get; callbacks of an event that comes after "
             "something run in the reverse order."
         ),
         "S65",

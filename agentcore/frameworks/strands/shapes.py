@@ -2,7 +2,7 @@
 
 A `Shape` says whether a value of a program fits, and what lies inside the live object that stands there. A
 `Place` is a live object (a view of the heap) with how to replace it and how to take it out. Who holds what is
-told by places, too: whose objects a context has, and who shares objects after a run.
+described by places, too: whose objects a context has, and who shares objects after a run.
 """
 
 from __future__ import annotations

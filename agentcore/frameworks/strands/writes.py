@@ -143,7 +143,7 @@ class Maker(Marker):
         return self._edit([field], example[field], field, whole=whole is None or field in whole)
 
     def _astray(self, example: Json) -> Json:
-        """An edit that nothing can come of."""
+        """An edit that can have no effect."""
         field = self.choices.sample([*example])
         return self.choices.sample(
             (

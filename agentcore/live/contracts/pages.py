@@ -163,9 +163,11 @@ def _timeline(of: Mapping[str, Any]) -> Iterator[str]:
     for stretch in sorted(found, key=lambda each: versions.index(each[0]), reverse=True):
         first, last, exact = stretch
         gap = "" if exact else " (releases between the two were not measured)"
-        yield f"### {first}\n\nAfter `{last}`{gap}:\n"
+        count = len(found[stretch])
+        # Folded: a large release has a hundred of them, and the tables above say what is so now.
+        yield f"### {first}\n\nAfter `{last}`{gap}:\n\n<details>\n<summary>{count} changed</summary>\n"
         yield from found[stretch]
-        yield ""
+        yield "\n</details>\n"
 
 
 def _emulation(name: str, of: Mapping[str, Any]) -> Iterator[str]:

@@ -45,7 +45,7 @@ Seen: TypeAlias = tuple[str, tuple[str, ...]]
 """A key of `results` in the rules, and who sees the write."""
 
 Answer: TypeAlias = tuple[Seen, ...]
-"""What came of the writes of a row: more than one where its places differ, none if there is no such place."""
+"""The outcomes of the writes of a row: more than one where its places differ, none without such a place."""
 
 ABSENT: Final[Answer] = ()
 _PLACES: Final[dict[str, str]] = RULES["places"]
@@ -195,7 +195,7 @@ def words(group: Group, beside: Iterable[Group]) -> str:
 
     Args:
         group: the rows.
-        beside: all groups; what is said of a place as a whole has to hold for all that is done there.
+        beside: all groups; what is stated of a place as a whole has to hold for all acts there.
     """
     near = {
         cell
@@ -237,7 +237,7 @@ def _phrase(parts: str, owners: Sequence[str], *, alone: bool) -> str:
 
 
 def _place_words(place: str, acts: _Acts, all_acts: _Acts) -> str:
-    """Returns a place, with what is done there unless that is all that was done there."""
+    """Returns a place, with the act there unless it was the only one."""
     name = _PLACES[place]
     if acts == all_acts and (len(acts) > 1 or place not in _MANY):
         return name

@@ -1,8 +1,8 @@
 """Random programs on a reference and on another implementation: until the first disagreement, or many.
 
-`check` takes a reference, a driver and programs, and stops at the first thing to tell. `campaign` takes a
-plan made of data, shares the work out, and tells several kinds of things; what it finds depends on the seeds
-and on nothing else, as long as each answer of the driver depends on nothing but its program.
+`check` takes a reference, a driver and programs, and stops at the first finding. `campaign` takes a
+plan made of data, shares the work out, and reports several kinds of findings; what it finds depends on the
+seeds and on nothing else, as long as each answer of the driver depends on nothing but its program.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Json: TypeAlias = dict[str, Any]
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """What was done before any shrinking.
+    """The work before any shrinking.
 
     `programs` were run, `unsupported` of them not by the implementation, and `left_out` were not run because
     of their features. It took `seconds`, in which `working` seconds were worked (by several jobs, in sum),
@@ -123,7 +123,7 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
 
     The programs are of the family. The driver works on up to `window` of them ahead while the reference runs
     in this process. `progress` is called with the number of programs done. Raises BadProgram if one of the
-    programs is none.
+    programs is invalid.
     """
     with make_driver() as driver:
         sides = Sides(reference, driver, family)
@@ -168,7 +168,7 @@ def _report(tally: Tally, chunks: Sequence[Chunk], seconds: float) -> Report:
 
 @attrs.frozen(kw_only=True)
 class Campaign:
-    """What came of a campaign.
+    """The outcome of a campaign.
 
     `ended` says why it did: `programs`, `seconds`, `findings` or `failures` (the limits), `nothing fits` (too
     many programs in a row were left out), or `interrupted` (after something was found; `stopped` is what
@@ -229,7 +229,7 @@ def campaign(  # noqa: PLR0913 - the last four have defaults that fit most uses
 
     Raises:
         ValueError: where neither programs nor seconds are limited.
-        BadProgram: for a replayed program that is none.
+        BadProgram: for a replayed program that is invalid.
         OtherFormatError: if the driver says that it runs programs of other formats only.
         TargetError, UnknownFeatureError, UnknownProfileError: for a plan that cannot be followed.
     """
@@ -341,7 +341,7 @@ class _Campaign:
             return _SEEDS
         return min(_SEEDS, limit - asked)
 
-    # ---------------------------------------------------------------- what is told
+    # ---------------------------------------------------------------- the report
 
     def _findings(self) -> Iterator[Finding]:
         """The findings, each reported when it is made; none is made smaller once the campaign was stopped."""
@@ -404,7 +404,7 @@ _NAME: Final = 16
 
 
 def default_folder() -> Path:
-    """Where found programs are kept if nothing else is said: in the user's cache."""
+    """Where found programs are kept by default: in the user's cache."""
     return platformdirs.user_cache_path("agentcore") / "found"
 
 

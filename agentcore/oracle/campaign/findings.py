@@ -96,7 +96,7 @@ class Chunk:
 def parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
     """The programs as their lines say, so that both sides run the same, whatever is shared in memory.
 
-    Raises BadProgram when it comes to one that is none.
+    Raises BadProgram when it comes to an invalid one.
     """
     return (family.parse(family.to_line(program)) for program in programs)
 
@@ -495,7 +495,7 @@ def settled(sides: Tested, found: Found, selection: Selection, *, seconds: float
         for program in smaller(found.program, holds, sides.family, seconds=seconds):
             smallest = program
     except Interrupted:
-        # Rule oracle.never-lost: what was found is told; the campaign asks `arrived` whether to go on.
+        # Rule oracle.never-lost: what was found is reported; the campaign asks `arrived` whether to go on.
         pass
     return _told(smallest, latest.get(sides.family.to_line(smallest), found.fault), found.program)
 

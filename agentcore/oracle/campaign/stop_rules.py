@@ -66,7 +66,7 @@ class Tally:
 
     @property
     def answered(self) -> bool:
-        """Whether the driver answered any program, be it wrongly."""
+        """Whether the driver answered any program, rightly or wrongly."""
         return any(kind.outcome in _ANSWERED for kind in (*self.counts, *self.replayed))
 
     def having(self, outcome: str) -> int:

@@ -165,7 +165,7 @@ def until(seconds: float | None) -> Over:
 
 def watch(dismissed: Over) -> None:
     """From now on programs are only run as long as this is not so."""
-    global _dismissed  # noqa: PLW0603 - of a process there is one, and it is told once
+    global _dismissed  # noqa: PLW0603 - process-wide flag, set once by the pool initialiser
     _dismissed = dismissed
 
 

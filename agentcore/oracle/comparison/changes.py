@@ -234,7 +234,8 @@ def compare(  # noqa: PLR0913 - the last three have defaults that fit most uses
 
     Seeds name programs of the first side and of the second in turn. Of each class, programs are made smaller
     until so many (`patience`) of them, one after the other, have shown nothing new. `jobs` are processes; the
-    result is the same for any number of them. `progress` is told what is done, and how much of how much.
+    result is the same for any number of them. `progress` gets the name of the work, and how much of how much
+    is finished.
 
     Raises:
         SideError: if the sides are of two families, or a side's driver fails.
@@ -272,7 +273,7 @@ def _batches(seeds: range, length: int) -> list[range]:
 def _spread(
     work: Callable[[T], R], tasks: Sequence[T], jobs: int, progress: Callable[[int, int], None]
 ) -> list[R]:
-    """What comes of each task, in their order."""
+    """The outcome of each task, in their order."""
     if jobs == 1:
         return [*_counted(map(work, tasks), len(tasks), progress)]
     # Spawned: a fork would share the pipes of this process's drivers.
@@ -335,7 +336,7 @@ def _causes(both: Both, program: Json, different: Places) -> Mapping[_Class, str
     return found
 
 
-# What an op of the program itself met with, which is the least telling of a difference.
+# What an op of the program itself met with, which says least about a difference.
 _ASIDE: Final = frozenset({"$.opErrors", "$.pathErrors"})
 
 

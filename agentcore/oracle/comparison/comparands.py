@@ -2,7 +2,7 @@
 
 A name is that of a profile (`name-6/path`; `name-6` for all of its paths, each for the programs of that
 path), or of a target (`name@6.0.134`, and `name@6.0.134/path` for one path of it). Where a
-profile and a target are called alike, `live:` before the name tells that the target is meant.
+profile and a target are called alike, `live:` before the name means the target.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A comparison of two sides as a guide: a page of markdown with examples that are run."""
+"""A comparison of two sides as a guide: a page of markdown with examples that are run.
+
+It begins with tables for people, by harm: what somebody wrote, what happens to it on each side, what to write
+instead. They are made of the advice; the programs that show each difference are folded away below.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +39,33 @@ class GuideError(AgentCoreError):
     """A guide that cannot be written; the message says which advice is wrong, and how."""
 
 
+HARMS: Final = {
+    "silent": "Silent: other messages or results, and no error",
+    "loud": "Loud: a call fails, or fails no longer",
+    "shape": "Shape: names, places and forms that your code reads",
+}
+"""What a difference does to code that was written for the first side, the worst first."""
+
+
 @attrs.frozen(kw_only=True)
 class Advice:
-    """What to write to have the same on both sides: a text, and a program whose values at `paths` show it."""
+    """What to write to have the same on both sides: a text, and a program whose values at `paths` show it.
+
+    With a `harm`, one of `HARMS`, it is a row of the tables for people: what somebody `wrote`, and what
+    happens to that on the first side (`before`) and on the second (`after`). All are Markdown.
+    """
 
     text: str
     program: Mapping[str, Any] | None = None
     paths: tuple[str, ...] = ()
+    harm: str | None = attrs.field(default=None, validator=attrs.validators.in_((*HARMS, None)))
+    wrote: str = ""
+    before: str = ""
+    after: str = ""
 
 
 def advice_of(file: Path) -> Mapping[str, Advice]:
-    """Advice from a file, JSON: an object of fields, each with `text`, and with `program` and `paths` or not.
+    """Read advice from a file, JSON: an object of fields, each with the fields of `Advice`.
 
     Raises:
         GuideError: if it is something else.
@@ -55,12 +75,13 @@ def advice_of(file: Path) -> Mapping[str, Advice]:
             field: Advice(**{**given, "paths": tuple(given.get("paths", ()))})
             for field, given in json.loads(file.read_text(encoding="utf-8")).items()
         }
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise GuideError(f"{file} holds no advice, it is not JSON: {error}") from None
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, ValueError):
         raise GuideError(
             f"{file} holds no advice; it has to be an object of fields, each with a text, and with a program "
-            'and paths or without: {"report": {"text": "read the content"}}'
+            'and paths or without: {"report": {"text": "read the content"}}; `harm` is one of '
+            f"{', '.join(HARMS)}, with `wrote`, `before` and `after`"
         ) from None
 
 
@@ -69,7 +90,11 @@ def advice_of(file: Path) -> Mapping[str, Advice]:
 _HEAD: Final = """\
 # From {before} to {after}
 
-What a hook, a tool or a caller sees otherwise. This page is made by
+What a hook, a tool or a caller sees otherwise.
+
+{people}## How it was found
+
+This page is made by
 
 ```console
 $ {command}
@@ -97,6 +122,7 @@ def guide(changes: Changes, command: str, advice: Mapping[str, Advice], *, profi
     head = _HEAD.format(
         before=f"`{before}`",
         after=f"`{after}`",
+        people="".join(page.people()),
         command=command,
         programs=len(changes.seeds),
         differing=changes.differing,
@@ -112,6 +138,26 @@ class _Page:
     changes: Changes
     advice: Mapping[str, Advice]
     profiles: str
+
+    def people(self) -> Iterator[str]:
+        """The tables that say what to write instead, by harm; in each the most frequent difference first."""
+        known = [
+            (change, advice)
+            for change in self.changes.classes
+            if change.field is not None and (advice := self.advice.get(change.field)) and advice.harm
+        ]
+        if known:
+            yield "The rows that do most harm come first; each leads to the programs that show it.\n\n"
+        for harm, title in HARMS.items():
+            rows = [
+                f"| {advice.wrote} ([{_title(change)}](#{_anchor(_title(change))})) | {advice.before} "
+                f"| {advice.after} | {advice.text[:1].upper()}{advice.text[1:]} |\n"
+                for change, advice in known
+                if advice.harm == harm
+            ]
+            if rows:
+                head = f"| you wrote | in `{self.changes.before.name}` | in `{self.changes.after.name}` "
+                yield f"## {title}\n\n{head}| write instead |\n|---|---|---|---|\n{''.join(rows)}\n"
 
     def rows(self) -> Iterator[str]:
         known = self._fields()
@@ -131,12 +177,20 @@ class _Page:
             yield f"\n## {_title(change)}\n\n"
             if change.field is not None:
                 yield f"{known[change.field].statement}\n\n{self._values(change.field)}"
-            for witness in change.witnesses[:_MOST]:
-                yield self._example(change, witness)
-            if len(change.witnesses) > _MOST:
-                yield f"{len(change.witnesses) - _MOST} more programs are larger (`--json` has them).\n\n"
-            if change.field is not None and change.field in self.advice:
-                yield self._advised(change.field, self.advice[change.field])
+            advice = self.advice.get(change.field or "")
+            if advice is not None:
+                yield f"**The same in both:** {advice.text}\n\n"
+            programs = "".join(self._programs(change, advice))
+            if programs:
+                yield f"<details>\n<summary>Programs</summary>\n\n{programs}</details>\n"
+
+    def _programs(self, change: Change, advice: Advice | None) -> Iterator[str]:
+        for witness in change.witnesses[:_MOST]:
+            yield self._example(change, witness)
+        if len(change.witnesses) > _MOST:
+            yield f"{len(change.witnesses) - _MOST} more programs are larger (`--json` has them).\n\n"
+        if advice is not None and advice.program is not None:
+            yield self._advised(str(change.field), advice)
 
     def _values(self, field: str) -> str:
         """What each side decides; more than one thing, where the sides have paths."""
@@ -163,13 +217,10 @@ class _Page:
         return f"`{family}.{change.field.replace('_', '-')}`" if change.field else "`oracle.class-by-cause`"
 
     def _advised(self, field: str, advice: Advice) -> str:
-        said = f"**The same in both:** {advice.text}\n\n"
-        if advice.program is None:
-            return said
         profiles, values = self._same(field, advice)
         return (
-            f"{said}**Example** (`oracle.class-advice`): the same in both.\n\n"
-            f"```json program\n{_program(advice.program)}\n```\n\n"
+            f"**Example** (`oracle.class-advice`): the same in both.\n\n"
+            f"```json program\n{_program(advice.program or {})}\n```\n\n"
             f"```json trace {' '.join(profiles)}\n{pretty(values)}\n```\n\n"
         )
 
@@ -236,7 +287,7 @@ def _program(program: Mapping[str, Any]) -> str:
     return pretty({key: value for key, value in program.items() if key not in _LEFT_OUT})
 
 
-# --- what is said of two traces -----------------------------------------------------------------------------
+# --- what two traces show -----------------------------------------------------------------------------
 
 _Keys: TypeAlias = tuple[str | int, ...]
 
@@ -244,7 +295,7 @@ _Keys: TypeAlias = tuple[str | int, ...]
 def telling(witness: Witness, comparison: Comparison) -> tuple[Json, Json]:
     """For each of a witness's traces, what is at a path where they differ: the most that is still short.
 
-    Where one of them has nothing, the lengths of what would hold it tell; what may differ tells nothing.
+    Where one of them has nothing, the lengths of what would hold it are given; what may differ is left out.
     """
     both = witness.before, witness.after
     compared = _permitted(witness.before, comparison), _permitted(witness.after, comparison)
@@ -264,7 +315,7 @@ def telling(witness: Witness, comparison: Comparison) -> tuple[Json, Json]:
 
 
 def _candidates(apart: Iterable[_Keys], place: str) -> Iterator[_Keys]:
-    """What at a place may be told: all of it, then ever less of it; at last what holds it, but no list."""
+    """What of a place may be printed: all of it, then ever less of it; at last what holds it, but no list."""
     for keys in apart:
         start = next((n for n in range(len(keys) + 1) if _place(keys[:n]) == place), None)
         if start is not None:

@@ -125,7 +125,7 @@ class Driver:
         self._submitted += 1
         self._pending.append(asked)
         if self._process is None:
-            # What cannot be started is told by `receive`, which tries again.
+            # What cannot be started is reported by `receive`, which tries again.
             with suppress(OSError):
                 self._running()
         elif self._speech is not None:

@@ -535,7 +535,7 @@ class Session:
         return self.hear(kind)
 
     def end(self, *, by_stop: bool) -> tuple[int | None, bytes]:
-        """Tells it to end, or ends its input: its exit code, None if it does not end, and what it wrote."""
+        """Sends it `stop`, or ends its input: its exit code, None if it does not end, and what it wrote."""
         assert self._process is not None  # noqa: S101 - something was said
         deadline = time.monotonic() + self._time_limit
         if by_stop:

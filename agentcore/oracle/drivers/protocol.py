@@ -161,7 +161,7 @@ def introduced(line: bytes, value: Json, said: str) -> Implementation | Malforme
         return Incompatible(reason, number, said)
     if problem := _answers().problem(value, "started"):
         path, what = (cut(text, _TEXT) for text in problem)
-        return Malformed(f"an answer to start that is none: ${path} {what}", excerpt(line), said)
+        return Malformed(f"an invalid answer to start: ${path} {what}", excerpt(line), said)
     return Implementation(
         name=value["implementation"]["name"],
         version=value["implementation"]["version"],

@@ -71,25 +71,25 @@ class OracleRule(Requirement):
     )
     CLASS_ADVICE = (
         "oracle.class-advice",
-        "What is said to be the same on both sides is run on both.",
+        "A program that advice gives as the same on both sides is run on both.",
     )
     HANDED_OUT = (
         "oracle.handed-out",
         (
-            "An explanation tells what passed each boundary as it was then, and which other names its "
+            "An explanation shows what passed each boundary as it was then, and which other names its "
             "objects had."
         ),
     )
     WRITE_FOLLOWED = (
         "oracle.write-followed",
         (
-            "An explanation tells of each write who made it, which names the object had, and which "
+            "An explanation names for each write who made it, which names the object had, and which "
             "boundaries showed it afterwards."
         ),
     )
     REFUSAL_TOLD = (
         "oracle.refusal-told",
-        "An explanation tells of each op that an object refused where it stands, and why.",
+        "An explanation lists each op that an object refused, with its place and the reason.",
     )
     PLAYER_KEEPS_PLACES = (
         "oracle.player-keeps-places",

@@ -1,6 +1,6 @@
 """One program under one profile, step by step: what was handed out, what is one object, what each write did.
 
-`explain` runs the program and gives an `Explanation`, a value that is told in the terminal, drawn
+`explain` runs the program and gives an `Explanation`, a value that is printed in the terminal, drawn
 (`Explanation.picture`) and written as JSON (`Explanation.to_json`).
 """
 

@@ -146,11 +146,11 @@ def _alike(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[t
 
 # A picture for a report: who holds what in the run of a program, where it can be drawn.
 
-# A picture of more is none to look at.
+# A picture of more cannot be read.
 _CELLS: Final = 400
 
 
-# Of more places a picture is none to look at, and the report lists all.
+# A picture of more places cannot be read, and the report lists all.
 _PLACES: Final = 4
 
 

@@ -111,7 +111,7 @@ class Example:
     others: tuple[Block, ...]
 
     def on(self, profile: str) -> Json:
-        """The program as it is run under a profile. Raises ExampleError if it is none."""
+        """The program as it is run under a profile. Raises ExampleError if it is not a program."""
         family = family_of(profile)
         # Where only some of a family's profiles are paths, the others run a program the same on each.
         paths = [name.rpartition("/")[2] for name in (profile, *family.profiles) if "/" in name]
@@ -276,7 +276,7 @@ def mismatches(example: Example, trace: Tracer = reference, *, profiles: str = "
     """What is not as the example says, of expectations whose profile `is_meant_by` the name `profiles`.
 
     Raises:
-        ExampleError: if it has no program, or a path that is none.
+        ExampleError: if it has no program, or an invalid path.
     """
     traces: dict[str, Any] = {}
     for expected in example.expectations:

@@ -29,7 +29,7 @@ from agentcore.oracle.drivers.driver import Answer, Driver
 
 
 class VectorError(AgentCoreError):
-    """A vector file is none, or the real package did not answer for it."""
+    """A vector file is invalid, or the real package did not answer for it."""
 
 
 @attrs.frozen(kw_only=True)

@@ -176,7 +176,7 @@ def test_a_recursive_type_has_an_object_at_the_root_of_its_schema() -> None:
 
 
 def test_a_type_that_is_no_object_is_refused() -> None:
-    with pytest.raises(InvalidToolError, match="its input is an object"):
+    with pytest.raises(InvalidToolError, match="the input of a tool is an object"):
         tool_without_execute("ask", int)
 
 

@@ -65,7 +65,7 @@ class ParrotLoop:
         return self.store.derive(self.store.array(self.store.cells[ref.address]), ref)
 
     def held(self) -> Mapping[str, Value]:
-        """What each holder holds now."""
+        """The value of each holder now."""
         return {"caller": self.caller, "history": self.history}
 
     def _snapshot(self, moment: str, **more: Value) -> None:

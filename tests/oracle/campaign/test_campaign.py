@@ -130,7 +130,7 @@ def test_a_campaign_needs_a_plan_that_can_be_followed() -> None:
         campaign(attrs.evolve(moody(programs=1), target="nothing"), first=0)
 
 
-# ---------------------------------------------------------------- what is told apart
+# ---------------------------------------------------------------- the report apart
 
 
 @pytest.mark.usefixtures("_processes")

@@ -122,14 +122,42 @@ def test_profiles_that_are_no_data_have_a_page_of_places(monkeypatch: pytest.Mon
 # ---------------------------------------------------------------- advice
 
 
-def test_advice_is_told_with_what_its_program_gives_on_all_profiles() -> None:
+def test_advice_is_printed_with_what_its_program_gives_on_all_profiles() -> None:
     advice = Advice(text="leave it.", program=TOOL, paths=("steps[1].prompt[*].role",))
     page = guide(changes(BASE), "", {"base": advice, "nothing": advice})
     assert page.count("**The same in both:** leave it.") == 1
     assert "```json trace ai-sdk-6/generate ai-sdk-7/generate\n" in page
     assert '{"steps[1].prompt[*].role": ["user", "assistant", "tool"]}' in page
     bare = guide(changes(BASE), "", {"base": Advice(text="leave it.")})
-    assert bare.endswith("**The same in both:** leave it.\n")
+    assert "**The same in both:** leave it.\n\n<details>" in bare
+    assert "## Silent" not in bare
+
+
+def test_the_page_begins_with_what_people_write_the_worst_harm_first() -> None:
+    loud = attrs.evolve(BASE, field="files", count=9, witnesses=())
+    advice = {
+        "files": Advice(
+            text="know both.", harm="shape", wrote="`part.data`", before="Bytes.", after="An object."
+        ),
+        "base": Advice(
+            text="leave it.", harm="silent", wrote="`[...messages]`", before="Gone.", after="Stays."
+        ),
+    }
+    page = guide(changes(loud, BASE), "agentcore compare this", advice)
+    assert "| `[...messages]` ([`base`](#base)) | Gone. | Stays. | Leave it. |\n" in page
+    places = [page.index(head) for head in ("## Silent: ", "## Shape: ", "## How it was found", "## `files`")]
+    assert places == sorted(places)
+    assert "## Loud: " not in page
+
+
+def test_programs_are_folded_away() -> None:
+    page = guide(
+        changes(BASE),
+        "",
+        {"base": Advice(text="leave it.", program=TOOL, paths=("steps[1].prompt[*].role",))},
+    )
+    folded = page[page.index("<details>") : page.index("</details>")]
+    assert folded.count("```json program") == page.count("```json program") == 2
 
 
 @pytest.mark.parametrize(
@@ -150,7 +178,13 @@ def test_advice_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "advice.json"
     file.write_text(json.dumps({"base": {"text": "x", "program": TOOL, "paths": ["steps"]}}), "utf-8")
     assert advice_of(file) == {"base": Advice(text="x", program=TOOL, paths=("steps",))}
-    for wrong in ("{", "[]", '{"base": {"texts": "x"}}', '{"base": 1}'):
+    for wrong in (
+        "{",
+        "[]",
+        '{"base": {"texts": "x"}}',
+        '{"base": 1}',
+        '{"base": {"text": "x", "harm": "no"}}',
+    ):
         file.write_text(wrong, "utf-8")
         with pytest.raises(GuideError, match=r"holds no advice(, it is not JSON: |; it has to be an object)"):
             advice_of(file)

@@ -121,7 +121,7 @@ def test_an_answer_to_start_that_is_none_is_malformed(answer: Any, path: str) ->
     with says(answer) as driver:
         outcome = driver.start()
     assert isinstance(outcome, Malformed)
-    assert outcome.reason.startswith(f"an answer to start that is none: {path}")
+    assert outcome.reason.startswith(f"an invalid answer to start: {path}")
     assert outcome.output == json.dumps(answer)
 
 

@@ -90,7 +90,7 @@ def error_cell(desk: Desk, error: BaseException) -> Ref:
 class StepCalls:
     """What the calls of one step share: its array of messages, its tools, and the contexts by their names.
 
-    `known` are the tools that the model was told of, `tools` those that may run; `choice` is the tool choice.
+    `known` are the tools that the model was offered, `tools` those that may run; `choice` is the tool choice.
     """
 
     step_number: int
@@ -207,7 +207,7 @@ class Calls:
 
         `known` are the tools that the model could call.
 
-        An unknown tool, one whose schema is none, and an input that is refused give an invalid call that
+        An unknown tool, one whose schema is invalid, and an input that is refused give an invalid call that
         carries its error; a call of the provider's own dynamic tool needs no tool.
         """
         store = self.store
@@ -232,7 +232,7 @@ class Calls:
         return UNDEFINED if is_nullish(metadata) else metadata
 
     def _refusal(self, tool: Value, known: Value, name: Value) -> Ref | None:
-        """The error of a tool that is none, or whose schema is none."""
+        """The error of a non-tool, or of a tool with an invalid schema."""
         if is_nullish(tool):
             return self._error(
                 "AI_NoSuchToolError",
@@ -274,7 +274,7 @@ class Calls:
         return self.store.object({"type": "tool-error", **read, "error": message, "dynamic": True, **named})
 
     def input_available(self, call: Ref, step: StepCalls) -> None:
-        """Tells the tool that its input is complete."""
+        """Notifies the tool that its input is complete."""
         function = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "onInputAvailable")
         if isinstance(function, Function) and function.call is not None:
             options = {"input": get(self.store, call, "input"), **self._options(call, step)}
@@ -329,7 +329,7 @@ class Calls:
         """Whether a tool can run, and has a schema for its input.
 
         Raises:
-            HeapTypeError: for what stands as a schema and is none.
+            HeapTypeError: for a schema that is not one.
         """
         schema = self._field(tool, "inputSchema")
         if is_nullish(schema) or not isinstance(self._field(tool, "execute"), Function):

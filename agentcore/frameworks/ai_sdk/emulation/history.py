@@ -219,7 +219,7 @@ def _is_denial(store: Store, result: Value) -> bool:
 
 
 def denied_result(store: Store, approval: Approval, *, with_approval_id: bool) -> Ref:
-    """The tool result of a denied call; that of a provider's call may tell which approval it was."""
+    """The tool result of a denied call; that of a provider's call may name its approval."""
     output: dict[str, Value] = {
         "type": "execution-denied",
         "reason": get(store, approval.response, "reason"),
@@ -238,7 +238,7 @@ def denied_result(store: Store, approval: Approval, *, with_approval_id: bool) -
 
 
 def provider_responses(store: Store, approvals: Iterable[Approval]) -> Ref:
-    """The tool message that hands the answers about its own calls to the provider."""
+    """The tool message that gives the provider the answers about its own calls."""
     parts = [
         store.object(
             {

@@ -215,7 +215,7 @@ class _InCallOrder(_Recorder):
         return recorded
 
     def _asked(self, parsed: Iterable[Ref]) -> dict[str, Asked]:
-        """Tells the tools that their inputs are there; what is asked about calls, by their ids."""
+        """Notifies the tools that their inputs are there; what is asked about calls, by their ids."""
         asked: dict[str, Asked] = {}
         for call in parsed:
             if get(self.store, call, "invalid") or is_nullish(self.tool(call)):
@@ -434,7 +434,7 @@ class Step:
 class Outcome:
     """How a run ended: `steps` is the result's list of steps, None if the caller gets no result.
 
-    `hung` tells that the real result would never settle.
+    `hung` means that the real result would never settle.
     """
 
     __repr__ = brief
@@ -501,7 +501,7 @@ class Models:
         return model  # type: ignore[return-value]
 
     def info(self, model: Ref) -> Ref:
-        """What events and results tell of a model."""
+        """What events and results report of a model."""
         return self.store.object({key: get(self.store, model, key) for key in ("provider", "modelId")})
 
     def answered(self, model: Ref, options: Ref) -> Sent:

@@ -126,7 +126,7 @@ def _sum(store: Store, one: Value, other: Value) -> Value:
 
 
 def _performance(store: Store, profile: AiSdkProfile, content: Value) -> Ref:
-    """How long things took: of a stream, what its chunks tell, too."""
+    """How long things took: of a stream, what its chunks report, too."""
     parts = elements(store, content)
     names = [*_TIMES]
     if profile.chunks_timed:

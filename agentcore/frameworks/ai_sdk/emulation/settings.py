@@ -184,7 +184,7 @@ def check_settings(profile: AiSdkProfile, values: dict[str, Value]) -> dict[str,
 
 
 def check_counts(profile: AiSdkProfile, option: Callable[[str], Value]) -> None:
-    """Raises PackageError for a number of retries or of calls at once that is none."""
+    """Raises PackageError for an invalid number of retries or of calls at once."""
     for name, least in _COUNTS.items():
         if name in profile.settings:
             require_whole(name, option(name), least)

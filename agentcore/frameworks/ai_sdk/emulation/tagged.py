@@ -92,7 +92,7 @@ def tagged_data(store: Store, content: Value) -> tuple[Ref, Value]:
 
 
 def _of_url(store: Store, url: Value, original: Value) -> tuple[Ref, Value]:
-    # What tells a data: address is a field of the address object; a text has none.
+    # The mark of a data: address is a field of the address object; a text has none.
     if get(store, url, "protocol") == "data:":
         try:
             content, media_type, _ = read_data(url_text(store, url) or "")
@@ -142,7 +142,7 @@ def user_part(store: Store, part: Value) -> Ref:
     """A part of a user message; whatever is no text is a file.
 
     Raises:
-        PackageError: if nothing tells its media type.
+        PackageError: if its media type cannot be found.
     """
     kind = get(store, part, "type")
     if kind == "text":
@@ -265,7 +265,7 @@ _OLDER_ITEMS: Final = {
 
 
 def _address(store: Store, item: Value) -> tuple[str, Value]:
-    """The address of an item and its media type, which the address's ending may tell."""
+    """The address of an item and its media type, from the address's ending if it has one."""
     text = get(store, item, "url")
     if not isinstance(text, str) or (url := parse_url(text)) is None:
         raise HeapTypeError("Invalid URL")

@@ -48,7 +48,7 @@ _ARGUMENTS_LEFT_OUT: Final = frozenset(
 
 
 class ListHandle:
-    """A message list in the hands of a processor; two of one list are equal.
+    """A message list as a processor gets it; two of one list are equal.
 
     Its methods have the names of the package's, or those names as Python writes them.
     """
@@ -327,7 +327,7 @@ _CONTEXT_LEFT_OUT: Final = ("all", "isSerializable", "serializeForSpan")
 
 
 class RequestContext:
-    """The request context in the hands of a processor (rule mastra.request-context-shared).
+    """The request context as a processor gets it (rule mastra.request-context-shared).
 
     It is one object for the caller, every processor and every step. Its methods have the names of the
     package's, or those names as Python writes them.

@@ -104,7 +104,7 @@ def _check_parts(store: Store, parts: Iterable[Slot]) -> None:
     """Goes over parts as a version does that takes each for an object.
 
     Raises:
-        HeapTypeError: for a part that is none.
+        HeapTypeError: for a part that is not one.
     """
     for part in parts:
         get(store, part, "type")

@@ -105,7 +105,7 @@ class CallerError:
 
 @attrs.frozen(kw_only=True)
 class Tripwire:
-    """What the caller is told of an aborted run."""
+    """The caller's result of an aborted run."""
 
     __repr__ = brief
 

@@ -1,6 +1,6 @@
 """Which form a message has, and the content that is stored of it.
 
-The package tells the form by the fields that are there. Stored content is made of what AI SDK 5 has in its
+The package recognises the form by its fields. Stored content is made of what AI SDK 5 has in its
 model messages and its UI messages.
 """
 
@@ -86,7 +86,7 @@ def form_of(store: Store, message: Value, *, lists_only: bool) -> Form | None:
 
 
 def system_form_of(store: Store, message: Value, *, lists_only: bool) -> Form | None:
-    """Returns the form of a system message, which is looked at less closely: that of one with parts is none.
+    """Returns the form of a system message, which is looked at less closely: one with parts has no form.
 
     Raises:
         HeapTypeError: for a message or a part of its content that is no object.

@@ -209,7 +209,7 @@ class MastraLoop:
 
         Raises:
             PackageError: for a role that no model knows.
-            HeapTypeError: for a message or a part of one that is none.
+            HeapTypeError: for a message or a part that is not one.
         """
         of_messages(self.list, self.list.all())
 
@@ -403,7 +403,7 @@ class MastraLoop:
     # ---------------------------------------------------------------- recording the answer
 
     def _record(self, step: _Step, attempt_id: Value) -> None:
-        """Enters what is told of the answer, or the error that stands for it."""
+        """Enters what is reported of the answer, or the error that stands for it."""
         answered = step.answered
         model = step.fields.get("executedModel")
         if model is not None and self.profile.names_models:
@@ -414,7 +414,7 @@ class MastraLoop:
             self._chunk("error")
 
     def _pass_on(self, answered: Answered) -> None:
-        """Hands an answer to the caller's stream, where it stays even if the attempt fails after all."""
+        """Passes an answer to the caller's stream, where it stays even if the attempt fails after all."""
         self.texts[-1] += answered.text
         self._chunk("step-start", *self._passed(answered))
 
@@ -485,11 +485,11 @@ class MastraLoop:
     def _run_tools(self, step: _Step) -> bool:
         """Runs the calls of an answer, one step whatever their number (rule mastra.step-number).
 
-        The tools are those that processors returned, if any did (rule mastra.tools-returned). Tells whether
+        The tools are those that processors returned, if any did (rule mastra.tools-returned). Returns whether
         another step follows.
         """
         current = step.fields
-        # Where a processor took the tools away the model is told of none, but those of the call are run.
+        # Where a processor took the tools away the model is offered none, but those of the call are run.
         tools, active = current["tools"] or self.tools, current["activeTools"]
         if not self.profile.hides_inactive_tools:
             active = UNDEFINED

@@ -565,5 +565,5 @@ def _known(time: float) -> float:
 
 
 def _latest(one: float, two: float) -> float:
-    """Returns `Math.max(one || 0, two)`, which is no time if the second is none."""
+    """Returns `Math.max(one || 0, two)`, which is no time if there is no second."""
     return math.nan if math.isnan(two) else max(_known(one), two)

@@ -1,6 +1,6 @@
 """Running processors, and what becomes of what they return.
 
-There are two ways. The workflow hands each processor what the one before returned; the direct way reads the
+There are two ways. The workflow gives each processor what the one before returned; the direct way reads the
 list again before each. Processors go the one way, prepareStep the other. Either way a processor is given the
 list's own array (rule mastra.messages-live) and comes at every step (rule mastra.every-step).
 """
@@ -150,7 +150,7 @@ class Processors:
     def run_step(self, step: Mapping[str, Value], number: Value, steps: Ref) -> Fields:
         """Runs the processors and prepareStep before a model call; gives the fields of the step then.
 
-        The steps are handed on as they are (rule mastra.steps-live), fields are assigned, not merged (rule
+        The steps are passed on as they are (rule mastra.steps-live), fields are assigned, not merged (rule
         mastra.fields-assigned), and what one raises ends it all (rule mastra.error-stops).
 
         Raises:
@@ -286,7 +286,7 @@ class Processors:
         return {"model": self.models.returned(model, processor_id, number), **result} if model else result
 
     def _check_list(self, held: Any, processor_id: str) -> None:
-        """Only the list that was handed in may come back (rule mastra.list-returned)."""
+        """Only the list that the processor got may come back (rule mastra.list-returned)."""
         if not isinstance(held, ListHandle) or held.target is not self.target:
             why = (
                 "New external message list instances are not supported. Use the messageList argument instead."

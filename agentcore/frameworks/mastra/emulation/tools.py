@@ -1,4 +1,4 @@
-"""Tools of a run: the objects that stand for them, what the model is told of them, and running them."""
+"""Tools of a run: the objects that stand for them, their descriptions for the model, and running them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ INHERITED: Final = frozenset(
 
 @attrs.frozen
 class Offer:
-    """What a model is told of tools."""
+    """The descriptions of tools for a model."""
 
     tools: Value
     choice: Value

@@ -1,4 +1,4 @@
-"""What an agent holds, the hooks that it tells of events, and the contexts that its handlers are given.
+"""What an agent holds, the hooks that get its events, and the contexts that its handlers are given.
 
 Rules strands.agent-live, strands.hooks-outside, strands.nothing-frozen and strands.state-shared.
 """
@@ -138,7 +138,7 @@ class Agent:
         return "\n".join(kept) if kept else None
 
     def specs(self) -> list[Slot]:
-        """The descriptions of the tools, as the model stage is told of them before they are copied.
+        """The descriptions of the tools, as the model stage gets them before they are copied.
 
         Rule strands.tools-listed.
 
@@ -175,7 +175,7 @@ class Agent:
             yield from self.jobs.pause(2)
 
     def announce(self, event: Event) -> Steps[None]:
-        """Tells of an event inside an invocation: at once, or by letting it out."""
+        """Reports an event inside an invocation: at once, or by letting it out."""
         if self.profile.hooks_run is HooksRun.AT_ONCE:
             yield from self.tell(event)
         else:
@@ -195,12 +195,12 @@ class Agent:
     # ---------------------------------------------------------------- the history
 
     def added(self, message: Ref, state: Value) -> Steps[None]:
-        """Puts a message into the history, and tells of it."""
+        """Puts a message into the history, and reports it."""
         self.store.push(self.history, [message])
         yield from self.announce(self.message_added(message, state))
 
     def message_added(self, message: Ref, state: Value) -> Event:
-        """The event that tells of a message of the history."""
+        """The event that reports a message of the history."""
         shown = state if self.profile.state_with_messages else UNDEFINED
         return self.event("messageAdded", message=message, invocationState=shown)
 
@@ -334,7 +334,7 @@ def completed(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         TooDeepError: if the schema is nested too deeply.
-        AttributeError: as the SDK does, for a schema that is none.
+        AttributeError: as the SDK does, for an invalid schema.
     """
     schema = _schema(spec["inputSchema"], 0)
     for name, value in schema["properties"].items():

@@ -74,7 +74,7 @@ class Batches:
         self.concurrent = concurrent
 
     def run(self, message: Ref, state: Value, wanted: Wanted | None) -> Steps[Ran | None]:
-        """What came of the tools; None if a hook threw meanwhile and the loop goes on all the same."""
+        """The outcomes of the tools; None if a hook threw meanwhile and the loop goes on all the same."""
         agent = self.agent
         before = agent.event("beforeTools", message=message, invocationState=state)
         batch = _Batch(asked=uses(self.store, message))
@@ -88,7 +88,7 @@ class Batches:
                 yield from self._executed(batch, message, state)
                 kept = self._kept_output(batch.run, wanted)
         except Closed:
-            # The end of the tools is told of, and by that the loop goes on.
+            # The end of the tools is reported, and by that the loop goes on.
             yield from self._ended(batch, state)
             return None
         except Exception:
@@ -98,7 +98,7 @@ class Batches:
         return Ran(answered, kept)
 
     def _ended(self, batch: _Batch, state: Value) -> Steps[Ref]:
-        """Makes the message of the results, and tells of it."""
+        """Makes the message of the results, and reports it."""
         store = self.store
         content = store.array([store.object({"toolResult": result}) for result in batch.results])
         message = message_of(store, "user", content)
@@ -176,7 +176,7 @@ class Batches:
         return UNDEFINED
 
     def told_output(self, message: Ref, answered: Ref, wanted: Wanted | None) -> Value:
-        """What the model is told of the first use of the tool for structured output."""
+        """The answer to the model for the first use of the tool for structured output."""
         store = self.store
         for use in self._structured(uses(store, message), wanted)[:1]:
             for result in results(store, answered):
@@ -225,7 +225,7 @@ class Race:
         self.turns = turns
 
     def run(self, uses: list[Ref], ended: Callable[[Ref, Ref | Exception], Event]) -> Steps[None]:
-        """Runs tools. `ended` takes what comes of each, when it comes, and gives the event for that."""
+        """Runs tools. `ended` takes the outcome of each, when it comes, and gives the event for that."""
         runners = [Process(self.jobs, self.execute(use)) for use in uses]
         pending = {index: self._next(runner, index) for index, runner in enumerate(runners)}
         try:
@@ -252,7 +252,7 @@ class Race:
 
 
 def side_by_side(uses: list[Ref], execute: Execute, results: list[Ref]) -> Steps[None]:
-    """Runs tools as tasks, which change places where one of them tells of something, waits or ends.
+    """Runs tools as tasks, which change places where one of them reports something, waits or ends.
 
     If one raises, the others are left where they are, and there are no results.
     """

@@ -361,7 +361,7 @@ class StrandsLoop:
             if self.profile.structured_written:
                 _check_written(self.store.plain(result).get("structuredOutput"))
             return Outcome(result=result)
-        except Exception as error:  # noqa: BLE001 - the caller is told
+        except Exception as error:  # noqa: BLE001 - the caller gets it
             return Outcome(error=error)
 
     # ---------------------------------------------------------------- an invocation
@@ -449,7 +449,7 @@ class StrandsLoop:
         return (yield from self.jobs.passing(steps))
 
     def _told(self, steps: Steps[Ref]) -> Steps[Ref]:
-        """Tells hooks of the events that come out of the agent loop; what they throw closes it."""
+        """Notifies hooks of the events that come out of the agent loop; what they throw closes it."""
         while True:
             try:
                 item = next(steps)
@@ -467,7 +467,7 @@ class StrandsLoop:
     def _closed(self, steps: Steps[Ref]) -> Steps[None]:
         """Closes the agent loop.
 
-        If tools were running it tells of their end, and by that comes to life again: it goes on, and what
+        If tools were running it reports their end, and by that comes to life again: it goes on, and what
         hooks throw is no longer heeded.
         """
         resume: Callable[[], Item] = partial(steps.throw, Closed())

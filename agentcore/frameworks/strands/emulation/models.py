@@ -36,7 +36,7 @@ _BLANK: Final = "[blank text]"
 
 
 class Models:
-    """Asks the model. `prompted` is told of what the provider is given, each time."""
+    """Asks the model. `prompted` gets what the provider is given, each time."""
 
     def __init__(self, agent: Agent, chains: Chains, model: Model, prompted: Callable[[Ref], None]) -> None:
         self.agent = agent
@@ -143,7 +143,7 @@ class Models:
         return error if name is None else PackageError(name, str(error))
 
     def _streamed(self, answer: Answer, state: Value) -> Steps[None]:
-        """Makes the blocks of an answer, and tells hooks of what comes."""
+        """Makes the blocks of an answer, and notifies hooks of what comes."""
         yield from self._told("modelDelta", state)
         for block in answer.blocks:
             yield from self._told("modelDelta", state, times=2 + deltas(block))

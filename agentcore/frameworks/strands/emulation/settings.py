@@ -98,7 +98,7 @@ class Tool:
 class InvalidOutputError(Exception):
     """A model's structured output is not what was asked for.
 
-    The text is what the model is told if it called the tool. `details` is for the error that is raised if it
+    The text is the model's result if it called the tool. `details` is for the error that is raised if it
     answered in text.
     """
 
@@ -123,7 +123,7 @@ class StructuredOutput:
 class Settings:
     """An agent, and what it is invoked with, one input after the other.
 
-    `messages_as_data` and `inputs_as_data` tell that they are plain data rather than objects of the SDK's
+    `messages_as_data` and `inputs_as_data` mean that they are plain data rather than objects of the SDK's
     classes, which makes a difference in TypeScript only. An input is a text, a list of messages or a list of
     blocks. Without an `invocation_state` the agent makes one for each invocation.
     """

@@ -146,7 +146,7 @@ class Tools:
         return cast("Ref", field(self.store, staged, "toolResult"))
 
     def _after(self, call: _Call, result: Ref) -> Steps[tuple[Ref, bool]]:
-        """Tells the hooks of a result: theirs, and whether they want another attempt."""
+        """Notifies the hooks of a result: theirs, and whether they want another attempt."""
         agent = self.agent
         after = agent.event("afterTool", toolUse=call.use, toolResult=result, invocationState=call.state)
         yield from agent.jobs.pause()

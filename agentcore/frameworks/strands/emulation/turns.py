@@ -39,7 +39,7 @@ class Wait:
 
 @attrs.frozen
 class Event:
-    """Something that the loop tells of, on its way out: `of` are its fields, where hooks are told of it."""
+    """Something that the loop reports, on its way out: `of` are its fields, where hooks get it."""
 
     name: str
     of: Ref

@@ -35,7 +35,7 @@ NO_REQUEST = 'a request is {"cmd": "run", "seq": ..., "program": {...}} or {"cmd
 
 
 async def main() -> None:
-    """Answers line by line until there are no more, or it is told to stop.
+    """Answers line by line until there are no more, or the request `stop` comes.
 
     Until it is asked to start it is a filter.
     """
