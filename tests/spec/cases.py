@@ -27,6 +27,7 @@ KINDS: Final = {
     "ai-sdk": "a program",
     "mastra": "a program of processors",
     "strands": "a program of middleware",
+    "store-boundary": "a program of turns on a store",
     "profile": "a profile of one's own",
     "guard": "a guard",
 }

@@ -150,6 +150,8 @@ class StoreLoop:
         self.stored: Ref = self.store.load([*settings.stored])
         for number, slot in enumerate(self._cell(self.stored)):
             self._label(slot, _Label(_BEFORE, number))
+            if profile.ids is Ids.SAVED and not self._has_id(slot):
+                self._give_id(slot)
         self.given_before = [[dict(message) for message in turn.given] for turn in settings.turns]
         self.given: tuple[Ref, ...] = tuple(self.store.load([*turn.given]) for turn in settings.turns)
         self._caller = self.store.array(self.given)
@@ -260,7 +262,7 @@ class StoreLoop:
             raise TypeError(f"a hook returns a list of messages or None, not {self.plain(own)!r}")
         if self.profile.returned_kept:
             self._keep(going, own)
-        return own  # type: ignore[no-any-return]  # looked at above
+        return own
 
     def _say(self, going: _Going, slots: Sequence[Any], said: Sequence[Any]) -> None:
         """Has messages join the list, and the turn's own record; `said` is what they were."""

@@ -602,4 +602,5 @@ FAMILY: Final = Family(
     recording=lambda program, profile: Recording(PROFILES[profile], program),
     trace_fields=("losses",),
     notes=_notes,
+    has_path=False,
 )
