@@ -226,7 +226,7 @@ _MODULES: Final = (
     _Moved(
         "oracle.comparison",
         "oracle.comparison",
-        "attribution:changes minimal_programs:changes releases:comparands",
+        "attribution:changes minimal_programs:changes releases:guide",
     ),
     _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
     _Moved("oracle.isolated", "kit", "judge:isolation rules shape:isolation timing:isolation"),

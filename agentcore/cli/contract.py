@@ -19,7 +19,8 @@ from agentcore.live.contracts.measure import Measurement, measure, measure_proje
 from agentcore.live.contracts.releases import between, newest, package_of, published, resolved
 from agentcore.live.contracts.table import changes
 from agentcore.live.installs import InstallError
-from agentcore.oracle.comparison.comparands import Answers, Programs, Row, SideError, target_for
+from agentcore.oracle.comparison.comparands import SideError
+from agentcore.oracle.comparison.guide import Answers, Programs, Row, target_for
 from agentcore.oracle.drivers.packages import TargetError
 
 __all__ = [

@@ -65,7 +65,8 @@ def test_one_of_another_distribution_is_found_beside_them() -> None:
 
 def test_an_unknown_one_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(
-        UnknownFrameworkError, match=r"^no framework is named 'toy'; there are ai-sdk, mastra, store-boundary, strands$"
+        UnknownFrameworkError,
+        match=r"^no framework is named 'toy'; there are ai-sdk, mastra, store-boundary, strands$",
     ) as caught:
         FRAMEWORKS["toy"]
     assert isinstance(caught.value, AgentCoreError)
