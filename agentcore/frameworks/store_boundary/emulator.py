@@ -233,7 +233,11 @@ class StoreLoop:
         self.desk.hook = f"the load of turn {number}"
         self.desk.hand(messages, ("load",))
         self.loads.append({**self._at(number), "head": self._heads[agent], "messages": self.plain(messages)})
-        self._say(going, self._cell(self.given[number]), self.given_before[number])
+        given = self._cell(self.given[number])
+        for place, slot in enumerate(given):
+            self._label(slot, _Label(number, place))
+        messages = [self._copied(slot, self.profile.given, _MESSAGE) for slot in given]
+        self._say(going, messages, self.given_before[number])
         return going
 
     def _step(self, going: _Going) -> None:

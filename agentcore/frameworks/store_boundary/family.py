@@ -336,10 +336,8 @@ class _Maker(Marker):
                 again.pop("id", None)
             return again
         text = self.mark()
-        made: Json = {"role": role, "content": text}
-        if role != "system" and choices.chance(50):
-            made["content"] = [{"type": "text", "text": text}]
-        return self._named(made)
+        parts = role != "system" and choices.chance(50)
+        return self._named({"role": role, "content": [{"type": "text", "text": text}] if parts else text})
 
     def _named(self, message: Json) -> Json:
         choices = self.choices
@@ -348,8 +346,8 @@ class _Maker(Marker):
             own = choices.sample(self.ids) if again else f"m{len(self.ids)}"
             self.ids.append(own)
             message = {"id": own, **message}
-        if choices.chance(8):
-            message["metadata"] = {"note": {"text": self.mark()}}
+        if choices.chance(12):
+            message["metadata"] = {"note": {"by": {"text": self.mark()}}}
         self.said.append(message)
         return message
 
@@ -426,7 +424,7 @@ class _Maker(Marker):
             {"path": [index, "content"], "value": self.mark()},
             {"path": [index, "content", 0, "text"], "value": self.mark()},
             {"path": [index, "content", 0, "input", "at"], "value": self.mark()},
-            {"path": [index, "metadata", "note", "text"], "value": self.mark()},
+            {"path": [index, "metadata", "note", "by", "text"], "value": self.mark()},
             whole,
         )
         return {"op": "set", **self.choices.sample(kinds)}
@@ -500,13 +498,8 @@ def _less(program: Json, gone: int) -> Json:
     turns = [turn for number, turn in enumerate(program["turns"]) if number != gone]
     if "order" not in program:
         return {**program, "turns": turns}
-    order = [
-        {does: turn - (turn > gone)}
-        for event in program["order"]
-        for does, turn in event.items()
-        if turn != gone
-    ]
-    return {**program, "turns": turns, "order": order}
+    kept = [event for entry in program["order"] for event in entry.items() if event[1] != gone]
+    return {**program, "turns": turns, "order": [{does: turn - (turn > gone)} for does, turn in kept]}
 
 
 def _turn_after_turn(smallest: Smallest) -> Iterator[Json]:
@@ -531,9 +524,8 @@ def _shorter(program: Json, number: int) -> Json:
     turns = [*program["turns"]]
     script = turns[number].get("script", [])[:-1]
     hooks = turns[number].get("hooks", [])[: len(script)]
-    turns[number] = {**turns[number], "script": script, **({"hooks": hooks} if hooks else {})}
-    if not hooks:
-        turns[number].pop("hooks", None)
+    turn = {key: value for key, value in turns[number].items() if key != "hooks"}
+    turns[number] = {**turn, "script": script} | ({"hooks": hooks} if hooks else {})
     made = {**program, "turns": turns}
     steps = [place for place, event in enumerate(program.get("order", ())) if event == {"step": number}]
     if len(steps) > len(script):

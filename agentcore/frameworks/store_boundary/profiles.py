@@ -77,8 +77,11 @@ class StoreProfile:
             "Whether each turn loads, rather than the first of its agent, which keeps its list from then on."
         )
     )
+    given: CopyDepth = attrs.field(
+        metadata=decision("How much of the caller's messages is new in the list.", heading="Running")
+    )
     handed: CopyDepth = attrs.field(
-        metadata=decision("How much of the list is new in what a hook is handed.", heading="Running")
+        metadata=decision("How much of the list is new in what a hook is handed.")
     )
     returned_kept: bool = attrs.field(
         metadata=decision(
@@ -108,6 +111,7 @@ LIVE: Final = StoreProfile(
     package="langchain-core==1.8.3",
     loaded=CopyDepth.SHARE,
     reloaded=True,
+    given=CopyDepth.SHARE,
     handed=CopyDepth.SHARE,
     returned_kept=False,
     recorded=CopyDepth.SHARE,
@@ -129,6 +133,7 @@ KEPT_LIST: Final = StoreProfile(
     package="strands-agents==1.62.0",
     loaded=CopyDepth.DEEP,
     reloaded=False,
+    given=CopyDepth.SHARE,
     handed=CopyDepth.SHARE,
     returned_kept=False,
     recorded=CopyDepth.DEEP,
@@ -167,6 +172,7 @@ AGENTCORE: Final = StoreProfile(
     package="agentcore",
     loaded=CopyDepth.DEEP,
     reloaded=True,
+    given=CopyDepth.DEEP,
     handed=CopyDepth.DEEP,
     returned_kept=False,
     recorded=CopyDepth.DEEP,

@@ -102,7 +102,7 @@ class RealRun:
             made = None
         else:
             made = going.last  # again: it is stored once
-        entry = {"turn": going.number, "expected": self._names[going.head], "actual": self._names[head]}
+        entry: Json = {"turn": going.number, "expected": self._names[going.head], "actual": self._names[head]}
         self.saves.append(entry)
         try:
             if made is not None:
@@ -157,7 +157,7 @@ class RealRun:
         result = await agent.generate(given, conversation=going.conversation)
         prompts = self.prompts.setdefault(going.number, [])
         prompts += [wire(step.prompt) for step in result.steps]
-        return result.conversation.turn if result.conversation is not None else None
+        return result.conversation.turn
 
     def _prepare(self, number: int) -> Any:
         """The hooks of a turn: their ops on a copy, which is returned for the step."""
