@@ -13,10 +13,13 @@ import pytest
 
 from agentcore.frameworks.store_boundary.family import FAMILY, trace_under
 from agentcore.frameworks.store_boundary.profiles import MERGE_BY_ID
+from agentcore.heap.copying import CopyDepth
 from agentcore.live.installs import InstallError, installed
 
 Json = dict[str, Any]
 VERSION: Final = "1.2.24"
+# So that nobody writes into what is stored between two saves.
+COPIED: Final = attrs.evolve(MERGE_BY_ID, stored=CopyDepth.DEEP)
 REDUCER: Final = """
 import json, sys
 from langchain_core.messages import HumanMessage
@@ -37,7 +40,7 @@ def merges() -> Iterator[tuple[list[Json], list[Json], list[Json]]]:
             for number, message in enumerate(program.get("stored", ()), 1)
         ]
         stored = numbered(before)
-        for save in trace_under(MERGE_BY_ID, program)["saves"]:
+        for save in trace_under(COPIED, program)["saves"]:
             if "saved" in save:
                 yield stored, save["saved"], save["stored"]
             stored = save["stored"]
