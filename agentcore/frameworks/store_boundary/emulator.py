@@ -447,7 +447,7 @@ class StoreLoop:
 
     def _label(self, slot: Any, label: _Label) -> None:
         if type(slot) is Ref:
-            # A message that is said again, such as the input of a turn that begins anew, keeps its label.
+            # The input of a turn that begins anew keeps the label that it has.
             self._labels.setdefault(slot.address, label)
             own = self._id(slot)
             if own is not None:

@@ -84,7 +84,7 @@ def to_line(program: Mapping[str, Any]) -> str:
 
 
 class _Ops(OpTurn):
-    """The ops of one call of a hook, on the messages that it is handed."""
+    """The ops of one call of a hook, on the messages that it gets."""
 
     spelling: ClassVar[Mapping[str, Spelling]] = MappingProxyType(
         {
@@ -302,7 +302,7 @@ _AGENTS: Final = ("A", "B", "C")
 
 
 class _Maker(Marker):
-    """Draws a program; but for messages that are said twice, each text stands nowhere else."""
+    """Draws a program; but for messages that come twice, each text stands nowhere else."""
 
     def __init__(self, choices: Choices) -> None:
         super().__init__(choices)

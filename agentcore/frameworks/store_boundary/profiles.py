@@ -81,7 +81,7 @@ class StoreProfile:
         metadata=decision("How much of the caller's messages is new in the list.", heading="Running")
     )
     handed: CopyDepth = attrs.field(
-        metadata=decision("How much of the list is new in what a hook is handed.")
+        metadata=decision("How much of the list is new in what a hook gets.")
     )
     returned_kept: bool = attrs.field(
         metadata=decision(

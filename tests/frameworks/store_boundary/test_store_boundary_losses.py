@@ -95,7 +95,7 @@ def test_nothing_is_lost_where_copies_are_loaded_identity_is_new_and_a_head_is_e
     ],
 )
 def test_each_field_is_needed_for_that(field: str, value: Any, kind: str) -> None:
-    # Hooks are handed the list itself: what the other fields keep apart is theirs to mix.
+    # Hooks get the list itself: what the other fields keep apart is theirs to mix.
     live = attrs.evolve(AGENTCORE, handed=CopyDepth.SHARE, returned_kept=True)
     program = smallest(attrs.evolve(live, **{field: value}), kind)
     assert kinds(live, program) == set()
