@@ -80,9 +80,7 @@ class StoreProfile:
     given: CopyDepth = attrs.field(
         metadata=decision("How much of the caller's messages is new in the list.", heading="Running")
     )
-    handed: CopyDepth = attrs.field(
-        metadata=decision("How much of the list is new in what a hook gets.")
-    )
+    handed: CopyDepth = attrs.field(metadata=decision("How much of the list is new in what a hook gets."))
     returned_kept: bool = attrs.field(
         metadata=decision(
             "Whether the messages that a hook returns are the list from then on, rather than one prompt."
@@ -108,7 +106,7 @@ class StoreProfile:
 
 LIVE: Final = StoreProfile(
     name="store/live",
-    package="langchain-core==1.8.3",
+    package="InMemoryChatMessageHistory.messages of langchain-core==1.8.3",
     loaded=CopyDepth.SHARE,
     reloaded=True,
     given=CopyDepth.SHARE,
@@ -124,13 +122,14 @@ LIVE: Final = StoreProfile(
 LIVE_APPEND: Final = attrs.evolve(
     LIVE,
     name="store/live-append",
+    package="RunnableWithMessageHistory of langchain-core==1.8.3",
     loaded=CopyDepth.LIST,
     saving=Saving.APPEND,
     new=New.COUNT,
 )
 KEPT_LIST: Final = StoreProfile(
     name="store/kept-list",
-    package="strands-agents==1.62.0",
+    package="FileSessionManager of strands-agents==1.62.0",
     loaded=CopyDepth.DEEP,
     reloaded=False,
     given=CopyDepth.SHARE,
@@ -162,7 +161,7 @@ REPLACE_ALL: Final = attrs.evolve(
 MERGE_BY_ID: Final = attrs.evolve(
     REPLACE_ALL,
     name="store/merge-by-id",
-    package="langgraph==1.2.24",
+    package="add_messages of langgraph==1.2.24",
     ids=Ids.SAVED,
     saving=Saving.MERGE,
     stored=CopyDepth.SHARE,
