@@ -104,7 +104,7 @@ _MODULES: Final = (
     _Moved(
         "compat.mastra",
         "frameworks.mastra.emulation",
-        "answers:recording arguments clock content:forms conversion errors forms intake keys:forms "
+        "answers:recording arguments clock:settings content:forms conversion errors forms intake keys:forms "
         "list_views:arguments loop merging message_list models:tools outcome:errors processors recording "
         "remembering:merging request_context:arguments settings step_content:arguments tools",
     ),
@@ -145,8 +145,8 @@ _MODULES: Final = (
     _Moved(
         "frameworks.mastra.emulation",
         "frameworks.mastra.emulation",
-        "answers:recording content:forms keys:forms list_views:arguments models:tools outcome:errors "
-        "printing:errors remembering:merging request_context:arguments step_content:arguments",
+        "answers:recording clock:settings content:forms keys:forms list_views:arguments models:tools "
+        "outcome:errors printing:errors remembering:merging request_context:arguments step_content:arguments",
     ),
     _Moved(
         "frameworks.strands",
@@ -171,8 +171,8 @@ _MODULES: Final = (
     _Moved(
         "kit",
         "kit",
-        "features:choices flips:framework places:program profile_fields:framework recording:ops "
-        "registry:framework schemas:program shrink_edits:shrink",
+        "features:choices flips:framework outcomes:program places:program profile_fields:framework "
+        "recording:ops registry:framework schemas:program shrink_edits:shrink step_results:emulate",
     ),
     _Moved("kit.isolation", "kit", "judge:isolation rules shape:isolation timing:isolation"),
     _Moved("machine", "machine", "calls:state message_list:processors"),
@@ -192,7 +192,8 @@ _MODULES: Final = (
     _Moved(
         "oracle",
         "kit",
-        "choices compare families outcomes places:program program schemas:program shrink visible:safe_text",
+        "choices compare families outcomes:program places:program program schemas:program shrink "
+        "visible:safe_text",
     ),
     _Moved(
         "oracle",
@@ -222,7 +223,11 @@ _MODULES: Final = (
         "batches:findings choosing:check database:check distributed:executors gc_policy:executors "
         "interruption:stop_rules isolated_sides:worker scope:verdicts selection:findings",
     ),
-    _Moved("oracle.comparison", "oracle.comparison", "attribution:changes minimal_programs:changes"),
+    _Moved(
+        "oracle.comparison",
+        "oracle.comparison",
+        "attribution:changes minimal_programs:changes releases:guide",
+    ),
     _Moved("oracle.drivers", "oracle.drivers", "driver_main:protocol lint_session:lint process:driver"),
     _Moved("oracle.isolated", "kit", "judge:isolation rules shape:isolation timing:isolation"),
     _Moved("oracle.isolated", "oracle.campaign", "choosing:check sides:worker"),

@@ -44,7 +44,7 @@ _PROFILES: Final = """\
 {1}: {2}.
 
 Each row is a requirement: its name, what is decided, and what each profile says. A profile is data
-(`agentcore.frameworks.ai_sdk.{3}.profiles`), and this page is made of it.
+(`agentcore.frameworks.{3}.profiles`), and this page is made of it.
 """
 
 

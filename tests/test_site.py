@@ -10,6 +10,7 @@ import pytest
 import agentcore
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
 from agentcore.frameworks.mastra.profiles import MastraProfile
+from agentcore.frameworks.store_boundary.profiles import StoreProfile
 from agentcore.frameworks.strands.profiles import StrandsProfile
 from agentcore.kit.framework import fields_of
 from tools.site import PAGES, ROOT, build, stage
@@ -37,7 +38,11 @@ def test_the_reference_has_every_name_that_the_package_gives(site: Path) -> None
     described = {*re.findall(r'id="agentcore\.[\w.]*?(\w+)"', pages)}
     assert {*dir(agentcore)} - described == set()
     # The fields of profiles have their sentences from conf.py.
-    decided = [each for kind in (AiSdkProfile, MastraProfile, StrandsProfile) for each in fields_of(kind)]
+    decided = [
+        each
+        for kind in (AiSdkProfile, MastraProfile, StoreProfile, StrandsProfile)
+        for each in fields_of(kind)
+    ]
     assert {each.name for each in decided if each.statement} - described == set()
 
 

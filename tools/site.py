@@ -63,6 +63,7 @@ SECTIONS: Final = {
     "Specification: emulate": [
         "compat",
         "heap",
+        "stores",
         "mastra",
         "strands",
         "generated/profiles/*",

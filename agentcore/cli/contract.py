@@ -20,7 +20,7 @@ from agentcore.live.contracts.releases import between, newest, package_of, publi
 from agentcore.live.contracts.table import changes
 from agentcore.live.installs import InstallError
 from agentcore.oracle.comparison.comparands import SideError
-from agentcore.oracle.comparison.releases import Answers, Programs, Row, target_for
+from agentcore.oracle.comparison.guide import Answers, Programs, Row, target_for
 from agentcore.oracle.drivers.packages import TargetError
 
 __all__ = [

@@ -16,8 +16,7 @@ import attrs
 
 from agentcore.kit.compare import Missing, Observation, alike, observations
 from agentcore.kit.families import Comparison, Family, Trace
-from agentcore.kit.outcomes import Answer, Failure, Malformed, Outcome, Unsupported
-from agentcore.kit.program import Place
+from agentcore.kit.program import Answer, Failure, Malformed, Outcome, Place, Unsupported
 from agentcore.messages.brief import brief
 
 # It was a folder: the old names of its modules are looked for below it (agentcore.aliases).

@@ -33,6 +33,10 @@ class TestMastra(Own):
     framework: ClassVar[str] = "mastra"
 
 
+class TestStoreBoundary(Own):
+    framework: ClassVar[str] = "store-boundary"
+
+
 class TestStrands(Own):
     framework: ClassVar[str] = "strands"
 

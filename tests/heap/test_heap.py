@@ -28,8 +28,8 @@ from agentcore.heap.heap import (
     keyed,
     number,
 )
+from agentcore.kit.emulate import StepCell
 from agentcore.kit.program import MAX_DEPTH
-from agentcore.kit.step_results import StepCell
 
 FUNCTION: Final = Function(name="f")
 SCALARS: Final = st.sampled_from((None, True, False, 0, 1, 0.5, "", "x", FUNCTION))

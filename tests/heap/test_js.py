@@ -41,7 +41,7 @@ from agentcore.heap.js import (
     stringified,
     text,
 )
-from agentcore.kit.step_results import StepCell
+from agentcore.kit.emulate import StepCell
 
 # node -e 'for (const n of [...]) console.log(String(n))'
 NUMBERS: Final = (

@@ -20,7 +20,7 @@ from agentcore.heap.heap import (
     Store,
 )
 from agentcore.heap.views import ArrayView, Desk, ObjectView, View
-from agentcore.kit.step_results import StepCell
+from agentcore.kit.emulate import StepCell
 
 # ---------------------------------------------------------------- the same ops on both
 

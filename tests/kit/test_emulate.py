@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from agentcore.errors import AgentCoreError
-from agentcore.frameworks import ai_sdk, mastra, strands
+from agentcore.frameworks import ai_sdk, mastra, store_boundary, strands
 from agentcore.kit import emulate
 from agentcore.kit.emulate import NotEmulatedProfileError
 from agentcore.kit.families import FAMILIES, UnknownProfileError
@@ -42,10 +42,20 @@ def of_strands() -> strands.Settings:
     )
 
 
+def of_store_boundary() -> store_boundary.Settings:
+    turn = store_boundary.Turn(
+        agent="A",
+        given=[{"role": "user", "content": "hi"}],
+        answers=[[{"role": "assistant", "content": "ok"}]],
+    )
+    return store_boundary.Settings(turns=[turn])
+
+
 MASTRA_TEXT: Final[Json] = {"type": "text", "text": "ok"}
 RUNS: Final[dict[str, tuple[Any, Callable[[], Any]]]] = {
     "ai-sdk": (ai_sdk.run, of_ai_sdk),
     "mastra": (mastra.run, of_mastra),
+    "store-boundary": (store_boundary.run, of_store_boundary),
     "strands": (strands.run, of_strands),
 }
 PROFILES: Final = [

@@ -31,7 +31,7 @@ from kit.installed import installed, put_metadata
 from oracle import toy_family
 from oracle.driver_commands import TESTS
 
-OWN: Final = ("ai-sdk", "mastra", "strands")
+OWN: Final = ("ai-sdk", "mastra", "store-boundary", "strands")
 MODULE: Final = "toys_of_others"
 
 
@@ -65,7 +65,8 @@ def test_one_of_another_distribution_is_found_beside_them() -> None:
 
 def test_an_unknown_one_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(
-        UnknownFrameworkError, match=r"^no framework is named 'toy'; there are ai-sdk, mastra, strands$"
+        UnknownFrameworkError,
+        match=r"^no framework is named 'toy'; there are ai-sdk, mastra, store-boundary, strands$",
     ) as caught:
         FRAMEWORKS["toy"]
     assert isinstance(caught.value, AgentCoreError)

@@ -18,7 +18,7 @@ from typing import Any
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.frameworks.ai_sdk.reference import trace
-from agentcore.kit.outcomes import Answer, Crashed, Hung, Malformed, Outcome, Unsupported
+from agentcore.kit.program import Answer, Crashed, Hung, Malformed, Outcome, Unsupported
 from agentcore.oracle.drivers.protocol import Implementation, answers
 
 Json = dict[str, Any]

@@ -98,7 +98,11 @@ class Idle:
         ([Numbered()], "Numbered", "it has no id"),
         ([functools.partial(plain)], "partial", "it has no id"),
         ([Whole(), Whole()], "whole", "two processors have this id"),
-        ([NamedProcessor(id="prepare_step", process_input=plain)], "prepare_step", "two processors have this id"),
+        (
+            [NamedProcessor(id="prepare_step", process_input=plain)],
+            "prepare_step",
+            "two processors have this id",
+        ),
     ],
 )
 def test_what_is_no_processor_or_has_no_name_of_its_own_is_refused(given: Any, name: str, says: str) -> None:

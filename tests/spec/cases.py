@@ -3,8 +3,8 @@
 A page has a case under each heading of the second level. Its first paragraph cites the report and says how
 long the edit should last, and its examples hold what is there. The live outcome is that of its first example:
 a program's first expectation, or what Python prints after `live:`. The right one is what the profile
-`immutable` has, or what Python prints after `right:`; of several, the one that is something else at the same
-place of the trace, or else the first of the last example.
+`immutable` has (for turns on a store, `store/agentcore`), or what Python prints after `right:`; of several,
+the one that is something else at the same place of the trace, or else the first of the last example.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ KINDS: Final = {
     "ai-sdk": "a program",
     "mastra": "a program of processors",
     "strands": "a program of middleware",
+    "store-boundary": "a program of turns on a store",
     "profile": "a profile of one's own",
     "guard": "a guard",
 }
 _ELSEWHERE: Final = "elsewhere.md"
-_IMMUTABLE: Final = "immutable"
+_RIGHT: Final = ("immutable", "store/agentcore")
 _TOLD: Final = re.compile(r"^(live|right): (.*)$", flags=re.MULTILINE)
 _CITED: Final = re.compile(r"\*Report:\* (.+)\. \*Should last:\* (.+)\.")
 LINK: Final = re.compile(r"\[([^\]]+)\]\((https://github\.com/([^/]+/[^/]+)/(?:issues|pull)/(\d+))\)")
@@ -101,7 +102,7 @@ class Case:
         for number, example in enumerate(self.examples):
             for expected in example.expectations:
                 for path, value in expected.values.items():
-                    yield Seen(number, expected.profile != _IMMUTABLE, path, value)
+                    yield Seen(number, expected.profile not in _RIGHT, path, value)
             for script in scripts(example, ("python",)):
                 for side, told in _TOLD.findall(script.output):
                     yield Seen(number, side == "live", "", told)
@@ -172,8 +173,9 @@ A **program** is run under a profile whose boundary is as live as the reported o
 The profile is that of another framework, as a rule; that framework's own may have been mended since.
 Programs of [processors](../program-format-processors.md) and of
 [middleware](../program-format-middleware.md) have no profile `immutable`: there, the right outcome is that
-of a program of the [first format](../program-format.md), or of an `Agent`, that does the same. **A profile
-of one's own** has a [copy depth](../compat.md#copy-depth) that no other of its family has. **A guard** is
+of a program of the [first format](../program-format.md), or of an `Agent`, that does the same. For
+[turns on a store](../program-format-store-boundary.md) it is that of `store/agentcore`. **A profile of
+one's own** has a [copy depth](../compat.md#copy-depth) that no other of its family has. **A guard** is
 around a few lines of Python that do what the report describes, and says which places were written.
 
 Where a hook writes in place, the core refuses the write; so most cases have two examples. The first is the

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 from agentcore.heap.heap import NotEmulatedError
 from agentcore.kit import framework
+from agentcore.kit.framework import load_family
 from spec.requirements import Field, ProfileFamily, families
 
 
@@ -24,8 +24,9 @@ def decided(names: tuple[str, ...]) -> list[tuple[ProfileFamily, Field]]:
 
 def tells(family: ProfileFamily, field: Field, profile: str, program: dict[str, Any]) -> bool:
     """Whether a program's trace is another when the profile decides otherwise."""
-    package = family.name.replace("-", "_")
-    trace_under = import_module(f"agentcore.frameworks.{package}.reference").trace_under
+    emulation = load_family(family.name).emulation
+    assert emulation is not None
+    trace_under = emulation.trace
     mine = family.profiles[profile]
 
     def told(under: Any) -> str:

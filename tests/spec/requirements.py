@@ -58,6 +58,7 @@ def _modules(package: Any, last: str) -> Iterator[Any]:
 def rules() -> Mapping[str, Requirement]:
     """Every member of every enum of requirements."""
     assert [*_modules(agentcore, "rules")]
+    assert families()  # a small framework has its rules beside its profiles
     kinds = sorted((*Requirement.__subclasses__(), *SourcedRequirement.__subclasses__()), key=_place)
     return {rule.value: rule for kind in kinds for rule in kind}
 

@@ -7,6 +7,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from agentcore.kit.compare import Difference, differences
+from agentcore.kit.framework import FRAMEWORKS
 from agentcore.kit.safe_text import brief
 from agentcore.oracle.spec.vectors import Vector
 from spec.citations import VECTORS
@@ -33,6 +34,8 @@ def page() -> str:
     alike = programs = 0
     for _, group in groupby(VECTORS, key=lambda vector: vector.file):
         versions = list(group)
+        if not FRAMEWORKS[versions[0].family.name].packages:
+            continue
         found = [row for two in pairwise(versions) if _is_one_package(*two) for row in _rows(*two)]
         rows.setdefault(versions[0].family.name, []).extend(found)
         programs += 1

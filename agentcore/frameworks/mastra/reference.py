@@ -11,12 +11,21 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
-from agentcore.frameworks.mastra.emulation.clock import date, is_date, parsed, time_of
 from agentcore.frameworks.mastra.emulation.errors import CallerError, Outcome
 from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.frameworks.mastra.emulation.loop import MastraLoop
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
-from agentcore.frameworks.mastra.emulation.settings import Model, Processor, Router, Settings, Tool
+from agentcore.frameworks.mastra.emulation.settings import (
+    Model,
+    Processor,
+    Router,
+    Settings,
+    Tool,
+    date,
+    is_date,
+    parsed,
+    time_of,
+)
 from agentcore.frameworks.mastra.ops import Ops
 from agentcore.frameworks.mastra.profiles import PROFILES, MastraProfile
 from agentcore.heap.heap import (

@@ -15,7 +15,7 @@ import attrs
 from agentcore.kit.compare import Difference, differences
 from agentcore.kit.families import Comparison, Family, family_of, profiles_under
 from agentcore.kit.isolation import Breach, Judge, JudgedBy, isolation_of
-from agentcore.kit.outcomes import Answer, Outcome, Unsupported
+from agentcore.kit.program import Answer, Outcome, Unsupported
 from agentcore.oracle.campaign.findings import Chunk, Finding, Found, Selection, parsed, run_chunk, settled
 from agentcore.oracle.campaign.stop_rules import Limits
 from agentcore.oracle.campaign.verdicts import (

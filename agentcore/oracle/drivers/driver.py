@@ -22,8 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
-from agentcore.kit.outcomes import (
+from agentcore.kit.program import (
     Answer,
+    BadNumber,
+    BadProgram,
     Crashed,
     Failure,
     Hung,
@@ -32,8 +34,9 @@ from agentcore.kit.outcomes import (
     Outcome,
     Unsupported,
     excerpt,
+    parse_json,
+    program_to_line,
 )
-from agentcore.kit.program import BadNumber, BadProgram, parse_json, program_to_line
 from agentcore.oracle.drivers.protocol import START, Asked, Implementation, Plain, Speech, Spoken, introduced
 
 __all__ = [

@@ -17,8 +17,7 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.families import DEFAULT_PROFILE, FAMILIES, Family, family_of
-from agentcore.kit.outcomes import Crashed, Malformed, excerpt
-from agentcore.kit.program import BadProgram, Schema, parse_json
+from agentcore.kit.program import BadProgram, Crashed, Malformed, Schema, excerpt, parse_json
 from agentcore.messages.values import canonical_json
 from agentcore.oracle.drivers.driver import Process
 from agentcore.oracle.drivers.protocol import START, VERSION

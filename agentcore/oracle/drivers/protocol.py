@@ -14,8 +14,17 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
-from agentcore.kit.outcomes import Answer, Incompatible, Malformed, Outcome, Unsupported, excerpt
-from agentcore.kit.program import BadProgram, Schema, parse_json
+from agentcore.kit.program import (
+    Answer,
+    BadProgram,
+    Incompatible,
+    Malformed,
+    Outcome,
+    Schema,
+    Unsupported,
+    excerpt,
+    parse_json,
+)
 from agentcore.kit.safe_text import bounded, brief, cut
 from agentcore.messages.values import canonical_json
 

@@ -269,7 +269,7 @@ def explain(program: Json, profile: str) -> Explanation:
         steps=steps,
         refusals=tuple(recorded.refusals),
         error=trace.get("error"),
-        notes=(*heapless, *unrecorded),
+        notes=(*heapless, *unrecorded, *family.notes(trace)),
         recorded=partial(_for_player, recorded, watch),
     )
 

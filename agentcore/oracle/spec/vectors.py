@@ -66,7 +66,7 @@ class Vector:
 
     def on(self, run: str) -> dict[str, Any]:
         """The program as it is run."""
-        path = {} if run == self.profile else {"path": run}
+        path = {"path": run} if run != self.profile and self.family.has_path else {}
         return {"id": self.name, **path, **self.program}
 
     def expected(self, run: str) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentcore.frameworks.mastra.emulation.clock import is_date, time_of
-from agentcore.frameworks.mastra.emulation.settings import Model, Tool
+from agentcore.frameworks.mastra.emulation.settings import Model, Tool, is_date, time_of
 from agentcore.frameworks.mastra.profiles import MASTRA_1_0, MASTRA_1_71, MastraProfile
 from agentcore.heap.heap import UNDEFINED, Ref
 from agentcore.heap.js import elements, get

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentcore.frameworks.mastra.emulation.clock import Clock, date, time_of
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.settings import Clock, date, time_of
 from agentcore.frameworks.mastra.profiles import MASTRA_1_71
 from agentcore.heap.heap import HeapTypeError, Store
 from agentcore.heap.js import get

@@ -6,7 +6,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from agentcore.kit.outcomes import Hung
+from agentcore.kit.program import Hung
 from agentcore.oracle.campaign.check import chosen
 from agentcore.oracle.campaign.findings import Found
 from agentcore.oracle.campaign.stop_rules import Limits, Tally

@@ -23,7 +23,7 @@ from agentcore.heap.js import (
     plus,
     text,
 )
-from agentcore.kit.step_results import StepCell, parts
+from agentcore.kit.emulate import StepCell, parts
 from agentcore.messages.values import sealed
 
 _FINISH: Final = (

@@ -6,7 +6,6 @@ the caller's own parts in it where the form has the same ones. Files and images 
 
 from __future__ import annotations
 
-from agentcore.frameworks.mastra.emulation.clock import invalid_date, is_date
 from agentcore.frameworks.mastra.emulation.errors import printed
 from agentcore.frameworks.mastra.emulation.forms import (
     FORMAT,
@@ -21,6 +20,7 @@ from agentcore.frameworks.mastra.emulation.forms import (
     texts_checked,
     ui_content,
 )
+from agentcore.frameworks.mastra.emulation.settings import invalid_date, is_date
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import (
     PackageError,

@@ -13,14 +13,13 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation import tools as tooling
-from agentcore.frameworks.mastra.emulation.clock import Clock, date
 from agentcore.frameworks.mastra.emulation.conversion import of_messages, prompt
 from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, Outcome, TripWire, Tripwire
 from agentcore.frameworks.mastra.emulation.forms import FORMAT
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
 from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, answered
-from agentcore.frameworks.mastra.emulation.settings import Settings, load
+from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, date, load
 from agentcore.frameworks.mastra.emulation.tools import Fallback, Models
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.copying import Snapshot

@@ -8,7 +8,6 @@ from functools import cmp_to_key, partial
 from typing import Final
 
 from agentcore.frameworks.mastra.emulation import merging
-from agentcore.frameworks.mastra.emulation.clock import Clock, date, is_date, parsed, time_of
 from agentcore.frameworks.mastra.emulation.errors import MastraError, printed
 from agentcore.frameworks.mastra.emulation.forms import (
     Form,
@@ -26,6 +25,7 @@ from agentcore.frameworks.mastra.emulation.forms import (
 )
 from agentcore.frameworks.mastra.emulation.intake import stored
 from agentcore.frameworks.mastra.emulation.merging import remember
+from agentcore.frameworks.mastra.emulation.settings import Clock, date, is_date, parsed, time_of
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, NotEmulatedError, Ref, Slot, Store, Value
 from agentcore.heap.js import PackageError, elements, fields, get, is_array, is_nullish, iterated, text

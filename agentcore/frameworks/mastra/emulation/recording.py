@@ -10,14 +10,14 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import response_messages, step_content
-from agentcore.frameworks.mastra.emulation.clock import Clock, date
 from agentcore.frameworks.mastra.emulation.forms import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.settings import Clock, date
 from agentcore.frameworks.mastra.emulation.tools import Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get
-from agentcore.kit.step_results import StepCell
+from agentcore.kit.emulate import StepCell
 
 
 class Recorder:
