@@ -26,6 +26,7 @@ from .messages.content import (
 )
 from .errors import (
     AgentCoreError as AgentCoreError,
+    AnswersError as AnswersError,
     ImmutableWriteError as ImmutableWriteError,
     InvalidConversationError as InvalidConversationError,
     InvalidJsonError as InvalidJsonError,
@@ -39,7 +40,9 @@ from .machine.hooks import (
     StepRecord as StepRecord,
 )
 from .messages.interrupts import Interrupt as Interrupt
+from .machine.pending import pending_of as pending_of
 from .machine.processors import MessageList as MessageList
+from .machine.state import Run as Run
 from .messages.message_repair import (
     Repair as Repair,
     RepairChange as RepairChange,
@@ -98,6 +101,7 @@ from .conversations.stores import (
     HeadConflictError as HeadConflictError,
     MemoryStore as MemoryStore,
     StoreError as StoreError,
+    StoreUnavailableError as StoreUnavailableError,
 )
 from .machine.step import (
     StepResults as StepResults,
