@@ -67,7 +67,7 @@ def prose_of(source: str) -> str:
 
 
 def without_code(text: str) -> str:
-    """Returns Markdown with empty lines for its fenced code: half of all pages, which textlint would parse."""
+    """Returns Markdown with empty lines for its fenced code: half of all pages, and slow to parse."""
     lines = text.splitlines()
     for block in blocks(text):
         end = block.line + block.text.count("\n") + 1
