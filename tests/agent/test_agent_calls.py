@@ -338,7 +338,7 @@ async def test_prepare_call_may_replace_everything_once() -> None:
             "$.temperature",
             "not a field that prepare_call may replace; those are messages, model",
         ),
-        ({"prepare_call": None}, "$.prepare_call", "nothing that prepare_call may replace"),
+        ({"prepare_call": None}, "$.prepare_call", "not a field that prepare_call may replace"),
         ([1], "$", "prepare_call returns None or a mapping, not list"),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_message_in_the_place_of_another_has_its_id() -> None:
 
 def test_a_system_message_does_not_take_the_place_of_another_one() -> None:
     made = listed(A)
-    with pytest.raises(InvalidPromptError, match="use add_system"):
+    with pytest.raises(InvalidPromptError, match=r"call add_system\(\)"):
         made.replace("initial-0", SYSTEM)
     assert (list(made), made.mutations) == ([A], ())
 

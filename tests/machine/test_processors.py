@@ -91,9 +91,9 @@ class Idle:
 @pytest.mark.parametrize(
     ("given", "name", "says"),
     [
-        ([7], "int", "it is none"),
-        ([Idle()], "idle", "it is none"),
-        ([Whole], "whole", "it is none"),
+        ([7], "int", "it is not a processor"),
+        ([Idle()], "idle", "it is not a processor"),
+        ([Whole], "whole", "it is not a processor"),
         ([Nameless()], "Nameless", "it has no id"),
         ([Numbered()], "Numbered", "it has no id"),
         ([functools.partial(plain)], "partial", "it has no id"),
@@ -130,8 +130,8 @@ def test_prepare_step_is_the_last_processor() -> None:
         ("messages", 'return {"messages": ...} instead'),
         ("model", 'return {"model": ...} instead'),
         ("lasting_messages", 'return {"lasting_messages": ...} instead'),
-        ("step_number", "step_number is nothing that they may return"),
-        ("anything", "anything is nothing that they may return"),
+        ("step_number", "step_number cannot be returned"),
+        ("anything", "anything cannot be returned"),
     ],
 )
 def test_a_write_into_what_a_step_processor_is_handed_says_what_to_return(name: str, says: str) -> None:
@@ -146,7 +146,7 @@ def test_process_input_may_return_less_and_says_so() -> None:
     call = a_call().arguments("p")
     with pytest.raises(ImmutableWriteError, match=r'return {"system_messages": \.\.\.} instead'):
         call.system_messages = call.system_messages  # type: ignore[misc]
-    with pytest.raises(ImmutableWriteError, match="model is nothing that they may return"):
+    with pytest.raises(ImmutableWriteError, match="model cannot be returned"):
         call.model = "n"  # type: ignore[attr-defined]
 
 

@@ -150,7 +150,7 @@ def result(output: Any) -> dict[str, Any]:
         ({}, "$.role", "expected one of system, user, assistant, tool here, got nothing"),
         ({"role": None}, "$.role", "got null"),
         ({"role": "usr"}, "$.role", "got 'usr'"),
-        ({"role": "user"}, "$.content", "this field is missing"),
+        ({"role": "user"}, "$.content", "this required field is missing"),
         ({"role": "system", "content": []}, "$.content", "expected a string, got an array"),
         ({"role": "user", "content": True}, "$.content", "a string or an array of parts, got a boolean"),
         ({"role": "tool", "content": "x"}, "$.content", "expected an array of parts, got a string"),

@@ -229,7 +229,7 @@ SHORT: Final[dict[str, Any]] = {
 @states(Rule.RUN_LOAD_BOUNDED)
 @pytest.mark.parametrize("name", SHORT)
 def test_a_run_that_comes_to_much_more_than_its_text_has_a_limit(name: str) -> None:
-    with pytest.raises(SavedRunError, match="than the limit; if you trust") as caught:
+    with pytest.raises(SavedRunError, match="than the limit allows; if you trust") as caught:
         from_json(SHORT[name], limit=20_000)
     assert caught.value.path.startswith("$.outcomes[")
     # With more room it is played, and something else is wrong with it.

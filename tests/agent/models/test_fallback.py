@@ -135,7 +135,7 @@ def test_models_that_cannot_stand_in_for_each_other_are_refused() -> None:
     one, other = answering("one"), answering("other")
     with pytest.raises(ValueError, match="two models or more"):
         FallbackModel(one)
-    with pytest.raises(ValueError, match="one id: one, one"):
+    with pytest.raises(ValueError, match="the same id, so give each its own: one, one"):
         FallbackModel(one, answering("one"))
     with pytest.raises(ValueError, match="of keeps holds the history"):
         FallbackModel(other, _Holds([], model_id="keeps"))

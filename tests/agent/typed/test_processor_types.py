@@ -129,7 +129,7 @@ class NoProcessor:
 
 
 def test_what_is_no_processor_is_an_error() -> None:
-    with pytest.raises(ValueError, match="it is none"):
+    with pytest.raises(ValueError, match="it is not a processor"):
         Agent(model(), input_processors=[NoProcessor()])  # type: ignore[list-item]
 
     def wrong(step: StepArguments) -> int:
