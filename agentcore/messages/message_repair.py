@@ -301,7 +301,7 @@ class _Pairs:
         self._history = history
         messages = history.messages()
         self._approved = fold(PromptState.start(), messages).rounds.approved()
-        # A run that begins with the messages has these calls run, or tells the model that they were denied.
+        # A run that begins with the messages has these calls run, or gives the model their denial.
         self._settled = _answered_last(messages)
         self._ids = {
             getattr(part.value, "tool_call_id", None) for entry in history.entries for part in entry.parts

@@ -88,7 +88,7 @@ class MastraLoop:
         self.message_id: Value = self.clock.draw_id()
         self.texts: list[str] = []
         self.shown_calls: set[Value] = set()
-        # What failed first of the last models, which the caller is told of however the run goes on.
+        # What failed first of the last models, which the caller gets however the run goes on.
         self.failed: Exception | None = None
         self.processors = Processors(self.list, self.models, settings, AGENT_ID, self.given.request_context)
 
