@@ -1,8 +1,8 @@
-"""The moments of a run, for those who look at a finding: what the hook was handed, wrote and returned, each prompt.
+"""The moments of a run, for those who look at a finding: what the hook was handed, wrote and returned.
 
-Two runs of the smallest conversation are recorded, live and as a value, in the form of `runs` in
-`schemas/findings.schema.json`. What is recorded is bounded; what was cut is counted. Runs under the interpreter
-of whoever's hook is checked: standard library only.
+Two runs of the smallest conversation are recorded, live and as a value, with each prompt, in the form of
+`runs` in `schemas/findings.schema.json`. What is recorded is bounded; what was cut is counted. Runs under the
+interpreter of whoever's hook is checked: standard library only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -75,7 +76,7 @@ class _Call:
 class Log:
     """Records the moments of one run."""
 
-    def __init__(self, boundary: Boundary, wanted: Collection[str], drop: Collection[str] = ()) -> None:
+    def __init__(self, boundary: Boundary, wanted: AbstractSet[str], drop: Collection[str] = ()) -> None:
         """Begins without moments.
 
         Args:
