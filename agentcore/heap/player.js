@@ -107,8 +107,8 @@ class Run {
     const made = [...changes, element('h3', {}, moment.headed ?? `What ${moment.name} was handed`)];
     for (const field of long) {
       if (field.name) made.push(element('p', { class: 'note' }, field.name));
-      const apart = new Set(field.apart ?? []);
-      const items = field.items.map((item, index) => this.item(item, index, apart.has(index)));
+      const apart = new Map(field.apart);
+      const items = field.items.map((item, index) => this.item(item, index, apart.get(index)));
       const kept = (index) => field.items[index].length > 1 || apart.has(index);
       const list = element('ul', { class: 'rows handed', ...scrolled(`${field.name} of ${this.run.name}`) });
       list.append(...folded(items, kept));
@@ -116,7 +116,7 @@ class Run {
     }
     if (rest.length) {
       const items = rest.map((field) =>
-        this.item(field.items[0] ?? ['[]'], field.name, field.apart?.length > 0),
+        this.item(field.items[0] ?? ['[]'], field.name, new Map(field.apart).get(0)),
       );
       const list = element('ul', { class: 'rows plain' }, ...items);
       made.push(
@@ -129,11 +129,14 @@ class Run {
   }
 
   item([text, ...writes], name, apart) {
-    const said = element('span', { class: 'said' }, typeof text === 'string' ? text : shown.texts[text]);
+    const whole = typeof text === 'string' ? text : shown.texts[text];
+    const said = element('span', { class: 'said' }, ...parted(whole, shown.texts[apart]));
     if (writes.length) said.append(element('span', { class: 'tag' }, ` ✎${writes.join(',')}`));
-    const made = element('li', { class: `${writes.length ? 'sees' : ''}${apart ? ' other' : ''}` });
+    const made = element('li', {
+      class: `${writes.length ? 'sees' : ''}${apart === undefined ? '' : ' other'}`,
+    });
     const sign = (label) =>
-      apart
+      apart !== undefined
         ? element('span', { class: 'sign', title: 'not in the other run' }, `${label}≠`)
         : element('span', { class: 'sign' }, label);
     if (typeof name === 'number') made.append(sign(String(name)), said);
@@ -151,8 +154,7 @@ class Run {
       : `${prompt.kept} of ${prompt.count} messages, ${share} % of the characters, begin it as in the prompt before: they stay cached.`;
     const theirs = this.other?.prompts.find((one) => one.step === prompt.step);
     const others =
-      theirs &&
-      new Set(theirs.rows.filter(([sign]) => sign !== '-').map((row) => (row[0] === '~' ? row[2] : row[1])));
+      theirs && theirs.rows.filter(([sign]) => sign !== '-').map((row) => (row[0] === '~' ? row[2] : row[1]));
     const rows = [];
     let count = 0;
     for (const row of prompt.rows) {
@@ -160,7 +162,7 @@ class Run {
         rows.ended = true;
         rows.push(element('li', { class: 'end' }, 'the cached beginning ends here'));
       }
-      rows.push(...changed(row, !prompt.first && count < prompt.kept, others));
+      rows.push(...changed(row, !prompt.first && count < prompt.kept, others, others?.[count]));
       if (row[0] !== '-') count += 1;
     }
     return [
@@ -175,32 +177,40 @@ class Run {
   }
 }
 
-/** A row of a prompt's difference to the one before. */
-function changed(row, kept, others) {
+/**
+ * A row of a prompt's difference to the one before. `others` are the messages of the other run's prompt, `beside` the one at the same place:
+ * what differs from it is marked.
+ */
+function changed(row, kept, others, beside) {
   const [sign, text, after, start, end] = row;
+  const only = (number) => others && !others.includes(number);
   if (sign !== '~') {
     const style = { '=': kept ? 'kept' : 'same', '+': 'new', '-': 'gone' }[sign];
-    return [
-      line(
-        style,
-        sign === '=' ? ' ' : sign,
-        [shown.texts[text]],
-        sign !== '-' && others && !others.has(text),
-      ),
-    ];
+    const apart = sign !== '-' && only(text);
+    const parts = parted(shown.texts[text], apart ? shown.texts[beside] : undefined);
+    return [line(style, sign === '=' ? ' ' : sign, parts, apart)];
   }
-  const parts = (number) => {
-    const whole = shown.texts[number];
-    return [
-      whole.slice(0, start),
-      element('mark', {}, whole.slice(start, whole.length - end)),
-      whole.slice(whole.length - end),
-    ];
-  };
   return [
-    line('gone', '-', parts(text), false),
-    line('new', '+', parts(after), others && !others.has(after)),
+    line('gone', '-', marked(shown.texts[text], start, end), false),
+    line('new', '+', marked(shown.texts[after], start, end), only(after)),
   ];
+}
+
+/** A text with a mark from `start` until `end` characters before its end. */
+function marked(text, start, end) {
+  const last = text.length - end;
+  return [text.slice(0, start), element('mark', {}, text.slice(start, last)), text.slice(last)];
+}
+
+/** A text with a mark where it differs from another, if most of it is alike. */
+function parted(text, other) {
+  if (other === undefined) return [text];
+  const most = Math.min(text.length, other.length);
+  let start = 0;
+  while (start < most && text[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < most - start && text.at(-1 - end) === other.at(-1 - end)) end += 1;
+  return 2 * (start + end) < most ? [text] : marked(text, start, end);
 }
 
 function line(style, sign, parts, only) {

@@ -13,7 +13,7 @@ import html
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 from importlib.resources import files
@@ -183,7 +183,7 @@ class _Telling:
             "says": drawn_text(caption.says),
             "headed": drawn_text(caption.headed),
             "fields": [
-                field | {"apart": [*caption.apart.get(name, ())]}
+                field | {"apart": [*self._apart(caption.apart.get(name, {}))]}
                 for name, field in zip(named, fields, strict=True)
             ],
             "changes": [
@@ -194,6 +194,10 @@ class _Telling:
             "same": [],
             "lines": [*map(drawn_text, caption.lines)],
         }
+
+    def _apart(self, apart: Mapping[int, Any]) -> Iterator[list[int | None]]:
+        for number, other in apart.items():
+            yield [number, None if other is None else self._texts.number(other)]
 
     def _changed(self, before: Sequence[Any], after: Sequence[Any]) -> list[list[Any]]:
         """The rows of a difference, without what both have."""

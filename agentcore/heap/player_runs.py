@@ -66,15 +66,15 @@ class Caption:
 
     `says` is the sentence, `lines` what else is to be said, `headed` what the value is. `changes` are lists
     of elements that were changed, by name, before and after; `apart` the numbers of those elements of the
-    value's lists that the run beside this one has not, by the list's name; `sight` is whether somebody
-    shows a write for the first time.
+    value's lists that the run beside this one has not, by the list's name, with what that has there (None
+    for nothing); `sight` is whether somebody shows a write for the first time.
     """
 
     says: str
     lines: Sequence[str] = ()
     headed: str = ""
     changes: Mapping[str, tuple[Sequence[Any], Sequence[Any]]] = attrs.field(factory=dict)
-    apart: Mapping[str, Sequence[int]] = attrs.field(factory=dict)
+    apart: Mapping[str, Mapping[int, Any]] = attrs.field(factory=dict)
     sight: bool = False
 
 

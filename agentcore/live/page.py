@@ -32,10 +32,13 @@ _RUNS: Final = {
     "live": ("live", "The hook gets the framework's objects, and what it returns is used."),
     "value": ("as a value", "The hook gets copies, and only what it returns counts."),
 }
-_APART: Final = "≠, and a red edge at the right: the other run has not that there."
+_APART: Final = "not in the other run at this moment"
 _CLASS: Final = "<class>"
 # How the Python core shows numbers and booleans, so that True is not 1.
 _ATOM: Final = re.compile(r"<(True|False|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)>")
+_PROMPTS: Final = ("this-prompt", "next-prompt", "later-prompts", "later-runs")
+# What a run with such a finding shows otherwise is another finding's.
+_SEEN_BY_NOBODY: Final = ("harmless-write", "not-isolated", "accumulates")
 # Lists in these have an element for each turn.
 _BY_TURN: Final = ("result", "steps")
 _DEEPEST: Final = 2
@@ -75,9 +78,12 @@ def _comparison(finding: Json, report: Mapping[str, Any]) -> Comparison:
     kept = {(each["turn"], each["step"]) for name in _RUNS for each in recorded[name]["moments"]}
     steps = sorted(kept)
     names = _names(steps)
-    runs = _told_apart([_Telling(finding, recorded[name], name, steps).recorded() for name in _RUNS])
+    runs = _told_apart(
+        [_Telling(finding, recorded[name], name, steps).recorded() for name in _RUNS],
+        is_of_others=finding["kind"] in _SEEN_BY_NOBODY,
+    )
     if finding["kind"] in _WRITTEN:
-        runs = [_with_reach(runs[0], _reached(runs[0], names)), runs[1]]
+        runs = [_with_reach(runs[0], _reached(runs[0], finding["seen"], names)), runs[1]]
     return Comparison(title, runs, about=[*_about(finding, report)], steps=names)
 
 
@@ -105,6 +111,8 @@ def _about(finding: Json, report: Mapping[str, Any]) -> Iterator[tuple[str, str]
         yield "played", "nothing: no runs of this finding were recorded"
     elif any(recorded["cut"].values()):
         yield "cut", "; ".join(_cut(recorded["cut"]))
+    if recorded is not None:
+        yield "≠", _APART
     if finding["test"]:
         yield "a test to paste", finding["test"]
 
@@ -143,7 +151,7 @@ class _Telling:
             name=name,
             moments=moments,
             prompts=[(self._step(each), [*_messages(each["value"])]) for each in asked],
-            notes=[note, _APART] if self._name == "live" else [note],
+            notes=[note],
             error=self._run["error"],
         )
 
@@ -270,7 +278,7 @@ def _fields(value: Any, by_turn: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _flat(name: str, value: Any, depth: int, *, by_turn: bool = False) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, list) and value and (by_turn or all(isinstance(each, list) for each in value)):
+    if isinstance(value, list) and (by_turn or any(isinstance(each, list) for each in value)):
         for number, each in enumerate(value):
             yield from _flat(name if len(value) == 1 else f"{name}[{number}]", each, depth)
         return
@@ -335,17 +343,20 @@ def _count(number: int, noun: str) -> str:
 # ---------------------------------------------------------------- what differs between the two
 
 
-def _told_apart(runs: Sequence[Recorded]) -> list[Recorded]:
+def _told_apart(runs: Sequence[Recorded], *, is_of_others: bool) -> list[Recorded]:
     """The runs, with the elements of each that the other has not at the same moment."""
     both = [pair for pair in pairs(runs) if None not in pair]
     beside: list[dict[int, int]] = [{}, {}]
     for left, right in both:
         if left is not None and right is not None:
             beside[0][left], beside[1][right] = right, left
-    return [_apart_from(run, runs[1 - side], beside[side]) for side, run in enumerate(runs)]
+    return [
+        _apart_from(run, runs[1 - side], beside[side], is_of_others=is_of_others)
+        for side, run in enumerate(runs)
+    ]
 
 
-def _apart_from(run: Recorded, other: Recorded, beside: Mapping[int, int]) -> Recorded:
+def _apart_from(run: Recorded, other: Recorded, beside: Mapping[int, int], *, is_of_others: bool) -> Recorded:
     theirs = dict(other.prompts)
     asked = iter(run.prompts)
     known: set[str] = set()
@@ -354,7 +365,7 @@ def _apart_from(run: Recorded, other: Recorded, beside: Mapping[int, int]) -> Re
         caption = moment.caption
         if caption is None:
             continue
-        apart: dict[str, list[int]] = {}
+        apart: dict[str, dict[int, Any]] = {}
         if moment.name == "model":
             step, messages = next(asked)
             different = _different(messages, theirs.get(step))
@@ -365,14 +376,16 @@ def _apart_from(run: Recorded, other: Recorded, beside: Mapping[int, int]) -> Re
         elif number in beside and moment.value:
             there = other.moments[beside[number]].value or {}
             for name, value in moment.value.items():
-                different = _different(_items(value), _items(there.get(name)))
+                others = _items(there.get(name))
+                different = _different(_items(value), others)
                 if different:
-                    apart[name] = different
+                    apart[name] = {n: others[n] if n < len(others) else None for n in different}
             seen = {_root(name) for name in apart} if moment.kind == "end" else set()
             if moment.kind == "end":
                 where = ", ".join(_HOLDERS.get(name, name) for name in sorted(seen))
-                said = f"The other run has something else in {where}." if where else "Both runs end alike."
-                caption = attrs.evolve(caption, lines=[said])
+                lines = [f"The other run has something else in {where}." if where else "Both runs end alike."]
+                lines += ["That is of another finding."] if where and is_of_others else []
+                caption = attrs.evolve(caption, lines=lines)
         else:
             seen = set()
         caption = attrs.evolve(caption, apart=apart, sight=not seen <= known)
@@ -395,17 +408,18 @@ def _different(items: Sequence[Any], others: Sequence[Any] | None) -> list[int]:
     return [number for number, each in enumerate(items) if json.dumps(each, sort_keys=True) not in known]
 
 
-def _reached(live: Recorded, names: Sequence[str]) -> list[str]:
-    """Where the live run differs from the one beside it, in words, from its first prompt on."""
+def _reached(live: Recorded, seen: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Where the live run differs from the one beside it, in words, as far as the write is seen there."""
     reached = []
     for moment in live.moments:
         caption = moment.caption
         if caption is None or not caption.sight:
             continue
-        if moment.name == "model":
+        if moment.name == "model" and any(holder in _PROMPTS for holder in seen):
             reached.append(f"the prompt of {names[moment.step]}")
         elif moment.kind == "end":
-            reached += [*dict.fromkeys(_HOLDERS.get(_root(name), _root(name)) for name in caption.apart)]
+            roots = dict.fromkeys(map(_root, caption.apart))
+            reached += [_HOLDERS.get(root, root) for root in roots if root in seen]
     return reached
 
 
