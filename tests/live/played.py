@@ -38,13 +38,13 @@ def hostile(report: Json) -> Json:
     report["hook"] |= {"name": HOSTILE, "at": HOSTILE}
     report["framework"]["name"] = HOSTILE
     for finding in report["findings"]:
-        finding |= dict.fromkeys(("message", "before", "after", "hook", "remedy"), HOSTILE)
+        finding.update(dict.fromkeys(("message", "before", "after", "hook", "remedy"), HOSTILE))
         finding["test"] = f"{HOSTILE}\n{HOSTILE}"
         for run in ("live", "value"):
             for moment in finding["runs"][run]["moments"]:
                 moment["value"] = _hostile(moment["value"])
                 for write in moment.get("writes", ()):
-                    write |= {"before": HOSTILE, "after": HOSTILE}
+                    write.update(before=HOSTILE, after=HOSTILE)
             finding["runs"][run]["error"] = HOSTILE
     return report
 

@@ -90,7 +90,7 @@ def test_prompts_that_a_write_reaches_are_named_with_their_steps(later: Json) ->
     scene, _ = only_scene(later)
     live, value = scene["runs"]
     assert moments(live, "write")[0]["lines"] == [
-        "In this conversation it reaches the prompt of step 1, the caller's messages."
+        "In this conversation it reaches the prompt of step 1, the result, the caller's messages."
     ]
     asked = [each for each in moments(live, "boundary") if each["name"] == "model"]
     assert [each["sight"] for each in asked] == [False, True]

@@ -1,4 +1,4 @@
-"""The page of a report in a browser: stepping, both sides, the keyboard, widths, and that what is said is data."""
+"""The page of a report in a browser: stepping, both sides, keyboard, widths, and what is said is data."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_write_is_marked_and_so_is_what_the_other_side_has_not(opened: Opens
     live, value = (page.locator(".run").nth(run) for run in (0, 1))
     assert said(page)[0].startswith("marks_late writes in place: messages[0].content[0].text, from ")
     assert said(page)[1].startswith("marks_late writes in its copy: ")
-    assert "it reaches the prompt of step 1, the caller's messages." in live.inner_text()
+    assert "it reaches the prompt of step 1, the result, the caller's messages." in live.inner_text()
     assert live.locator(".texts li.new mark").first.inner_text() == "!"
     # The prompt of the step: one message that the other run has not, and no beginning that stays cached.
     assert "0 of 3 messages" in live.locator(".texts").inner_text()
@@ -94,8 +94,9 @@ def test_the_write_is_marked_and_so_is_what_the_other_side_has_not(opened: Opens
     assert "≠" in row.locator(".sign").inner_text()
     assert "the cached beginning ends here" in value.locator(".prompt").inner_text()
     page.keyboard.press("End")
-    (row,) = live.locator(".handed li.other").all()
-    assert row.locator("mark").inner_text() == "!"
+    # In the caller's messages, and in the result.
+    rows = live.locator(".handed li.other mark").all_inner_texts()
+    assert rows == ["!", "!"]
 
 
 def test_each_finding_has_its_place_its_mend_and_its_runs(opened: Opens, report: Json) -> None:
