@@ -250,8 +250,12 @@ def _readable(value: Any) -> Any:
     if isinstance(value, list):
         return [*map(_readable, value)]
     if isinstance(value, dict):
-        is_object = _CLASS in value
-        return {key: _readable(each) for key, each in value.items() if each is not None or not is_object}
+        empty: tuple[Any, ...] = (None,) if _CLASS in value else ()
+        return {
+            key: _readable(each)
+            for key, each in value.items()
+            if each not in empty and (key, each) != ("__pydantic_extra__", {})
+        }
     if not isinstance(value, str) or not (atom := _ATOM.fullmatch(value)):
         return value
     return {"True": True, "False": False}.get(atom[1]) if atom[1][0] in "TF" else json.loads(atom[1])

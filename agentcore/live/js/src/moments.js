@@ -72,7 +72,7 @@ class Log {
         throw log.#failed(call, error);
       }
       if (typeof made?.then !== 'function') return log.#end(call, made);
-      return made.then(
+      return Promise.resolve(made).then(
         (value) => log.#end(call, value),
         (error) => {
           throw log.#failed(call, error);
