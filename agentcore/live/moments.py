@@ -124,6 +124,8 @@ class Log:
             seen: what is seen of the run.
             cut: counts what is left out.
         """
+        for each in self._open:
+            self._look(each)
         last = self._moments[-1] if self._moments else {"turn": 0, "step": 0}
         held = {name: value for name, value in seen.shown.items() if name not in ("prompts", "error")}
         self._add("end", last["turn"], last["step"], held)

@@ -39,6 +39,12 @@ _ATOM: Final = re.compile(r"<(True|False|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)>")
 _PROMPTS: Final = ("this-prompt", "next-prompt", "later-prompts", "later-runs")
 # What a run with such a finding shows otherwise is another finding's.
 _SEEN_BY_NOBODY: Final = ("harmless-write", "not-isolated", "accumulates")
+# By what is written to, how it is said of the live run and of the run as a value, and what becomes of it there.
+_WHERE: Final = {
+    "": ("in place", "in its copy", "Nobody else holds the copy."),
+    "handle": ("through a handle", "through a handle", "When the call ends, it is taken back."),
+    "returned": ("to what it had returned", "to what it had returned", "The framework has a copy of that."),
+}
 # Lists in these have an element for each turn.
 _BY_TURN: Final = ("result", "steps")
 _DEEPEST: Final = 2
@@ -215,11 +221,12 @@ class _Telling:
             if name is not None and after
         }
         first, *others = (_said_of(each, before) for each in moment["writes"])
-        where = "in place" if self._name == "live" else "in its copy"
+        root = _root(moment["writes"][0]["places"][0])
+        live, value, note = _WHERE.get(root, _WHERE[""])
+        where = live if self._name == "live" else value
         lines = [f"and {each}" for each in others[:_MOST]]
         lines += [f"and {len(others) - _MOST} more"] if len(others) > _MOST else []
-        if self._name != "live":
-            lines.append("Nobody else holds the copy.")
+        lines += [note] if self._name != "live" else []
         return self._made(
             moment, "write", self._hook, f"{self._hook} writes {where}: {first}", changes=changes, lines=lines
         )

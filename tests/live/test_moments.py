@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def runs(hook: Any, at: str, *places: str, seed: int = 3) -> Json:
     """The moments of both runs of a random conversation."""
     boundary = ADAPTER.boundaries[at]
     call = getattr(toy_hooks, hook) if isinstance(hook, str) else hook
-    source = ValueSource(lambda: call, boundary.methods, (), None, "hook")
+    source = ValueSource(lambda: call, boundary.methods, (), Path(), "hook")
     shown = Shown(kind="write", place=places[0] if places else None, places=places)
     return runs_of(Judge(ADAPTER, source, at), conversation(seed), "generate", seed, shown)
 

@@ -111,6 +111,29 @@ def test_a_write_that_no_moment_shows_is_put_where_the_finding_says(polluting: J
         assert "messages[0].content[0].text" in moments(run, "write")[0]["says"]
 
 
+@pytest.mark.parametrize(
+    ("place", "where", "note"),
+    [
+        ("handle[0].content", "through a handle", "When the call ends, it is taken back."),
+        ("returned[0].content", "to what it had returned", "The framework has a copy of that."),
+    ],
+)
+def test_a_write_to_no_argument_says_what_becomes_of_it(
+    polluting: Json, place: str, where: str, note: str
+) -> None:
+    report = copy.deepcopy(polluting)
+    for run in ("live", "value"):
+        for moment in report["findings"][0]["runs"][run]["moments"]:
+            for write in moment.get("writes", ()):
+                write["places"] = [place]
+    scene, _ = only_scene(report)
+    live, value = (moments(run, "write")[0] for run in scene["runs"])
+    assert live["says"].startswith(f"pollutes writes {where}: {place}, from ")
+    assert value["lines"] == [note]
+    # The page knows no list that has the place.
+    assert live["changes"] == []
+
+
 def test_steps_of_several_turns_are_named_with_their_turns(polluting: Json) -> None:
     report = copy.deepcopy(polluting)
     for name in ("live", "value"):

@@ -83,6 +83,7 @@ class Log {
 
   /** The moments of the run, which has ended. */
   run({ holders, error }, cut) {
+    for (const call of this.open) this.#look(call);
     const held = {};
     for (const [name, text] of Object.entries(holders)) if (text !== undefined) held[name] = JSON.parse(text);
     const { turn, step } = this.moments.at(-1) ?? { turn: 0, step: 0 };
