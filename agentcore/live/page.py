@@ -39,7 +39,7 @@ _ATOM: Final = re.compile(r"<(True|False|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)>")
 _PROMPTS: Final = ("this-prompt", "next-prompt", "later-prompts", "later-runs")
 # What a run with such a finding shows otherwise is another finding's.
 _SEEN_BY_NOBODY: Final = ("harmless-write", "not-isolated", "accumulates")
-# By what is written to, how it is said of the live run and of the run as a value, and what becomes of it there.
+# By what is written to: how both runs say it, and what becomes of it in the run as a value.
 _WHERE: Final = {
     "": ("in place", "in its copy", "Nobody else holds the copy."),
     "handle": ("through a handle", "through a handle", "When the call ends, it is taken back."),

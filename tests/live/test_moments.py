@@ -157,7 +157,7 @@ def test_moments_beyond_the_bound_of_a_run_have_no_value() -> None:
     assert recorded["cut"]["moments"] > 0
 
 
-@pytest.mark.parametrize("hook", ["clean", "stateful"])
+@pytest.mark.parametrize("hook", ["clean", "redacts"])
 def test_a_clean_hook_has_the_same_prompts_in_both_runs(hook: str) -> None:
     recorded = runs(hook, "before_model")
     live, value = ([m for m in recorded[n]["moments"] if m["kind"] == "prompt"] for n in ("live", "value"))
