@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -48,6 +49,9 @@ _WHERE: Final = {
 # Lists in these have an element for each turn.
 _BY_TURN: Final = ("result", "steps")
 _DEEPEST: Final = 2
+# No hook has a name with a space.
+_MODEL: Final = "the model"
+_END: Final = "the end of the run"
 _MOST: Final = 6
 
 
@@ -243,7 +247,7 @@ class _Telling:
 
     def _asked(self, moment: Json) -> Moment:
         count = _count(len([*_messages(moment["value"])]), "message")
-        return self._made(moment, "boundary", "model", f"The model is asked with {count}.")
+        return self._made(moment, "boundary", _MODEL, f"The model is asked with {count}.")
 
     def _ended(self, moment: Json) -> Moment:
         error = self._run["error"]
@@ -373,36 +377,42 @@ def _apart_from(run: Recorded, other: Recorded, beside: Mapping[int, int], *, is
     known: set[str] = set()
     moments = []
     for number, moment in enumerate(run.moments):
-        caption = moment.caption
-        if caption is None:
+        if moment.caption is None:
             continue
-        apart: dict[str, dict[int, Any]] = {}
-        if moment.name == "model":
+        caption, seen = moment.caption, set[str]()
+        if moment.name == _MODEL:
             step, messages = next(asked)
-            different = _different(messages, theirs.get(step))
-            seen = {f"prompt {step}"} if different else set[str]()
-            if different:
+            if different := _different(messages, theirs.get(step)):
+                seen = {f"prompt {step}"}
                 said = f"{caption.says} {_of(len(different), len(messages))} the other run has not."
                 caption = attrs.evolve(caption, says=said)
-        elif number in beside and moment.value:
-            there = other.moments[beside[number]].value or {}
-            for name, value in moment.value.items():
-                others = _items(there.get(name))
-                different = _different(_items(value), others)
-                if different:
-                    apart[name] = {n: others[n] if n < len(others) else None for n in different}
-            seen = {_root(name) for name in apart} if moment.kind == "end" else set()
+        elif number in beside:
+            apart = _apart(moment.value or {}, other.moments[beside[number]].value or {})
+            caption = attrs.evolve(caption, apart=apart)
             if moment.kind == "end":
-                where = ", ".join(_HOLDERS.get(name, name) for name in sorted(seen))
-                lines = [f"The other run has something else in {where}." if where else "Both runs end alike."]
-                lines += ["That is of another finding."] if where and is_of_others else []
-                caption = attrs.evolve(caption, lines=lines)
-        else:
-            seen = set()
-        caption = attrs.evolve(caption, apart=apart, sight=not seen <= known)
+                seen = {*map(_root, apart)} | ({_END} if run.error != other.error else set())
+                caption = attrs.evolve(caption, lines=_lines_of_end(seen, is_of_others=is_of_others))
+        moments.append(attrs.evolve(moment, caption=attrs.evolve(caption, sight=not seen <= known)))
         known |= seen
-        moments.append(attrs.evolve(moment, caption=caption))
     return attrs.evolve(run, moments=moments)
+
+
+def _apart(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
+    """By the names of lists: the numbers of the elements that the other has not, and what it has there."""
+    found = {}
+    for name, value in mine.items():
+        others = _items(theirs.get(name))
+        if different := _different(_items(value), others):
+            found[name] = {n: others[n] if n < len(others) else None for n in different}
+    return found
+
+
+def _lines_of_end(seen: AbstractSet[str], *, is_of_others: bool) -> list[str]:
+    where = ", ".join(_HOLDERS.get(name, name) for name in sorted(seen - {_END}))
+    lines = [f"The other run has something else in {where}."] if where else []
+    lines += ["The other run ends otherwise."] if _END in seen else []
+    lines += ["That is of another finding."] if lines and is_of_others else []
+    return lines or ["Both runs end alike."]
 
 
 def _of(number: int, count: int) -> str:
@@ -426,11 +436,13 @@ def _reached(live: Recorded, seen: Sequence[str], names: Sequence[str]) -> list[
         caption = moment.caption
         if caption is None or not caption.sight:
             continue
-        if moment.name == "model" and any(holder in _PROMPTS for holder in seen):
+        if moment.name == _MODEL and any(holder in _PROMPTS for holder in seen):
             reached.append(f"the prompt of {names[moment.step]}")
         elif moment.kind == "end":
             roots = dict.fromkeys(map(_root, caption.apart))
             reached += [_HOLDERS.get(root, root) for root in roots if root in seen]
+            # What the framework refuses is seen by the result: there is none.
+            reached += [_END] if live.error and "result" in seen else []
     return reached
 
 

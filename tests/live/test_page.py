@@ -92,7 +92,7 @@ def test_prompts_that_a_write_reaches_are_named_with_their_steps(later: Json) ->
     assert moments(live, "write")[0]["lines"] == [
         "In this conversation it reaches the prompt of step 1, the result, the caller's messages."
     ]
-    asked = [each for each in moments(live, "boundary") if each["name"] == "model"]
+    asked = [each for each in moments(live, "boundary") if each["name"] == "the model"]
     assert [each["sight"] for each in asked] == [False, True]
     assert asked[1]["says"].endswith("1 of them the other run has not.")
     # The write breaks the beginning that stays cached in the other run.
@@ -154,6 +154,28 @@ def test_what_another_finding_brings_about_is_not_ascribed_to_a_write_that_nobod
     live = scene["runs"][0]
     assert moments(live, "write")[0]["lines"] == ["Nobody is seen to see it."]
     assert moments(live, "end")[0]["lines"][-1] == "That is of another finding."
+
+
+def test_a_write_that_ends_the_live_run_alone_reaches_its_end(polluting: Json) -> None:
+    report = copy.deepcopy(polluting)
+    (finding,) = report["findings"]
+    finding["seen"] = ["this-prompt", "result"]
+    live = finding["runs"]["live"]
+    live["moments"] = [one for one in live["moments"] if one["kind"] != "prompt"]
+    live["moments"][-1]["value"], live["error"] = {}, "TypeError: no message"
+    scene, _ = only_scene(report)
+    left, right = (moments(run, "end")[0] for run in scene["runs"])
+    assert left["says"] == "The run failed: TypeError: no message"
+    assert left["lines"] == ["The other run ends otherwise."]
+    assert right["lines"][-1] == "The other run ends otherwise."
+    (written,) = moments(scene["runs"][0], "write")
+    assert written["lines"] == ["In this conversation it reaches the end of the run."]
+
+
+def test_a_hook_may_be_named_as_the_model_is(polluting: Json) -> None:
+    report = copy.deepcopy(polluting)
+    report["findings"][0]["hook"] = "model"
+    assert only_scene(report)[0]["runs"][0]["moments"][0]["says"] == "model is handed 1 message."
 
 
 def test_an_error_is_a_refusal_and_the_end_says_it() -> None:
