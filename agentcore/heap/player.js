@@ -130,7 +130,7 @@ class Run {
 
   item([text, ...writes], name, apart) {
     const whole = typeof text === 'string' ? text : shown.texts[text];
-    const said = element('span', { class: 'said' }, ...parted(whole, shown.texts[apart]));
+    const said = element('span', { class: 'said' }, ...markDifference(whole, shown.texts[apart]));
     if (writes.length) said.append(element('span', { class: 'tag' }, ` ✎${writes.join(',')}`));
     const made = element('li', {
       class: `${writes.length ? 'sees' : ''}${apart === undefined ? '' : ' other'}`,
@@ -187,30 +187,30 @@ function changed(row, kept, others, beside) {
   if (sign !== '~') {
     const style = { '=': kept ? 'kept' : 'same', '+': 'new', '-': 'gone' }[sign];
     const apart = sign !== '-' && only(text);
-    const parts = parted(shown.texts[text], apart ? shown.texts[beside] : undefined);
+    const parts = markDifference(shown.texts[text], apart ? shown.texts[beside] : undefined);
     return [line(style, sign === '=' ? ' ' : sign, parts, apart)];
   }
   return [
-    line('gone', '-', marked(shown.texts[text], start, end), false),
-    line('new', '+', marked(shown.texts[after], start, end), only(after)),
+    line('gone', '-', markMiddle(shown.texts[text], start, end), false),
+    line('new', '+', markMiddle(shown.texts[after], start, end), only(after)),
   ];
 }
 
 /** A text with a mark from `start` until `end` characters before its end. */
-function marked(text, start, end) {
+function markMiddle(text, start, end) {
   const last = text.length - end;
   return [text.slice(0, start), element('mark', {}, text.slice(start, last)), text.slice(last)];
 }
 
 /** A text with a mark where it differs from another, if most of it is alike. */
-function parted(text, other) {
+function markDifference(text, other) {
   if (other === undefined) return [text];
   const most = Math.min(text.length, other.length);
   let start = 0;
   while (start < most && text[start] === other[start]) start += 1;
   let end = 0;
   while (end < most - start && text.at(-1 - end) === other.at(-1 - end)) end += 1;
-  return 2 * (start + end) < most ? [text] : marked(text, start, end);
+  return 2 * (start + end) < most ? [text] : markMiddle(text, start, end);
 }
 
 function line(style, sign, parts, only) {
@@ -227,10 +227,10 @@ function line(style, sign, parts, only) {
 }
 
 /** What is said of all that is played: labels and texts, those of several lines as code on demand. */
-function said(about) {
+function facts(about) {
   const isCode = ([, text]) => text.includes('\n');
-  const facts = about.filter((each) => !isCode(each));
-  const list = facts.flatMap(([label, text]) => [
+  const short = about.filter((each) => !isCode(each));
+  const list = short.flatMap(([label, text]) => [
     element('dt', {}, label),
     element('dd', { class: label.split(' ')[0] }, text),
   ]);
@@ -262,7 +262,7 @@ class Page {
     this.pairs = pairs;
     this.stepName = (step) => steps[step] ?? `step ${step}`;
     this.runs = runs.map((run, number) => new Run(run, runs[1 - number], runs.length === 1, this.stepName));
-    this.about.replaceChildren(...said(about));
+    this.about.replaceChildren(...facts(about));
     this.bar.hidden = pairs.length === 0;
     // For each pair, the moment of each run that is shown: its own, or the last before.
     const last = runs.map(() => -1);

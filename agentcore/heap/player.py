@@ -72,7 +72,7 @@ def document(comparisons: Sequence[Comparison], title: str) -> Json:
     scenes = [
         {
             "title": drawn_text(one.title),
-            "about": [[drawn_text(label), _lined(text)] for label, text in one.about],
+            "about": [[drawn_text(label), _code(text)] for label, text in one.about],
             "steps": [*map(drawn_text, one.steps)],
             "runs": [_Telling(run, texts).json() for run in one.runs],
             "pairs": pairs(one.runs),
@@ -82,7 +82,7 @@ def document(comparisons: Sequence[Comparison], title: str) -> Json:
     return {"format": _FORMAT, "title": drawn_text(title), "scenes": scenes, "texts": texts.all}
 
 
-def _lined(text: str) -> str:
+def _code(text: str) -> str:
     return "\n".join(map(drawn_text, text.splitlines()))
 
 
@@ -159,7 +159,7 @@ class _Telling:
 
     def _moment(self, moment: Moment) -> Json:
         if moment.caption is not None:
-            return self._captioned(moment, moment.caption)
+            return self._with_caption(moment, moment.caption)
         carried = self._carried(moment)
         return {
             "kind": moment.kind,
@@ -172,7 +172,7 @@ class _Telling:
             "lines": [*self._lines(moment)],
         }
 
-    def _captioned(self, moment: Moment, caption: Caption) -> Json:
+    def _with_caption(self, moment: Moment, caption: Caption) -> Json:
         """A moment of which it is known what to say: nothing is drawn."""
         named = moment.value or {}
         fields = self._fields(moment) if named else ()
@@ -187,7 +187,7 @@ class _Telling:
                 for name, field in zip(named, fields, strict=True)
             ],
             "changes": [
-                [drawn_text(name), self._changed(before, after)]
+                [drawn_text(name), self._change_rows(before, after)]
                 for name, (before, after) in caption.changes.items()
             ],
             "sight": caption.sight,
@@ -199,7 +199,7 @@ class _Telling:
         for number, other in apart.items():
             yield [number, None if other is None else self._texts.number(other)]
 
-    def _changed(self, before: Sequence[Any], after: Sequence[Any]) -> list[list[Any]]:
+    def _change_rows(self, before: Sequence[Any], after: Sequence[Any]) -> list[list[Any]]:
         """The rows of a difference, without what both have."""
         numbered = ([*map(self._texts.number, items)] for items in (before, after))
         return [row for row in self._changes(*numbered) if row[0] != "="]

@@ -100,10 +100,10 @@ class Log:
                 try:
                     returned = hook(*args, **options)
                 except BaseException as error:
-                    self._failed(one, error)
+                    self._fail(one, error)
                     raise
                 if inspect.isawaitable(returned):
-                    return self._awaited(one, returned)
+                    return self._await(one, returned)
                 self._end(one, returned)
                 return returned
 
@@ -130,7 +130,7 @@ class Log:
         held = {name: value for name, value in seen.shown.items() if name not in ("prompts", "error")}
         self._add("end", last["turn"], last["step"], held)
         error = None if seen.error is None else f"{type(seen.error).__name__}: {seen.error}"
-        return {"moments": [*_within(self._moments, cut)], "error": error and _text(error, cut)}
+        return {"moments": [*_bound_all(self._moments, cut)], "error": error and _text(error, cut)}
 
     # ------------------------------------------------------------ one call
 
@@ -150,16 +150,16 @@ class Log:
         self._add("handed", turn, step, show(held, reader, self._drop))
         return one
 
-    async def _awaited(self, one: _Call, returned: Any) -> Any:
+    async def _await(self, one: _Call, returned: Any) -> Any:
         try:
             value = await returned
         except BaseException as error:
-            self._failed(one, error)
+            self._fail(one, error)
             raise
         self._end(one, value)
         return value
 
-    def _failed(self, one: _Call, error: BaseException) -> None:
+    def _fail(self, one: _Call, error: BaseException) -> None:
         self._close(one)
         self._add("raised", one.turn, one.step, f"{type(error).__name__}: {error}")
 
@@ -194,11 +194,11 @@ class Log:
 # ---------------------------------------------------------------- bounds
 
 
-def _within(moments: Iterable[dict[str, Any]], cut: Counter[str]) -> Iterable[dict[str, Any]]:
+def _bound_all(moments: Iterable[dict[str, Any]], cut: Counter[str]) -> Iterable[dict[str, Any]]:
     """Yields the moments with bounded values, and without values from where the whole would be too long."""
     whole = 0
     for moment in moments:
-        value = _bounded(moment["value"], cut, 0)
+        value = _bound(moment["value"], cut, 0)
         whole += len(json.dumps(value))
         if whole > _WHOLE:
             cut["moments"] += 1
@@ -206,13 +206,13 @@ def _within(moments: Iterable[dict[str, Any]], cut: Counter[str]) -> Iterable[di
         yield {**moment, "value": value}
 
 
-def _bounded(value: Any, cut: Counter[str], depth: int) -> Any:
+def _bound(value: Any, cut: Counter[str], depth: int) -> Any:
     if isinstance(value, str):
         return _text(value, cut)
     if isinstance(value, dict | list) and depth > _DEEPEST:
         return _LEFT_OUT
     if isinstance(value, dict):
-        return {_text(key, cut): _bounded(each, cut, depth + 1) for key, each in value.items()}
+        return {_text(key, cut): _bound(each, cut, depth + 1) for key, each in value.items()}
     if not isinstance(value, list):
         return value
     if len(value) > _FIRST + _LAST:
@@ -220,7 +220,7 @@ def _bounded(value: Any, cut: Counter[str], depth: int) -> Any:
     # Those in the middle keep their places, so that indices stay right.
     end = len(value) - _LAST
     made = [
-        _LEFT_OUT if _FIRST <= index < end else _bounded(each, cut, depth + 1)
+        _LEFT_OUT if _FIRST <= index < end else _bound(each, cut, depth + 1)
         for index, each in enumerate(value[:_MOST])
     ]
     return made if len(value) <= _MOST else [*made, f"{_LEFT_OUT} {len(value) - _MOST} more"]

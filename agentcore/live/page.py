@@ -88,12 +88,14 @@ def _comparison(finding: Json, report: Mapping[str, Any]) -> Comparison:
     kept = {(each["turn"], each["step"]) for name in _RUNS for each in recorded[name]["moments"]}
     steps = sorted(kept)
     names = _names(steps)
-    runs = _told_apart(
+    if report["tool"]["language"] == "python":
+        recorded = {name: _readable_run(recorded[name]) for name in _RUNS}
+    runs = _compare(
         [_Telling(finding, recorded[name], name, steps).recorded() for name in _RUNS],
         is_of_others=finding["kind"] in _SEEN_BY_NOBODY,
     )
     if finding["kind"] in _WRITTEN:
-        runs = [_with_reach(runs[0], _reached(runs[0], finding["seen"], names)), runs[1]]
+        runs = [_with_reach(runs[0], _reach(runs[0], finding["seen"], names)), runs[1]]
     return Comparison(title, runs, about=[*_about(finding, report)], steps=names)
 
 
@@ -147,7 +149,7 @@ class _Telling:
         self._run = run
         self._name = name
         self._steps = steps
-        self._all = [{**each, "value": _readable(each["value"])} for each in run["moments"]]
+        self._all = run["moments"]
         self._hook = finding["hook"]
         # What the hook's call was handed, as it was when it was last looked at.
         self._held: dict[str, Any] = {}
@@ -185,21 +187,22 @@ class _Telling:
         for number, moment in enumerate(self._all):
             yield self._moment(moment)
             if number == ended:
-                found = {name: self._finding[name] for name in ("places", "before", "after")}
-                yield self._written({**moment, "value": None, "writes": [found]})
+                found = {name: self._finding[name] for name in ("before", "after")}
+                found["places"] = self._finding["places"] or [self._finding["place"] or "arguments"]
+                yield self._write({**moment, "value": None, "writes": [found]})
 
     def _moment(self, moment: Json) -> Moment:
         kinds: dict[str, Callable[[Json], Moment]] = {
-            "handed": self._handed,
-            "written": self._written,
-            "returned": self._returned,
-            "raised": self._raised,
-            "prompt": self._asked,
-            "end": self._ended,
+            "handed": self._call,
+            "written": self._write,
+            "returned": self._return,
+            "raised": self._raise,
+            "prompt": self._prompt,
+            "end": self._end,
         }
         return kinds[moment["kind"]](moment)
 
-    def _made(self, moment: Json, kind: str, name: str, says: str, **more: Any) -> Moment:
+    def _caption(self, moment: Json, kind: str, name: str, says: str, **more: Any) -> Moment:
         value = more.pop("value", None)
         return Moment(
             kind=kind,
@@ -209,13 +212,15 @@ class _Telling:
             caption=Caption(says=says, **more),
         )
 
-    def _handed(self, moment: Json) -> Moment:
+    def _call(self, moment: Json) -> Moment:
         hook = self._hook
         self._held = _fields(moment["value"])
         says = f"{hook} is handed {_amount(self._held)}."
-        return self._made(moment, "boundary", hook, says, headed=f"What {hook} was handed", value=self._held)
+        return self._caption(
+            moment, "boundary", hook, says, headed=f"What {hook} was handed", value=self._held
+        )
 
-    def _written(self, moment: Json) -> Moment:
+    def _write(self, moment: Json) -> Moment:
         before, after = self._held, _fields(moment["value"])
         self._held = after or before
         touched = [*dict.fromkeys(_field_of(each["places"], before) for each in moment["writes"])]
@@ -224,36 +229,40 @@ class _Telling:
             for name in touched
             if name is not None and after
         }
-        first, *others = (_said_of(each, before) for each in moment["writes"])
+        first, *others = (_sentence(each, before) for each in moment["writes"])
         root = _root(moment["writes"][0]["places"][0])
         live, value, note = _WHERE.get(root, _WHERE[""])
         where = live if self._name == "live" else value
         lines = [f"and {each}" for each in others[:_MOST]]
         lines += [f"and {len(others) - _MOST} more"] if len(others) > _MOST else []
         lines += [note] if self._name != "live" else []
-        return self._made(
+        return self._caption(
             moment, "write", self._hook, f"{self._hook} writes {where}: {first}", changes=changes, lines=lines
         )
 
-    def _returned(self, moment: Json) -> Moment:
+    def _return(self, moment: Json) -> Moment:
         hook, value = self._hook, _fields({"returned": moment["value"]})
         says = f"{hook} returns {_amount(value)}."
-        return self._made(
+        return self._caption(
             moment, "boundary", f"{hook} returned", says, headed=f"What {hook} returned", value=value
         )
 
-    def _raised(self, moment: Json) -> Moment:
-        return self._made(moment, "refusal", self._hook, f"{self._hook} raises {moment['value']}")
+    def _raise(self, moment: Json) -> Moment:
+        return self._caption(moment, "refusal", self._hook, f"{self._hook} raises {moment['value']}")
 
-    def _asked(self, moment: Json) -> Moment:
+    def _prompt(self, moment: Json) -> Moment:
         count = _count(len([*_messages(moment["value"])]), "message")
-        return self._made(moment, "boundary", _MODEL, f"The model is asked with {count}.")
+        return self._caption(moment, "boundary", _MODEL, f"The model is asked with {count}.")
 
-    def _ended(self, moment: Json) -> Moment:
+    def _end(self, moment: Json) -> Moment:
         error = self._run["error"]
         says = f"The run failed: {error}" if error else "The run has ended."
         value = _fields(moment["value"], _BY_TURN)
-        return self._made(moment, "end", "end", says, headed="What is left at the end", value=value)
+        return self._caption(moment, "end", "end", says, headed="What is left at the end", value=value)
+
+
+def _readable_run(run: Json) -> Json:
+    return {**run, "moments": [{**each, "value": _readable(each["value"])} for each in run["moments"]]}
 
 
 def _readable(value: Any) -> Any:
@@ -272,7 +281,7 @@ def _readable(value: Any) -> Any:
     return {"True": True, "False": False}.get(atom[1]) if atom[1][0] in "TF" else json.loads(atom[1])
 
 
-def _said_of(write: Json, held: Mapping[str, Any]) -> str:
+def _sentence(write: Json, held: Mapping[str, Any]) -> str:
     place = next((each for each in write["places"] if _field_of([each], held)), write["places"][0])
     before, after = (write[name] if write[name] is not None else "nothing" for name in ("before", "after"))
     return f"{place}, from {before} to {after}."
@@ -358,7 +367,7 @@ def _count(number: int, noun: str) -> str:
 # ---------------------------------------------------------------- what differs between the two
 
 
-def _told_apart(runs: Sequence[Recorded], *, is_of_others: bool) -> list[Recorded]:
+def _compare(runs: Sequence[Recorded], *, is_of_others: bool) -> list[Recorded]:
     """The runs, with the elements of each that the other has not at the same moment."""
     both = [pair for pair in pairs(runs) if None not in pair]
     beside: list[dict[int, int]] = [{}, {}]
@@ -366,12 +375,14 @@ def _told_apart(runs: Sequence[Recorded], *, is_of_others: bool) -> list[Recorde
         if left is not None and right is not None:
             beside[0][left], beside[1][right] = right, left
     return [
-        _apart_from(run, runs[1 - side], beside[side], is_of_others=is_of_others)
+        _mark_differences(run, runs[1 - side], beside[side], is_of_others=is_of_others)
         for side, run in enumerate(runs)
     ]
 
 
-def _apart_from(run: Recorded, other: Recorded, beside: Mapping[int, int], *, is_of_others: bool) -> Recorded:
+def _mark_differences(
+    run: Recorded, other: Recorded, beside: Mapping[int, int], *, is_of_others: bool
+) -> Recorded:
     theirs = dict(other.prompts)
     asked = iter(run.prompts)
     known: set[str] = set()
@@ -382,7 +393,7 @@ def _apart_from(run: Recorded, other: Recorded, beside: Mapping[int, int], *, is
         caption, seen = moment.caption, set[str]()
         if moment.name == _MODEL:
             step, messages = next(asked)
-            if different := _different(messages, theirs.get(step)):
+            if different := _numbers_apart(messages, theirs.get(step)):
                 seen = {f"prompt {step}"}
                 said = f"{caption.says} {_of(len(different), len(messages))} the other run has not."
                 caption = attrs.evolve(caption, says=said)
@@ -402,7 +413,7 @@ def _apart(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, dict
     found = {}
     for name, value in mine.items():
         others = _items(theirs.get(name))
-        if different := _different(_items(value), others):
+        if different := _numbers_apart(_items(value), others):
             found[name] = {n: others[n] if n < len(others) else None for n in different}
     return found
 
@@ -423,13 +434,13 @@ def _root(name: str) -> str:
     return re.split(r"[.\[]", name)[0]
 
 
-def _different(items: Sequence[Any], others: Sequence[Any] | None) -> list[int]:
+def _numbers_apart(items: Sequence[Any], others: Sequence[Any] | None) -> list[int]:
     """The numbers of elements that are not among others."""
     known = {json.dumps(each, sort_keys=True) for each in others or ()}
     return [number for number, each in enumerate(items) if json.dumps(each, sort_keys=True) not in known]
 
 
-def _reached(live: Recorded, seen: Sequence[str], names: Sequence[str]) -> list[str]:
+def _reach(live: Recorded, seen: Sequence[str], names: Sequence[str]) -> list[str]:
     """Where the live run differs from the one beside it, in words, as far as the write is seen there."""
     reached = []
     for moment in live.moments:
@@ -452,10 +463,10 @@ def _with_reach(live: Recorded, reached: Sequence[str]) -> Recorded:
         f"In this conversation it reaches {', '.join(reached)}." if reached else "Nobody is seen to see it."
     )
 
-    def told(moment: Moment) -> Moment:
+    def with_line(moment: Moment) -> Moment:
         if moment.kind != "write" or moment.caption is None:
             return moment
         lines = [*moment.caption.lines, said]
         return attrs.evolve(moment, caption=attrs.evolve(moment.caption, lines=lines))
 
-    return attrs.evolve(live, moments=[*map(told, live.moments)])
+    return attrs.evolve(live, moments=[*map(with_line, live.moments)])

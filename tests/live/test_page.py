@@ -236,6 +236,11 @@ def test_numbers_and_objects_of_the_python_core_are_readable(polluting: Json) ->
         "is": True,
         "rate": -1.5e-07,
     }
+    # What is such a text in JavaScript is a text.
+    report["tool"]["language"] = "javascript"
+    scene, document = only_scene(report)
+    (((number,),),) = (field["items"] for field in scene["runs"][0]["moments"][0]["fields"])
+    assert json.loads(document["texts"][number]) == given[0]
 
 
 def test_what_hooks_say_is_data_in_the_page(polluting: Json) -> None:

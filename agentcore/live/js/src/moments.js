@@ -69,13 +69,13 @@ class Log {
       try {
         made = hook.apply(this, args);
       } catch (error) {
-        throw log.#failed(call, error);
+        throw log.#fail(call, error);
       }
       if (typeof made?.then !== 'function') return log.#end(call, made);
       return Promise.resolve(made).then(
         (value) => log.#end(call, value),
         (error) => {
-          throw log.#failed(call, error);
+          throw log.#fail(call, error);
         },
       );
     };
@@ -88,7 +88,7 @@ class Log {
     for (const [name, text] of Object.entries(holders)) if (text !== undefined) held[name] = JSON.parse(text);
     const { turn, step } = this.moments.at(-1) ?? { turn: 0, step: 0 };
     this.#add('end', { turn, step }, held);
-    return { moments: within(this.moments, cut), error: error ? shortened(said(error), cut) : null };
+    return { moments: boundAll(this.moments, cut), error: error ? shorten(textOf(error), cut) : null };
   }
 
   // One call --------------------------------------------------------------------------------------------------------------------------
@@ -111,9 +111,9 @@ class Log {
     return made;
   }
 
-  #failed(call, error) {
+  #fail(call, error) {
     this.#close(call);
-    this.#add('raised', call, said(error));
+    this.#add('raised', call, textOf(error));
     return error;
   }
 
@@ -136,7 +136,7 @@ class Log {
   }
 }
 
-const said = (error) => (error?.name ? `${error.name}: ${error.message}` : String(error));
+const textOf = (error) => (error?.name ? `${error.name}: ${error.message}` : String(error));
 
 // What the hook is given, by name: arguments that have names, else the fields of the one argument. What stays itself is no conversation.
 function heldOf(args, spec) {
@@ -168,10 +168,10 @@ function fieldsOf(value, first = []) {
 // Bounds ------------------------------------------------------------------------------------------------------------------------------
 
 // The moments with bounded values, and without values from where the whole would be too long.
-function within(moments, cut) {
+function boundAll(moments, cut) {
   let whole = 0;
   return moments.map((moment) => {
-    let value = bounded(moment.value, cut);
+    let value = bound(moment.value, cut);
     whole += JSON.stringify(value).length;
     if (whole > WHOLE) {
       cut.moments++;
@@ -181,24 +181,24 @@ function within(moments, cut) {
   });
 }
 
-function bounded(value, cut, depth = 0) {
-  if (typeof value === 'string') return shortened(value, cut);
+function bound(value, cut, depth = 0) {
+  if (typeof value === 'string') return shorten(value, cut);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > DEEPEST) return LEFT_OUT;
   if (!Array.isArray(value))
     return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [shortened(key, cut), bounded(each, cut, depth + 1)]),
+      Object.entries(value).map(([key, each]) => [shorten(key, cut), bound(each, cut, depth + 1)]),
     );
   if (value.length > FIRST + LAST) cut.lists++;
   // Those in the middle keep their places, so that indices stay right.
   const end = value.length - LAST;
   const made = value
     .slice(0, MOST)
-    .map((each, index) => (index >= FIRST && index < end ? LEFT_OUT : bounded(each, cut, depth + 1)));
+    .map((each, index) => (index >= FIRST && index < end ? LEFT_OUT : bound(each, cut, depth + 1)));
   return value.length > MOST ? [...made, `${LEFT_OUT} ${value.length - MOST} more`] : made;
 }
 
-function shortened(text, cut) {
+function shorten(text, cut) {
   if (text.length <= LONGEST) return text;
   cut.texts++;
   return `${text.slice(0, LONGEST - END)}${LEFT_OUT}(${text.length - LONGEST} characters)${LEFT_OUT}${text.slice(-END)}`;
