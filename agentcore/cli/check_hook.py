@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from agentcore.cli.terminal import console, say, warn
+from agentcore.cli.terminal import console, html_option, save_page, say, warn
 from agentcore.live import reporting
 from agentcore.live.adapters.known import KNOWN
 from agentcore.live.check import Request, check
@@ -85,6 +85,7 @@ def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 @click.option("--json", "form", flag_value="json", help="Print the report as JSON.")
 @click.option("--junit", "form", flag_value="junit", help="Print it as JUnit XML.")
 @click.option("--sarif", "form", flag_value="sarif", help="Print it as SARIF.")
+@html_option("agentcore-hook.html")
 @click.option("--fail-on", type=click.Choice(["fault", "note"]), default="fault", show_default=True)
 @click.option(
     "--time-limit",
@@ -113,6 +114,7 @@ def check_hook(context: click.Context, /, **given: Any) -> None:
     """
     framework, _, version = given["framework"].partition("@")
     _require_known(framework, version, given)
+    _require_folder(given["html"])
     if _is_javascript(framework):
         context.exit(_delegated(given))
     try:
@@ -127,7 +129,23 @@ def check_hook(context: click.Context, /, **given: Any) -> None:
         say(console(stderr=True), text, "red")
         context.exit(_TOOL)
     _print(report, given["form"])
+    _play(report, given)
     context.exit(report["exit"])
+
+
+def _require_folder(html: Path | None) -> None:
+    """A check takes its time: what would fail at its end is refused before."""
+    if html is not None and not html.resolve().parent.is_dir():
+        raise click.BadParameter(f"there is no folder {html.parent}", param_hint="--html")
+
+
+def _play(report: dict[str, Any], given: dict[str, Any]) -> None:
+    """Writes the page, if one is asked for."""
+    if given["html"] is not None:
+        # Here, because it needs what only pages need.
+        from agentcore.live.page import player_of  # noqa: PLC0415
+
+        save_page(player_of(report), given["html"], stderr=given["form"] is not None)
 
 
 def _is_javascript(framework: str) -> bool:
@@ -221,8 +239,14 @@ def _delegated(given: dict[str, Any]) -> int:
     options += [f"--{given['form']}"] if given["form"] else []
     # The same cache, unless the person has another.
     environment = {"AGENTCORE_CACHE": str(cache_folder()), **os.environ}
-    command = [node, str(_BIN), "check-hook", *options]
-    return subprocess.run(command, check=False, env=environment).returncode  # noqa: S603 - the core of this package
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "report.json"
+        options += ["--report", str(file)] if given["html"] is not None else []
+        command = [node, str(_BIN), "check-hook", *options]
+        done = subprocess.run(command, check=False, env=environment)  # noqa: S603 - the core of this package
+        if file.is_file():
+            _play(json.loads(file.read_text("utf-8")), given)
+    return done.returncode
 
 
 def _print(report: dict[str, Any], form: str | None) -> None:

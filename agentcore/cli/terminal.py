@@ -229,7 +229,7 @@ def html_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., An
     )
 
 
-def save_page(player: Player, file: Path) -> None:
-    """Writes a player to a file, and says how it is opened."""
+def save_page(player: Player, file: Path, *, stderr: bool = False) -> None:
+    """Writes a player to a file, and says how it is opened, on standard output or standard error."""
     player.save(file)
-    say(console(), f"The player is in {file}; open it in a browser: {file.resolve().as_uri()}")
+    say(console(stderr=stderr), f"The player is in {file}; open it in a browser: {file.resolve().as_uri()}")

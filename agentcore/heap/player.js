@@ -1,18 +1,10 @@
-// Plays the document of the page. What it says is put into the page as text only (`textContent`), never as markup.
-'use strict';
+// Plays the document of the page. What it says is put into the page as text only (`textContent`), never as markup. What draws graphs comes
+// before it in the page (player_graph.js).
 
-const SVG = 'http://www.w3.org/2000/svg';
-const HEAD = 20;
-const LINE = 16;
-const PAD = 6;
-const LETTER = 7.25;
-const COLOURS = 8;
 // Lists that are longer show their first and their last rows, and the others on demand.
 const FOLDED = 24;
 const FIRST = 2;
 const LAST = 10;
-// How small a graph becomes so that it fits beside another.
-const SMALLEST = 0.8;
 const KEYS = [
   ['← →', 'one moment back, one on'],
   ['Home End', 'the first moment, the last'],
@@ -22,190 +14,6 @@ const KEYS = [
 ];
 
 const shown = JSON.parse(document.getElementById('document').textContent);
-
-/** Makes an element with attributes and children; a text is a text. */
-function element(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
-/** The same for SVG. */
-function drawn(name, attributes, text) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-/** The graph of a run: boxes at their places; a state of a box is drawn when it is shown first, and kept. */
-class Graph {
-  constructor(run) {
-    this.graph = run.graph;
-    this.kept = new Map();
-    const back = run.graph.states.flatMap((state) =>
-      state.rows.filter((row) => row[1] === '→').map((row) => row[2]),
-    );
-    this.numbered = new Set(back);
-    this.titles = drawn('svg', {
-      class: 'titles',
-      viewBox: `0 0 ${this.graph.width} 26`,
-      'aria-hidden': 'true',
-    });
-    for (const { title, x } of this.graph.columns) {
-      this.titles.append(drawn('text', { class: 'column', x, y: 18 }, title));
-    }
-    this.svg = drawn('svg', { role: 'img', viewBox: `0 26 ${this.graph.width} ${this.graph.height - 26}` });
-    this.edges = drawn('g', {});
-    this.boxes = drawn('g', {});
-    this.svg.append(this.edges, this.boxes);
-    this.pane = element('div', {
-      class: 'graph',
-      tabindex: '0',
-      role: 'group',
-      'aria-label': `graph of ${run.name}`,
-    });
-    this.pane.append(this.titles, this.svg);
-  }
-
-  /** How large the graph may be so that it fits its pane; one that would become too small scrolls. */
-  get fitting() {
-    return Math.min(1, Math.max(SMALLEST, (this.pane.clientWidth - 2) / this.graph.width));
-  }
-
-  fit(scale) {
-    this.scale = scale;
-    for (const svg of [this.titles, this.svg]) {
-      const { width, height } = svg.viewBox.baseVal;
-      svg.setAttribute('width', Math.round(width * scale));
-      svg.setAttribute('height', Math.round(height * scale));
-    }
-  }
-
-  /** Shows a moment. */
-  show(moment, number, seen) {
-    const states = moment.shown.map((index) => this.graph.states[index]);
-    const there = new Set(states.map((state) => state.box));
-    const event = moment.event ?? undefined;
-    const edges = [];
-    const boxes = moment.shown.map((index) => {
-      const state = this.graph.states[index];
-      const group = this.state(index, state);
-      group.classList.toggle('fresh', this.graph.boxes[state.box].first === number && number > 0);
-      group.classList.toggle('event', state.box === event);
-      edges.push(...this.arrows(index, state, there));
-      return group;
-    });
-    this.edges.replaceChildren(...edges);
-    this.boxes.replaceChildren(...boxes);
-    this.svg.setAttribute('aria-label', moment.says);
-    const hot = states.find((state) => state.now)?.box ?? event;
-    if (hot !== undefined) this.reveal(this.graph.boxes[hot], seen);
-  }
-
-  /** Where the pane is scrolled to. Read before the page is changed, or the browser lays it out twice. */
-  get seen() {
-    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.pane;
-    return {
-      left: scrollLeft,
-      top: scrollTop,
-      right: scrollLeft + clientWidth,
-      bottom: scrollTop + clientHeight,
-    };
-  }
-
-  /** Scrolls the pane, and nothing else, until a box is in it. */
-  reveal(box, seen) {
-    const [top, bottom] = [(box.y - 40) * this.scale, (box.y + box.height + 40) * this.scale];
-    if (top < seen.top || bottom > seen.bottom) {
-      this.pane.scrollTop = Math.max(0, top - (seen.bottom - seen.top) / 4);
-    }
-    const [left, right] = [box.x * this.scale, (box.x + box.width) * this.scale];
-    if (left < seen.left || right > seen.right) {
-      this.pane.scrollLeft = Math.max(0, right - (seen.right - seen.left) + 20);
-    }
-  }
-
-  state(index, state) {
-    if (!this.kept.has(index)) this.kept.set(index, this.draw(state));
-    return this.kept.get(index);
-  }
-
-  draw(state) {
-    const box = this.graph.boxes[state.box];
-    const group = drawn('g', { class: `object ${box.kind}`, 'data-box': state.box });
-    if (state.writes.length) group.classList.add('carries');
-    if (state.now) group.classList.add('now');
-    const height = HEAD + state.rows.length * LINE + (state.rows.length ? PAD : 0);
-    group.append(drawn('rect', { class: 'box', x: box.x, y: box.y, width: box.width, height, rx: 4 }));
-    const title = drawn('text', { class: 'title', x: box.x + PAD, y: box.y + 14 }, state.title);
-    if (this.numbered.has(state.box)) title.append(span('number', ` #${state.box}`));
-    if (state.writes.length) title.append(span('wrote', ` ✎${state.writes.map((n) => n + 1).join(',')}`));
-    group.append(title);
-    state.rows.forEach((row, number) => group.append(...this.row(box, row, box.y + HEAD + number * LINE)));
-    state.chips.forEach((chip, number) => group.append(...this.chip(box, chip, number, state.chips.length)));
-    return group;
-  }
-
-  row(box, [key, text, to, flag], y) {
-    const made = [];
-    if (flag === 2)
-      made.push(drawn('rect', { class: 'slot', x: box.x + 2, y, width: box.width - 4, height: LINE, rx: 2 }));
-    const line = drawn('text', { x: box.x + PAD, y: y + 12 });
-    line.append(span(flag ? 'flag1' : 'key', key));
-    const said = text === '→' ? `→ #${to}` : text;
-    if (said !== null) line.append(span(flag ? 'flag1' : 'said', ` ${said}`));
-    return [...made, line];
-  }
-
-  chip(box, chip, number, count) {
-    const x = box.x + box.width - (count - number) * 15 + 4;
-    const holder = this.graph.holders[chip];
-    const made = drawn('rect', {
-      class: `chip chip${chip % COLOURS}`,
-      x,
-      y: box.y - 11,
-      width: 14,
-      height: 13,
-      rx: 3,
-    });
-    made.append(drawn('title', {}, `${holder.name} reaches this`));
-    return [made, drawn('text', { class: 'letter', x: x + 7, y: box.y - 1 }, holder.chip)];
-  }
-
-  /** The references of a box, drawn once. */
-  arrows(index, state, there) {
-    const key = `${index} edges`;
-    if (!this.kept.has(key)) {
-      const box = this.graph.boxes[state.box];
-      const rows = state.rows.flatMap(([, text, to, flag], number) =>
-        to === null || text !== null ? [] : [[to, flag, box.y + HEAD + number * LINE + LINE / 2]],
-      );
-      if (state.head !== null) rows.push([state.head, 0, box.y + HEAD / 2]);
-      this.kept.set(
-        key,
-        rows.map(([to, flag, y]) => [
-          to,
-          this.arrow(box.x + box.width, y, this.graph.boxes[to], flag || state.hot.includes(to)),
-        ]),
-      );
-    }
-    return this.kept.get(key).flatMap(([to, made]) => (there.has(to) ? made : []));
-  }
-
-  arrow(x, y, target, hot) {
-    const [toX, toY] = [target.x - 6, target.y + HEAD / 2];
-    const bend = Math.max(14, Math.min(60, (toX - x) / 2));
-    const style = hot ? ' hot' : '';
-    const path = `M${x} ${y}C${x + bend} ${y} ${toX - bend} ${toY} ${toX} ${toY}`;
-    const head = `M${target.x} ${toY}l-7 -4v8z`;
-    return [
-      drawn('path', { class: `edge${style}`, d: path }),
-      drawn('path', { class: `head${style}`, d: head }),
-    ];
-  }
-}
 
 /** The rows of a list; of a long one those in its middle wait for a button, unless they are to be kept. */
 function folded(rows, kept) {
@@ -240,14 +48,11 @@ function scrolled(label) {
   return { tabindex: '0', 'aria-label': label };
 }
 
-function span(style, text) {
-  return drawn('tspan', { class: style }, text);
-}
-
 /** One run: what happened at a moment, the graph, and the prompt of the step. */
 class Run {
-  constructor(run, other, alone) {
+  constructor(run, other, alone, stepName) {
     this.run = run;
+    this.stepName = stepName;
     this.other = other;
     this.graph = new Graph(run);
     this.says = element('p', { class: 'says' });
@@ -258,7 +63,7 @@ class Run {
     const head = element('header', {}, element('h2', {}, run.name), ...notes);
     const story = element('div', { class: 'story' }, this.says, this.lines);
     const texts = element('div', { class: 'texts' }, this.details, this.prompt);
-    const style = alone && run.graph.boxes.length ? 'run alone' : 'run';
+    const style = run.graph.boxes.length === 0 ? 'run bare' : alone ? 'run alone' : 'run';
     this.section = element('section', { class: style, 'aria-label': run.name }, head, story);
     if (run.graph.boxes.length) {
       this.section.append(element('div', { class: 'drawing' }, this.graph.pane, legend(run.graph.holders)));
@@ -292,20 +97,27 @@ class Run {
 
   /** What was handed out, field by field. */
   handed(moment) {
-    if (!moment.fields.length) return [];
+    const changes = (moment.changes ?? []).flatMap(([name, rows]) => [
+      element('h3', {}, `What was written: ${name}`),
+      element('ul', { class: 'rows' }, ...rows.flatMap((row) => changed(row, false, null))),
+    ]);
+    if (!moment.fields.length) return changes;
     const long = moment.fields.filter((field) => field.listed && field.items.length);
     const rest = moment.fields.filter((field) => !long.includes(field));
-    const made = [element('h3', {}, `What ${moment.name} was handed`)];
+    const made = [...changes, element('h3', {}, moment.headed ?? `What ${moment.name} was handed`)];
     for (const field of long) {
       if (field.name) made.push(element('p', { class: 'note' }, field.name));
-      const items = field.items.map((item, index) => this.item(item, index));
-      const kept = (index) => field.items[index].length > 1;
+      const apart = new Map(field.apart);
+      const items = field.items.map((item, index) => this.item(item, index, apart.get(index)));
+      const kept = (index) => field.items[index].length > 1 || apart.has(index);
       const list = element('ul', { class: 'rows handed', ...scrolled(`${field.name} of ${this.run.name}`) });
       list.append(...folded(items, kept));
       made.push(list);
     }
     if (rest.length) {
-      const items = rest.map((field) => this.item(field.items[0] ?? ['[]'], field.name));
+      const items = rest.map((field) =>
+        this.item(field.items[0] ?? ['[]'], field.name, new Map(field.apart).get(0)),
+      );
       const list = element('ul', { class: 'rows plain' }, ...items);
       made.push(
         long.length
@@ -316,16 +128,19 @@ class Run {
     return made;
   }
 
-  item([text, ...writes], name) {
-    const said = element('span', { class: 'said' }, typeof text === 'string' ? text : shown.texts[text]);
+  item([text, ...writes], name, apart) {
+    const whole = typeof text === 'string' ? text : shown.texts[text];
+    const said = element('span', { class: 'said' }, ...markDifference(whole, shown.texts[apart]));
     if (writes.length) said.append(element('span', { class: 'tag' }, ` ✎${writes.join(',')}`));
-    const made = element('li', { class: writes.length ? 'sees' : '' });
-    if (typeof name === 'number') made.append(element('span', { class: 'sign' }, String(name)), said);
-    else
-      made.append(
-        element('span', { class: 'sign' }, ''),
-        element('span', {}, `${name ? `${name}: ` : ''}`, said),
-      );
+    const made = element('li', {
+      class: `${writes.length ? 'sees' : ''}${apart === undefined ? '' : ' other'}`,
+    });
+    const sign = (label) =>
+      apart !== undefined
+        ? element('span', { class: 'sign', title: 'not in the other run' }, `${label}≠`)
+        : element('span', { class: 'sign' }, label);
+    if (typeof name === 'number') made.append(sign(String(name)), said);
+    else made.append(sign(''), element('span', {}, `${name ? `${name}: ` : ''}`, said));
     return made;
   }
 
@@ -339,8 +154,7 @@ class Run {
       : `${prompt.kept} of ${prompt.count} messages, ${share} % of the characters, begin it as in the prompt before: they stay cached.`;
     const theirs = this.other?.prompts.find((one) => one.step === prompt.step);
     const others =
-      theirs &&
-      new Set(theirs.rows.filter(([sign]) => sign !== '-').map((row) => (row[0] === '~' ? row[2] : row[1])));
+      theirs && theirs.rows.filter(([sign]) => sign !== '-').map((row) => (row[0] === '~' ? row[2] : row[1]));
     const rows = [];
     let count = 0;
     for (const row of prompt.rows) {
@@ -348,11 +162,11 @@ class Run {
         rows.ended = true;
         rows.push(element('li', { class: 'end' }, 'the cached beginning ends here'));
       }
-      rows.push(...changed(row, !prompt.first && count < prompt.kept, others));
+      rows.push(...changed(row, !prompt.first && count < prompt.kept, others, others?.[count]));
       if (row[0] !== '-') count += 1;
     }
     return [
-      element('h3', {}, `The prompt of step ${prompt.step}`),
+      element('h3', {}, `The prompt of ${this.stepName(prompt.step)}`),
       element('p', { class: 'note' }, cached),
       element(
         'ul',
@@ -363,32 +177,40 @@ class Run {
   }
 }
 
-/** A row of a prompt's difference to the one before. */
-function changed(row, kept, others) {
+/**
+ * A row of a prompt's difference to the one before. `others` are the messages of the other run's prompt, `beside` the one at the same place:
+ * what differs from it is marked.
+ */
+function changed(row, kept, others, beside) {
   const [sign, text, after, start, end] = row;
+  const only = (number) => others && !others.includes(number);
   if (sign !== '~') {
     const style = { '=': kept ? 'kept' : 'same', '+': 'new', '-': 'gone' }[sign];
-    return [
-      line(
-        style,
-        sign === '=' ? ' ' : sign,
-        [shown.texts[text]],
-        sign !== '-' && others && !others.has(text),
-      ),
-    ];
+    const apart = sign !== '-' && only(text);
+    const parts = markDifference(shown.texts[text], apart ? shown.texts[beside] : undefined);
+    return [line(style, sign === '=' ? ' ' : sign, parts, apart)];
   }
-  const parts = (number) => {
-    const whole = shown.texts[number];
-    return [
-      whole.slice(0, start),
-      element('mark', {}, whole.slice(start, whole.length - end)),
-      whole.slice(whole.length - end),
-    ];
-  };
   return [
-    line('gone', '-', parts(text), false),
-    line('new', '+', parts(after), others && !others.has(after)),
+    line('gone', '-', markMiddle(shown.texts[text], start, end), false),
+    line('new', '+', markMiddle(shown.texts[after], start, end), only(after)),
   ];
+}
+
+/** A text with a mark from `start` until `end` characters before its end. */
+function markMiddle(text, start, end) {
+  const last = text.length - end;
+  return [text.slice(0, start), element('mark', {}, text.slice(start, last)), text.slice(last)];
+}
+
+/** A text with a mark where it differs from another, if most of it is alike. */
+function markDifference(text, other) {
+  if (other === undefined) return [text];
+  const most = Math.min(text.length, other.length);
+  let start = 0;
+  while (start < most && text[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < most - start && text.at(-1 - end) === other.at(-1 - end)) end += 1;
+  return 2 * (start + end) < most ? [text] : markMiddle(text, start, end);
 }
 
 function line(style, sign, parts, only) {
@@ -404,12 +226,25 @@ function line(style, sign, parts, only) {
   return made;
 }
 
-/** What the letters at the boxes stand for. */
-function legend(holders) {
-  const made = element('p', { class: 'note' }, 'Letters say who reaches a box: ');
-  holders.forEach(({ name, chip }, number) => made.append(`${number ? ', ' : ''}${chip} ${name}`));
-  made.append('. ✎1 is a box that carries write 1; red arrows lead to it; a dashed box is new.');
-  return made;
+/** What is said of all that is played: labels and texts, those of several lines as code on demand. */
+function facts(about) {
+  const isCode = ([, text]) => text.includes('\n');
+  const short = about.filter((each) => !isCode(each));
+  const list = short.flatMap(([label, text]) => [
+    element('dt', {}, label),
+    element('dd', { class: label.split(' ')[0] }, text),
+  ]);
+  const codes = about
+    .filter(isCode)
+    .map(([label, text]) =>
+      element(
+        'details',
+        {},
+        element('summary', {}, label),
+        element('pre', { tabindex: '0', 'aria-label': label }, text),
+      ),
+    );
+  return [...(list.length ? [element('dl', {}, ...list)] : []), ...codes];
 }
 
 /** The whole page: buttons, slider, one run or two. */
@@ -423,9 +258,12 @@ class Page {
 
   /** Plays one of the comparisons of the page. */
   play(scene, position) {
-    const { runs, pairs } = shown.scenes[scene];
+    const { runs, pairs, steps, about } = shown.scenes[scene];
     this.pairs = pairs;
-    this.runs = runs.map((run, number) => new Run(run, runs[1 - number], runs.length === 1));
+    this.stepName = (step) => steps[step] ?? `step ${step}`;
+    this.runs = runs.map((run, number) => new Run(run, runs[1 - number], runs.length === 1, this.stepName));
+    this.about.replaceChildren(...facts(about));
+    this.bar.hidden = pairs.length === 0;
     // For each pair, the moment of each run that is shown: its own, or the last before.
     const last = runs.map(() => -1);
     this.at = pairs.map((pair) => pair.map((moment, side) => (last[side] = moment ?? last[side])));
@@ -475,10 +313,13 @@ class Page {
     );
     this.ticks = element('div', { class: 'ticks', 'aria-hidden': 'true' });
     this.main = element('main', { class: 'runs' });
+    this.about = element('section', { class: 'about', 'aria-label': 'about' });
+    this.bar = element('nav', { class: 'bar', 'aria-label': 'moments' }, buttons, this.slider, this.ticks);
     return [
       element('h1', {}, shown.title),
       ...this.choice(),
-      element('nav', { class: 'bar', 'aria-label': 'moments' }, buttons, this.slider, this.ticks),
+      this.about,
+      this.bar,
       this.main,
       element('details', {}, element('summary', {}, 'Keys'), keys),
       this.live,
@@ -520,13 +361,14 @@ class Page {
 
   /** Goes to a moment. */
   go(position) {
+    if (this.pairs.length === 0) return;
     this.position = Math.max(0, Math.min(this.pairs.length - 1, position || 0));
     const number = this.position;
     const seen = this.runs.map((run) => run.graph.seen);
     this.runs.forEach((run, side) => {
       run.show(this.at[number][side], this.pairs[number][side] !== null, seen[side]);
     });
-    const step = this.steps[number] < 0 ? 'before the first step' : `step ${this.steps[number]}`;
+    const step = this.steps[number] < 0 ? 'before the first step' : this.stepName(this.steps[number]);
     const there = this.kinds[number].find((moment) => moment);
     this.where.textContent = `${step} · ${number + 1} of ${this.pairs.length}`;
     this.slider.value = String(number + 1);

@@ -13,7 +13,7 @@ import html
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 from importlib.resources import files
@@ -26,13 +26,13 @@ from markupsafe import Markup
 
 from agentcore.heap.heap import ObjectCell, Ref, Value
 from agentcore.heap.player_graph import graph
-from agentcore.heap.player_runs import Moment, Recorded, Scene, drawn_text, of_core
+from agentcore.heap.player_runs import Caption, Moment, Recorded, Scene, drawn_text, of_core
 from agentcore.heap.pollution import Finding, Reach, ones, written_path
 from agentcore.heap.views import Key, Write
 from agentcore.machine.run import Run
 from agentcore.messages.values import sealed
 
-__all__ = ["Comparison", "Playable", "Player", "document", "player", "recorded"]
+__all__ = ["Comparison", "Playable", "Player", "document", "pairs", "player", "recorded"]
 
 Json: TypeAlias = dict[str, Any]
 _FORMAT: Final = "agentcore-player-1"
@@ -49,10 +49,16 @@ _NOTHING: Final = ("default-src 'none'", "base-uri 'none'", "form-action 'none'"
 @sealed
 @attrs.frozen
 class Comparison:
-    """One run, or two side by side, that a page plays, under a title."""
+    """One run, or two side by side, that a page plays, under a title; or none.
+
+    `about` is what is true of all of it: labels, and texts, of which those of several lines are code. `steps`
+    are the names of the steps, where their numbers do not do.
+    """
 
     title: str
     runs: Sequence[Recorded]
+    about: Sequence[tuple[str, str]] = attrs.field(default=(), kw_only=True)
+    steps: Sequence[str] = attrs.field(default=(), kw_only=True)
 
 
 def document(comparisons: Sequence[Comparison], title: str) -> Json:
@@ -66,12 +72,18 @@ def document(comparisons: Sequence[Comparison], title: str) -> Json:
     scenes = [
         {
             "title": drawn_text(one.title),
+            "about": [[drawn_text(label), _code(text)] for label, text in one.about],
+            "steps": [*map(drawn_text, one.steps)],
             "runs": [_Telling(run, texts).json() for run in one.runs],
-            "pairs": _pairs(one.runs),
+            "pairs": pairs(one.runs),
         }
         for one in comparisons
     ]
     return {"format": _FORMAT, "title": drawn_text(title), "scenes": scenes, "texts": texts.all}
+
+
+def _code(text: str) -> str:
+    return "\n".join(map(drawn_text, text.splitlines()))
 
 
 class _Texts:
@@ -146,6 +158,8 @@ class _Telling:
         }
 
     def _moment(self, moment: Moment) -> Json:
+        if moment.caption is not None:
+            return self._with_caption(moment, moment.caption)
         carried = self._carried(moment)
         return {
             "kind": moment.kind,
@@ -157,6 +171,38 @@ class _Telling:
             "same": [drawn_text(" = ".join(names)) for names in moment.names if len(names) > 1][:_MOST],
             "lines": [*self._lines(moment)],
         }
+
+    def _with_caption(self, moment: Moment, caption: Caption) -> Json:
+        """A moment of which it is known what to say: nothing is drawn."""
+        named = moment.value or {}
+        fields = self._fields(moment) if named else ()
+        return {
+            "kind": moment.kind,
+            "step": moment.step,
+            "name": drawn_text(moment.name),
+            "says": drawn_text(caption.says),
+            "headed": drawn_text(caption.headed),
+            "fields": [
+                field | {"apart": [*self._apart(caption.apart.get(name, {}))]}
+                for name, field in zip(named, fields, strict=True)
+            ],
+            "changes": [
+                [drawn_text(name), self._change_rows(before, after)]
+                for name, (before, after) in caption.changes.items()
+            ],
+            "sight": caption.sight,
+            "same": [],
+            "lines": [*map(drawn_text, caption.lines)],
+        }
+
+    def _apart(self, apart: Mapping[int, Any]) -> Iterator[list[int | None]]:
+        for number, other in apart.items():
+            yield [number, None if other is None else self._texts.number(other)]
+
+    def _change_rows(self, before: Sequence[Any], after: Sequence[Any]) -> list[list[Any]]:
+        """The rows of a difference, without what both have."""
+        numbered = ([*map(self._texts.number, items)] for items in (before, after))
+        return [row for row in self._changes(*numbered) if row[0] != "="]
 
     # ---------------------------------------------------------------- what was handed out
 
@@ -341,18 +387,18 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _pairs(runs: Sequence[Recorded]) -> list[list[int | None]]:
+def pairs(runs: Sequence[Recorded]) -> list[list[int | None]]:
     """The moments of all runs in one order: those of one step and one name stand together."""
-    if len(runs) == 1:
-        return [[number] for number in range(len(runs[0].moments))]
+    if len(runs) < 2:  # noqa: PLR2004 - two
+        return [[number] for run in runs for number in range(len(run.moments))]
     left, right = ([_name_of(moment) for moment in run.moments] for run in runs)
-    pairs: list[list[int | None]] = []
+    found: list[list[int | None]] = []
     for _, start, end, first, last in SequenceMatcher(a=left, b=right, autojunk=False).get_opcodes():
         if left[start:end] == right[first:last]:
-            pairs += [[a, b] for a, b in zip(range(start, end), range(first, last), strict=True)]
+            found += [[a, b] for a, b in zip(range(start, end), range(first, last), strict=True)]
         else:
-            pairs += _in_turn(range(start, end), range(first, last), left, right)
-    return pairs
+            found += _in_turn(range(start, end), range(first, last), left, right)
+    return found
 
 
 def _in_turn(
@@ -448,9 +494,9 @@ def recorded(run: Run | Recorded | Playable) -> Recorded:
 @cache
 def _files() -> tuple[str, str, str]:
     folder = files("agentcore.heap")
-    names = ("player.html.jinja", "player.css", "player.js")
-    page, style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in names)
-    return page, style, script
+    names = ("player.html.jinja", "player.css", "player_graph.js", "player.js")
+    page, style, *scripts = (folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+    return page, style, "\n".join(scripts)
 
 
 def _page(shown: Json) -> str:

@@ -33,6 +33,7 @@ __all__ = [
     "DEEPEST",
     "FIRST",
     "LAST",
+    "Caption",
     "Found",
     "Kind",
     "Moment",
@@ -60,13 +61,32 @@ def drawn_text(value: Any, length: int | None = None) -> str:
 
 
 @attrs.frozen(kw_only=True)
+class Caption:
+    """What is said of a moment of a run that was recorded without a heap.
+
+    `says` is the sentence, `lines` what else is to be said, `headed` what the value is. `changes` are lists
+    of elements that were changed, by name, before and after; `apart` the numbers of those elements of the
+    value's lists that the run beside this one has not, by the list's name, with what that has there (None
+    for nothing); `sight` is whether somebody shows a write for the first time.
+    """
+
+    says: str
+    lines: Sequence[str] = ()
+    headed: str = ""
+    changes: Mapping[str, tuple[Sequence[Any], Sequence[Any]]] = attrs.field(factory=dict)
+    apart: Mapping[str, Mapping[int, Any]] = attrs.field(factory=dict)
+    sight: bool = False
+
+
+@attrs.frozen(kw_only=True)
 class Moment:
     """One moment of a run.
 
     `kind` is `boundary` (something was handed out: `value`, plain JSON, in `slot`), `write` (something was
     written in place: `write`), `refusal` (an op was refused: `text` says why) or `end`. `name` is the
     boundary, or who wrote. `heap` is None where there is none. `writes` is how many writes were made until
-    then, this one included; `names` are the names that one object has, object by object.
+    then, this one included; `names` are the names that one object has, object by object. With a `caption`
+    there is no heap, and the value may be None, which is shown as nothing.
     """
 
     kind: str
@@ -80,6 +100,7 @@ class Moment:
     text: str = ""
     writes: int = 0
     names: Sequence[Sequence[str]] = ()
+    caption: Caption | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -12,10 +12,12 @@ from agentcore.live.conversations import Conversation, smaller
 from agentcore.live.judge import Judge, Key, Outcome, Shown, key_of
 from agentcore.live.lines import line_of
 from agentcore.live.measures import prefix
+from agentcore.live.moments import runs_of
 
 __all__ = ["outcome_data", "smallest"]
 
 _MEASURED: Final = 20
+_ENDING: Final = ("exits", "out-of-memory")
 
 
 def outcome_data(judge: Judge, of: Conversation, path: str, index: int) -> dict[str, Any]:
@@ -63,7 +65,8 @@ def smallest(  # noqa: PLR0913, PLR0917 - what a run is made of, and what is loo
         begin: called before each try.
 
     Returns:
-        What the smallest conversation shows, None if it shows nothing any more; and that conversation.
+        What the smallest conversation shows, with the moments of its runs, None if it shows nothing any more;
+        and that conversation.
     """
     found: list[Shown] = []
 
@@ -81,4 +84,6 @@ def smallest(  # noqa: PLR0913, PLR0917 - what a run is made of, and what is loo
     of = smaller(of, shows)
     shown = found[0]
     line = shown.line or (line_of(judge, of, path, seed, shown) if shown.places else None)
-    return {**asdict(shown), "line": line}, of
+    # What filled the memory or ended the process would do so again.
+    runs = None if shown.cause in _ENDING else runs_of(judge, of, path, seed, shown)
+    return {**asdict(shown), "line": line, "runs": runs}, of

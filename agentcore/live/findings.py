@@ -139,6 +139,7 @@ def finding(  # noqa: PLR0913 - what a finding consists of, by name
     test = None
     if conversation is not None and found.cause not in ("hangs", "exits", "killed", "out-of-memory", "forks"):
         test = pytest_case(hook, framework, at, path or "generate", found.kind, conversation, factory=factory)
+    runs = shown.get("runs")
     return {
         "kind": found.kind,
         "severity": "fault" if found.kind in FAULTS else "note",
@@ -163,6 +164,7 @@ def finding(  # noqa: PLR0913 - what a finding consists of, by name
         "paths": sorted(found.paths),
         "conversation": conversation,
         "test": test,
+        **({} if runs is None else {"runs": runs}),
         "remedy": _remedy(found, shown),
         "fingerprint": f"{found.kind}:{attribute}:{at}:{general(place or '')}",
         "suppressed": None,

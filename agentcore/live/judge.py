@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from agentcore.live.adapter import Adapter, Boundary, Entry
 from agentcore.live.conversations import Conversation, request_words
 from agentcore.live.loading import HookSource, ValueSource, is_own_file
+from agentcore.live.moments import Log
 from agentcore.live.runs import Observation, Prompt, differing, holder_of, observe
 from agentcore.live.safety import OutsideError
 from agentcore.live.shown import Path, leaves
@@ -114,6 +115,7 @@ class Judge:
         self.idempotent = idempotent
         self.boundary: Boundary = adapter.boundaries[at]
         self.project = source.project
+        self.drop = adapter.drop
         self._quiet = 0
         # By the place of a write: how often those who see its effect were those who see any difference.
         self._whole: Counter[str] = Counter()
@@ -130,6 +132,7 @@ class Judge:
         only: int | None = None,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook,
         through: str | None = None,
+        log: Log | None = None,
     ) -> Observation:
         """Runs a conversation once; without the hook if `mode` is None."""
         loaded = None if mode is None else self._source.load()
@@ -144,14 +147,15 @@ class Judge:
                 alone=self._alone_in,
                 only=only,
                 report=self._report,
-                around=around,
+                around=around if log is None else log.around(where),
                 through=through,
             )
 
         def is_own(file: str) -> bool:
             return is_own_file(file, self.project)
 
-        return observe(self._adapter, of, self._at, path, seed, None if mode is None else tapped, is_own)
+        tap = None if mode is None else tapped
+        return observe(self._adapter, of, self._at, path, seed, tap, is_own, log)
 
     def _alone_in(self, messages: Any) -> set[str]:
         return _alone(self._adapter.entries(messages))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
-__all__ = ["junit", "sarif", "text"]
+__all__ = ["counts", "junit", "place_of", "sarif", "text"]
 
 _DOCS: Final = "https://github.com/agentcore-reference/agentcore/blob/main/spec/live.md"
 _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -19,7 +19,7 @@ def text(report: dict[str, Any]) -> str:
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:
-    framework, hook, count = report["framework"], report["hook"], report["conversations"]
+    framework, hook = report["framework"], report["hook"]
     release = f"{framework['name']} {framework['version'] or '(no release)'}"
     where = f" ({framework['resolved_from']})" if framework["resolved_from"] else ""
     yield f"{hook['name']} at {hook['at']} in {release}{where}"
@@ -44,8 +44,15 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     more = f", {others} that {'does' if others == 1 else 'do'} not count" if others else ""
     yield (
         f"{report['verdict'] or 'not judged'}: {_count(counting.count('fault'), 'fault')},"
-        f" {_count(counting.count('note'), 'note')}{more};"
-        f" {count['run']} conversations, {count['judged']} judged,"
+        f" {_count(counting.count('note'), 'note')}{more}; {counts(report)}"
+    )
+
+
+def counts(report: Mapping[str, Any]) -> str:
+    """Returns how much was checked, in words."""
+    count = report["conversations"]
+    return (
+        f"{count['run']} conversations, {count['judged']} judged,"
         f" {_count(count['calls'], 'call')} of the hook"
     )
 
@@ -62,7 +69,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _place(finding: dict[str, Any], report: dict[str, Any]) -> str:
+def place_of(finding: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """Returns where a finding is: file, line and column, else the hook."""
     line = finding["line"]
     if line is None:
         return str(report["hook"]["file"] or report["hook"]["name"])
@@ -74,7 +82,7 @@ def _finding(finding: dict[str, Any], report: dict[str, Any]) -> Iterator[str]:
     off = "" if finding["counts_for_verdict"] else "  (does not count)"
     if finding["suppressed"] is not None:
         off = f"  (suppressed for {finding['suppressed']['for']}: {finding['suppressed']['reason']})"
-    yield f"{_place(finding, report)}  {finding['severity']}  {finding['kind']}{off}"
+    yield f"{place_of(finding, report)}  {finding['severity']}  {finding['kind']}{off}"
     yield f"  {finding['message']}"
     if finding["before"] is not None or finding["after"] is not None:
         yield f"  changed    {finding['before'] or 'nothing'} -> {finding['after'] or 'nothing'}"
@@ -96,10 +104,10 @@ def junit(report: dict[str, Any]) -> str:
     counting = [each for each in report["findings"] if each["counts_for_verdict"]]
     failed = [each for each in counting if report["exit"] == 1]
     error = report["not_judged"] if report["exit"] == 3 else None  # noqa: PLR2004 - the exit code of not judged
-    counts = f'tests="1" failures="{int(bool(failed))}" errors="{int(error is not None)}"'
+    sums = f'tests="1" failures="{int(bool(failed))}" errors="{int(error is not None)}"'
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuite name="agentcore check-hook" {counts}>',
+        f'<testsuite name="agentcore check-hook" {sums}>',
         f"  <testcase classname={quoteattr(group)} name={quoteattr(name)}>",
     ]
     for each in failed:

@@ -12,6 +12,7 @@ from agentcore.guard.snapshot import Snapshot
 from agentcore.live.adapter import Adapter, Attached, Entry
 from agentcore.live.conversations import Conversation
 from agentcore.live.copies import Data
+from agentcore.live.moments import Log
 from agentcore.live.seeded import seeded
 from agentcore.live.session import Session
 from agentcore.live.shown import Path, differences, show, text_of
@@ -57,8 +58,9 @@ class Observation:
 class _Recorder:
     """The recorder of one run; the tap asks it for turn and step."""
 
-    def __init__(self, adapter: Adapter) -> None:
+    def __init__(self, adapter: Adapter, log: Log | None = None) -> None:
         self.seen = Observation()
+        self._log = log
         self.tap: Tap | None = None
         self._drop = adapter.drop
         self._entries = adapter.entries
@@ -80,6 +82,8 @@ class _Recorder:
                 self.tap.met(Snapshot(messages, Data()))
         shown = show(messages, Data(), self._drop)
         self.seen.prompts.append(Prompt(self._turn, self._step, shown, tuple(self._entries(messages))))
+        if self._log is not None:
+            self._log.prompt(self._turn, self._step, shown)
         self._step += 1
         return self._step - 1
 
@@ -120,6 +124,7 @@ def observe(  # noqa: PLR0913, PLR0917 - what a run is made of
     seed: int,
     tapped: _Tapped | None,
     is_own: Callable[[str], bool],
+    log: Log | None = None,
 ) -> Observation:
     """Runs a conversation once, with a hook or without, and returns what is seen.
 
@@ -131,8 +136,9 @@ def observe(  # noqa: PLR0913, PLR0917 - what a run is made of
         seed: what random numbers, ids and clocks of the run follow from.
         tapped: makes the tap of the run from the function that says turn and step; None runs without a hook.
         is_own: whether a file is the person's.
+        log: is notified of each prompt.
     """
-    recorder = _Recorder(adapter)
+    recorder = _Recorder(adapter, log)
     with seeded(seed, is_own), _quiet():
         attached: Attached | None = None
         if tapped is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -120,6 +121,32 @@ def test_the_case_to_paste_fails_as_the_command_does(pytester: Any) -> None:
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*pollutes writes messages*"])
+
+
+def test_the_page_of_the_report_is_written_beside_what_is_printed(tmp_path: Path) -> None:
+    page = tmp_path / "hook.html"
+    result = run(f"{HOOKS}#pollutes", *TOY, "--html", str(page))
+    assert (result.exit_code, page.as_uri() in result.stdout) == (1, True)
+    assert "1 fault" in result.stdout
+    (data,) = re.findall(r'id="document">(.*?)</script>', page.read_text("utf-8"))
+    (scene,) = json.loads(data)["scenes"]
+    assert [len(each["prompts"]) > 0 for each in scene["runs"]] == [True, True]
+
+
+def test_the_page_has_a_name_of_its_own_and_leaves_json_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(f"{HOOKS}#clean", *TOY, "--json", "--html")
+    assert json.loads(result.stdout)["verdict"] == "clean"
+    assert "agentcore-hook.html" in result.stderr
+    assert "No difference was found" in (tmp_path / "agentcore-hook.html").read_text("utf-8")
+
+
+def test_a_page_in_a_folder_that_is_not_there_is_refused_before_the_check(tmp_path: Path) -> None:
+    result = run(f"{HOOKS}#pollutes", *TOY, "--html", str(tmp_path / "none" / "hook.html"))
+    assert result.exit_code == 2
+    assert "there is no folder" in result.stderr
 
 
 def test_junit_and_sarif_hold_the_finding() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,36 @@ def test_python_prints_the_same_report(root: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["hook.mjs"]
 
 
+def test_python_writes_the_page_of_a_hook_in_typescript(root: Path, tmp_path: Path) -> None:
+    code = """import type { PrepareStepFunction } from 'ai';
+export const hook: PrepareStepFunction<any> = ({ messages }) => {
+  if (messages.length > 1 && typeof messages[0].content === 'string') messages[0].content += '!';
+};"""
+    (tmp_path / "hook.ts").write_text(code, encoding="utf-8")
+    argv = [
+        sys.executable,
+        "-m",
+        "agentcore",
+        "check-hook",
+        "hook.ts#hook",
+        *_options(root, "ai-7"),
+        "--html",
+    ]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    _schema().validate(report)
+    runs = report["findings"][0]["runs"]
+    assert "written" in [each["kind"] for each in runs["live"]["moments"]]
+    page = (tmp_path / "agentcore-hook.html").read_text("utf-8")
+    (data,) = re.findall(r'id="document">(.*?)</script>', page)
+    live, value = json.loads(data)["scenes"][0]["runs"]
+    (written,) = (one for one in live["moments"] if one["kind"] == "write")
+    assert written["says"].startswith("hook writes in place: messages[0].content, from ")
+    assert "it reaches " in written["lines"][-1]
+    assert [len(each["prompts"]) for each in (live, value)] == [len(live["prompts"])] * 2
+
+
 def test_an_adapter_in_javascript_is_judged_from_python(root: Path, tmp_path: Path) -> None:
     code = "export const hook = ({ messages }) => { messages.push({ role: 'user', content: [] }); };"
     (tmp_path / "hook.mjs").write_text(code, encoding="utf-8")
@@ -161,8 +192,8 @@ def test_an_adapter_in_javascript_is_judged_from_python(root: Path, tmp_path: Pa
     assert [each["kind"] for each in json.loads(done.stdout)["findings"]] == ["write"]
 
 
-def _options(root: Path) -> tuple[str, ...]:
-    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / "ai-6"))
+def _options(root: Path, project: str = "ai-6") -> tuple[str, ...]:
+    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / project))
     return (*where, "--examples", "12", "--json")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -53,7 +54,11 @@ def test_the_hook_in_python_is_judged_as_the_readme_says(tmp_path: Path) -> None
     file = tmp_path / "agent.py"
     file.write_text(block("py"), encoding="utf-8")
     release = f"pydantic-ai@{RELEASES['pydantic-ai']}"
-    assert_shown(
-        block("txt", 1),
-        printed(tmp_path, f"{file.name}#shorten", "--in", release, "--at", "history_processor"),
-    )
+    where = ("--in", release, "--at", "history_processor")
+    assert_shown(block("txt", 1), printed(tmp_path, f"{file.name}#shorten", *where, "--html"))
+    page = (tmp_path / "agentcore-hook.html").read_text("utf-8")
+    (data,) = re.findall(r'id="document">(.*?)</script>', page)
+    (scene,) = json.loads(data)["scenes"]
+    assert [bool(run["prompts"]) for run in scene["runs"]] == [True, True]
+    (written, *_) = (one for one in scene["runs"][0]["moments"] if one["kind"] == "write")
+    assert written["lines"] == ["In this conversation it reaches the caller's messages."]

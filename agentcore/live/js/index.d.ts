@@ -120,9 +120,23 @@ export interface Finding {
   paths: string[];
   conversation: Conversation | null;
   test: string | null;
+  /** The smallest conversation, run twice more; absent if it ended the process. */
+  runs?: { live: Run; value: Run; cut: { texts: number; lists: number; moments: number } };
   remedy: string;
   fingerprint: string;
   suppressed: null | { kind: Kind; for: string; reason: string; file: string; line: number };
+}
+
+/** What the hook was handed, wrote and returned, and each prompt, as plain data. */
+export interface Run {
+  moments: Array<{
+    kind: 'handed' | 'written' | 'returned' | 'raised' | 'prompt' | 'end';
+    turn: number;
+    step: number;
+    value: unknown;
+    writes?: Array<{ places: string[]; before: string | null; after: string | null }>;
+  }>;
+  error: string | null;
 }
 
 /** Findings of a check: schemas/findings.schema.json. */

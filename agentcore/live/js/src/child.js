@@ -86,7 +86,7 @@ function strayErrors() {
 }
 
 // Only data crosses to the other process.
-function plainGroup({ signal, sample, count, paths, seen, frame, places }) {
+function plainGroup({ signal, sample, count, paths, seen, frame, places, runs }) {
   const { kind, cause, key, place, piece, surplus, alone, type, why, first, error } = signal;
   const call = signal.call ?? signal.write?.call;
   const write = signal.write && {
@@ -117,5 +117,6 @@ function plainGroup({ signal, sample, count, paths, seen, frame, places }) {
     seen: [...seen],
     frame,
     places,
+    runs,
   };
 }

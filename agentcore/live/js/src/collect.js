@@ -2,6 +2,7 @@
 import { continued, conversation, sizeOf } from './conversation.js';
 import { frameOf } from './frames.js';
 import { groupOf } from './judge.js';
+import { runsOf } from './moments.js';
 import { smallest } from './shrink.js';
 import { clock } from './seeded.js';
 
@@ -108,7 +109,19 @@ export class Collection {
         await this.#shrunk(group, time);
       group.frame = await this.#frame(group);
     }
-    return merged(order);
+    const groups = merged(order);
+    for (const group of groups) group.runs = await this.#runs(group);
+    return groups;
+  }
+
+  // The moments of the smallest conversation, for those who look at the finding. A hook that hangs would do so again.
+  async #runs({ signal, sample, places }) {
+    if (signal.cause === 'hangs') return undefined;
+    const wanted = new Set(signal.write ? places.map((place) => groupOf({ place })) : []);
+    return await runsOf(
+      (log, mode) => this.judge.run(sample, mode, { log }),
+      (place) => wanted.has(groupOf({ place })),
+    );
   }
 
   async #shrunk(group, time) {

@@ -1,5 +1,5 @@
 // The command check-hook: from arguments to a report and an exit code.
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { adapterFile, adapterOf, missingIn, names, pathsOf } from './adapters.js';
 import { bundle, removeBundles, shown } from './bundle.js';
@@ -28,6 +28,7 @@ export async function main(
     if (options.help) return (out(`${USAGE}\n`), 0);
     if (options.list) return (out(await list()), 0);
     const report = await checked(options);
+    if (options.report !== undefined) writeFileSync(options.report, formatted(report, 'json'));
     out(formatted(report, options.format));
     return report.exit;
   } catch (error) {

@@ -55,7 +55,9 @@ export class Judge {
     if (extra.watch === 'proxy')
       globalThis.structuredClone = (value, options) => clone(withoutProxies(value), options);
     try {
-      const hook = session.wrap(await this.load());
+      extra.log?.attach(session);
+      const loaded = await this.load();
+      const hook = session.wrap(extra.log?.around(loaded) ?? loaded);
       observed = await within(
         Math.max(RUN_LIMIT, 2 * this.limit),
         this.adapter.run(session, hook, this.sdk, this.version),

@@ -35,6 +35,7 @@ changes where it should only return. Your hook runs many times, in a process of 
   --time-limit SECONDS      What one call of the hook may take (10); one that takes longer hangs, and ends the check.
   --fail-on fault|note      What makes the exit code 1 (fault).
   --json, --junit, --sarif  Print this format instead of text.
+  --report FILE             Write the report as JSON to a file, too.
   --list                    Print frameworks, boundaries and versions tried.
 
 Exit codes: 0 judged, nothing at or above --fail-on; 1 something; 2 wrong usage; 3 not judged; 4 a fault of the tool.`;
@@ -53,6 +54,7 @@ const SPEC = {
   json: { type: 'boolean' },
   junit: { type: 'boolean' },
   sarif: { type: 'boolean' },
+  report: { type: 'string' },
   'time-limit': { type: 'string', default: '10' },
   'fail-on': { type: 'string', default: 'fault' },
   list: { type: 'boolean' },

@@ -166,6 +166,7 @@ function finding(group, { task, options, answer, boundary }) {
     paths: group.paths,
     conversation: talk,
     test: talk && task.testable !== false ? testCase({ ...task, kind, talk, path }) : null,
+    ...(group.runs ? { runs: group.runs } : {}),
     remedy: remedyOf(kind, boundary),
     fingerprint: [kind, task.name ?? task.at, task.at, (place ?? '').replace(/\[\d+\]/g, '[*]')].join(':'),
     suppressed: null,
