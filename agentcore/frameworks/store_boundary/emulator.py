@@ -286,7 +286,7 @@ class StoreLoop:
         new = self._new(going)
         wanted = bool(new) or self.profile.saving is Saving.REPLACE
         refused = self.profile.head_expected and wanted and going.head != self.head
-        if refused:
+        if refused:  # store-boundary.conflict-loses-nothing
             entry["refused"] = True
         elif wanted:
             self._put(going, new, entry)
@@ -480,15 +480,17 @@ class StoreLoop:
         found: dict[_Label, list[int]] = {}
         for place, slot in enumerate(self._cell(self.stored)):
             found.setdefault(self._label_of(slot), []).append(place)
+        # store-boundary.dropped
         lost: dict[_Lost, tuple[int, ...]] = {
             ("dropped", label): () for label in intended if label not in found
         }
         furthest = -1
         for label, at in found.items():
-            if len(at) > 1:
+            if len(at) > 1:  # store-boundary.doubled
                 lost["doubled", label] = tuple(at)
-            if self._is_another(label, at):
+            if self._is_another(label, at):  # store-boundary.rewritten
                 lost["rewritten", label] = tuple(at)
+            # store-boundary.interleaved
             accepted = label.turn in (_BEFORE, _NOBODY) or label.turn in self._accepted
             if places.get(label, furthest) < furthest or not accepted:
                 lost["interleaved", label] = tuple(at)
@@ -510,6 +512,7 @@ class StoreLoop:
         self._first = {each: self._first.get(each, event) for each in lost}
 
     def _blamed(self) -> Iterator[Loss]:
+        """Each loss with its event (rule store-boundary.blame)."""
         lost = self._lost()
         for kind, label in sorted(lost, key=lambda each: (self._first[each], each)):
             event = self._first[kind, label]
