@@ -62,7 +62,7 @@ def drawn_text(value: Any, length: int | None = None) -> str:
 
 @attrs.frozen(kw_only=True)
 class Caption:
-    """What is said of a moment of a run that was recorded without a heap.
+    """The sentence about a moment of a run that was recorded without a heap.
 
     `says` is the sentence, `lines` what else is to be said, `headed` what the value is. `changes` are lists
     of elements that were changed, by name, before and after; `apart` the numbers of those elements of the

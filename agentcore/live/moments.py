@@ -1,4 +1,4 @@
-"""The moments of a run, for those who look at a finding: what the hook was handed, wrote and returned.
+"""The moments of a run, for those who look at a finding: what the hook got, wrote and returned.
 
 Two runs of the smallest conversation are recorded, live and as a value, with each prompt, in the form of
 `runs` in `schemas/findings.schema.json`. What is recorded is bounded; what was cut is counted. Runs under the

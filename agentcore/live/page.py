@@ -151,7 +151,7 @@ class _Telling:
         self._steps = steps
         self._all = run["moments"]
         self._hook = finding["hook"]
-        # What the hook's call was handed, as it was when it was last looked at.
+        # What the hook got with its call, as it was when it was last looked at.
         self._held: dict[str, Any] = {}
 
     def recorded(self) -> Recorded:
@@ -215,9 +215,9 @@ class _Telling:
     def _call(self, moment: Json) -> Moment:
         hook = self._hook
         self._held = _fields(moment["value"])
-        says = f"{hook} is handed {_amount(self._held)}."
+        says = f"{hook} gets {_amount(self._held)}."
         return self._caption(
-            moment, "boundary", hook, says, headed=f"What {hook} was handed", value=self._held
+            moment, "boundary", hook, says, headed=f"What {hook} got", value=self._held
         )
 
     def _write(self, moment: Json) -> Moment:

@@ -175,7 +175,7 @@ def test_a_write_that_ends_the_live_run_alone_reaches_its_end(polluting: Json) -
 def test_a_hook_may_be_named_as_the_model_is(polluting: Json) -> None:
     report = copy.deepcopy(polluting)
     report["findings"][0]["hook"] = "model"
-    assert only_scene(report)[0]["runs"][0]["moments"][0]["says"] == "model is handed 1 message."
+    assert only_scene(report)[0]["runs"][0]["moments"][0]["says"] == "model gets 1 message."
 
 
 def test_an_error_is_a_refusal_and_the_end_says_it() -> None:

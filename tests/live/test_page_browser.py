@@ -69,7 +69,7 @@ def test_both_runs_are_stepped_through_side_by_side(opened: Opens, report: Json)
     left, right = (page.locator(".run").nth(run).bounding_box() for run in (0, 1))
     assert left is not None and right is not None  # noqa: PT018 - for the types
     assert (left["y"], left["x"] + left["width"] < right["x"]) == (right["y"], True)
-    assert said(page) == ["marks_late is handed 1 message."] * 2
+    assert said(page) == ["marks_late gets 1 message."] * 2
     page.get_by_role("button", name="next", exact=True).click()
     assert said(page) == ["The model is asked with 1 message."] * 2
     page.get_by_role("button", name="last").click()
@@ -110,7 +110,7 @@ def test_each_finding_has_its_place_its_mend_and_its_runs(opened: Opens, report:
     assert second["message"] in told
     assert second["remedy"] in told
     assert re.search(rf"toy_hooks\.py:{second['line']['line']}", told)
-    assert said(page) == ["pollutes is handed 1 message."] * 2
+    assert said(page) == ["pollutes gets 1 message."] * 2
     page.locator(".about summary").click()
     assert page.locator(".about pre").inner_text().strip() == second["test"].strip()
 

@@ -1,4 +1,4 @@
-// The moments of a run, for those who look at a finding: what the hook was handed, wrote and returned, and each prompt. What is recorded is
+// The moments of a run, for those who look at a finding: what the hook got, wrote and returned, and each prompt. What is recorded is
 // bounded, and what was cut is counted (`runs` in schemas/findings.schema.json).
 import { Snapshot } from './changes.js';
 import { staying } from './crossing.js';
