@@ -57,7 +57,12 @@ _PROGRESS_SECONDS: Final = 30.0
 _PROGRAMS: Final = 1000
 _BREACHES: Final = 10
 _PROFILES: Final = (
-    *dict.fromkeys(name.partition("/")[0] for name in PROFILE_NAMES if "/" in name),
+    *dict.fromkeys(
+        name.partition("/")[0]
+        for framework in FRAMEWORKS.values()
+        for name in framework.profiles
+        if framework.has_path and "/" in name
+    ),
     *PROFILE_NAMES,
 )
 _POSITIVE: Final = click.FloatRange(min=0, min_open=True)

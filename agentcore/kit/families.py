@@ -156,8 +156,7 @@ class Family:
     says a text. `trace_problem(trace)` says where something is wrong with a trace (`.set[0]`), and what; None
     if nothing is. `tells_refusals` says whether a `Recorded` has refused ops. `pictured` are the holders
     that a picture of a moment of a run has, in their order; none for no picture. `notes(trace)` are sentences
-    about a trace, for its explanation. `has_path` says whether programs have a field `path`, which is the
-    last part of the name of the profile that they are run under.
+    about a trace, for its explanation.
     """
 
     name: str
@@ -181,7 +180,6 @@ class Family:
     tells_refusals: bool = False
     pictured: tuple[str, ...] = ()
     notes: Callable[[Trace], Iterable[str]] = _none_else
-    has_path: bool = True
 
     def parse(self, line: str | bytes) -> Json:
         """The program of a line. Raises BadProgram for whatever else it may be."""

@@ -91,7 +91,9 @@ class Framework:
     with paths, the part before the path). `family` is the place of its `Family`, as `module:name`, and
     `emulator` that of the function `run(profile, settings)`; None if there is none. `contracts` is that of a
     sequence of `Emulated` values, by which the contracts of profiles are measured; None if there is none.
-    `packages` are the real packages, by the names that `agentcore check --target` takes.
+    `packages` are the real packages, by the names that `agentcore check --target` takes; a framework may have
+    none. `has_path` says whether a profile `name/path` is for the programs whose field `path` says so; if
+    not, a name with a slash is only a name.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Framework:
     emulator: str | None = None
     contracts: str | None = None
     packages: Mapping[str, Package] = attrs.field(factory=dict, converter=_read_only_packages)
+    has_path: bool = True
     default: str = attrs.field()
 
     @default.default

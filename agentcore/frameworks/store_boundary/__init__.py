@@ -32,6 +32,7 @@ FRAMEWORK: Final = Framework(
     family="agentcore.frameworks.store_boundary.family:FAMILY",
     emulator="agentcore.frameworks.store_boundary.emulator:run",
     default="store/agentcore",
+    has_path=False,
 )
 
 # The other names are those of `__init__.pyi`. Whoever lists frameworks imports this, and no emulation.

@@ -138,7 +138,7 @@ class _Ops(OpTurn):
         found = below(self.messages, [item["at"]])
         if "with" not in item:
             return found
-        if not isinstance(found, View) or not isinstance(found, Mapping):
+        if not (isinstance(found, View) and isinstance(found, Mapping)):
             raise NowhereError("only a message can be copied with other fields")
         return self.loop.copy_of(found, item["with"])
 
@@ -159,7 +159,8 @@ class Recording:
         self.profile = profile
         self.program = program
         self.record = Record()
-        self.loop = StoreLoop(profile, self._settings())
+        self.settings = self._settings()
+        self.loop = StoreLoop(profile, self.settings)
 
     def _settings(self) -> Settings:
         turns = [self._turn(number, turn) for number, turn in enumerate(self.program["turns"])]
@@ -314,10 +315,8 @@ class _Maker(Marker):
         choices = self.choices
         stored = [self._pair(number) for number in range(choices.integer(0, 2))]
         turns = [self._turn() for _ in range(choices.integer(1, 3))]
-        made: Json = {"id": program_id}
-        if stored:
-            made["stored"] = [message for pair in stored for message in pair]
-        made["turns"] = turns
+        before = [message for pair in stored for message in pair]
+        made: Json = {"id": program_id, **({"stored": before} if before else {}), "turns": turns}
         if choices.chance(65):
             made["order"] = self._order(turns)
         return made
@@ -489,9 +488,7 @@ def program_of(choices: Choices, program_id: str, profile: str) -> Json:
 
 def _without_turn(smallest: Smallest) -> Iterator[Json]:
     for number in reversed(range(len(smallest()["turns"]))):
-        program = smallest()
-        if number < len(program["turns"]):
-            yield _less(program, number)
+        yield _less(smallest(), number)
 
 
 def _less(program: Json, gone: int) -> Json:
@@ -505,8 +502,7 @@ def _less(program: Json, gone: int) -> Json:
 def _turn_after_turn(smallest: Smallest) -> Iterator[Json]:
     """Events of a turn that come before those of another, as early as they can."""
     for place in range(1, len(smallest().get("order", ()))):
-        order = [*smallest().get("order", ())]
-        if place < len(order):
+        if place < len(order := [*smallest().get("order", ())]):
             order[place - 1], order[place] = order[place], order[place - 1]
             yield {**smallest(), "order": order}
 
@@ -547,8 +543,14 @@ SHRINKING: Final = Shrinking(
     edits=(_without_turn, _without_step, _turn_after_turn),
 )
 
+
+def profiles_may_differ(trace: Json) -> Json:
+    """`profile` names what ran the program."""
+    return {key: value for key, value in trace.items() if key != "profile"}
+
+
 COMPARISON: Final = Comparison(
-    permitted={"id": ids_may_differ},
+    permitted={"id": ids_may_differ, "profile": profiles_may_differ},
     order=(
         Each("loads", ("head", "messages")),
         Each("prompts", ("messages",)),
@@ -594,5 +596,4 @@ FAMILY: Final = Family(
     recording=lambda program, profile: Recording(PROFILES[profile], program),
     trace_fields=("losses",),
     notes=_notes,
-    has_path=False,
 )

@@ -14,7 +14,14 @@ from typing import Any, Final, Self, TypeAlias
 import attrs
 
 from agentcore.errors import AgentCoreError
-from agentcore.kit.families import Family, Trace, UnknownProfileError, family_of, profiles_under
+from agentcore.kit.families import (
+    Family,
+    Trace,
+    UnknownProfileError,
+    family_of,
+    framework_of,
+    profiles_under,
+)
 from agentcore.oracle.drivers.driver import Answer, Crashed, Driver, Hung, Malformed, Unsupported
 from agentcore.oracle.drivers.packages import TargetError, command, target_of
 
@@ -49,7 +56,7 @@ class Side:
     def path(self) -> str | None:
         """The path that programs are run on; None where each program names its own, or none has one."""
         _, slash, path = self.profile.rpartition("/")
-        return path if slash else None
+        return path if slash and framework_of(self.profile).has_path else None
 
     def profile_for(self, program: Mapping[str, Any]) -> str:
         """The one profile that a program is run under."""

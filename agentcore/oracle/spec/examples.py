@@ -27,7 +27,7 @@ import attrs
 
 from agentcore.errors import AgentCoreError
 from agentcore.kit.compare import MISSING
-from agentcore.kit.families import family_of
+from agentcore.kit.families import family_of, framework_of
 from agentcore.kit.program import BadProgram
 from agentcore.kit.safe_text import visible
 from agentcore.messages.brief import brief
@@ -115,7 +115,7 @@ class Example:
         family = family_of(profile)
         # Where only some of a family's profiles are paths, the others run a program the same on each.
         paths = [name.rpartition("/")[2] for name in (profile, *family.profiles) if "/" in name]
-        path = {"path": paths[0]} if paths and family.has_path else {}
+        path = {"path": paths[0]} if paths and framework_of(profile).has_path else {}
         program = {"id": f"{self.place.file.name}#{self.place.number}", **path, **(self.program or {})}
         try:
             family.require(program)

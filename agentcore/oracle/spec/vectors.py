@@ -21,6 +21,7 @@ from agentcore.kit.families import (
     Family,
     UnknownProfileError,
     family_of,
+    framework_of,
     profiles_under,
 )
 from agentcore.kit.program import BadProgram
@@ -66,7 +67,7 @@ class Vector:
 
     def on(self, run: str) -> dict[str, Any]:
         """The program as it is run."""
-        path = {"path": run} if run != self.profile and self.family.has_path else {}
+        path = {"path": run} if run != self.profile and framework_of(self.profile).has_path else {}
         return {"id": self.name, **path, **self.program}
 
     def expected(self, run: str) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -11,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcore.frameworks.store_boundary.family import FAMILY, trace_under
+from agentcore.frameworks import store_boundary
+from agentcore.frameworks.store_boundary.family import FAMILY, Recording, trace_under
 from agentcore.frameworks.store_boundary.profiles import (
     AGENTCORE,
     PROFILES,
@@ -24,6 +27,7 @@ from agentcore.heap.copying import CopyDepth
 from agentcore.kit.choices import count_features
 from agentcore.kit.shrink import shrink
 from agentcore.oracle.campaign.strategies import programs
+from cli.commands import run
 
 Json = dict[str, Any]
 KINDS: Final = ("doubled", "dropped", "interleaved", "rewritten")
@@ -141,6 +145,31 @@ def test_a_loss_is_blamed_on_the_turn_and_the_agent_that_brought_it_about() -> N
     assert next(iter(FAMILY.notes(trace))) == (
         "Message 0 of turn 0 is dropped, since event 5, the save of turn 1 by agent B."
     )
+
+
+def test_an_explanation_ends_with_what_is_lost_and_can_be_played(tmp_path: Path) -> None:
+    hooks = [[{"op": "set", "path": [0, "content"], "value": "edited"}]]
+    turn = {
+        "agent": "A",
+        "input": [said("user", "a?")],
+        "script": [[said("assistant", "a!")]],
+        "hooks": hooks,
+    }
+    program = {"id": "a", "stored": [said("user", "old?")], "turns": [turn]}
+    (tmp_path / "a.json").write_text(json.dumps(program), "utf-8")
+    page = tmp_path / "a.html"
+    told = run("explain", str(tmp_path / "a.json"), "--profile", "store/live", "--html", str(page))
+    assert told.exit_code == 0
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+    told = run("explain", str(tmp_path / "a.json"), "--profile", "store/live")
+    assert (
+        "Message 0 stored before is rewritten, at 0 in the store, since event 1, the step of" in told.stdout
+    )
+    (finding,) = store_boundary.run(
+        "store/live", Recording(PROFILES["store/live"], program).settings
+    ).pollution
+    assert finding.verdict is store_boundary.Verdict.POLLUTING
+    assert finding.paths["store"] == "store[0].content"
 
 
 def test_a_loss_that_is_gone_at_the_end_is_none() -> None:
