@@ -75,6 +75,8 @@ def measured(store: str, url: str) -> dict[str, Any]:
 def page(values: dict[str, list[dict[str, Any]]]) -> str:
     """The tables, in Markdown."""
     lines = [
+        "# What a turn costs in a store",
+        "",
         "| store | turns | bytes written for a turn | ms for a turn | ms to load | database, MB |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
