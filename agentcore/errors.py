@@ -222,7 +222,7 @@ class MissingToolResultsError(_PromptFaultError):
         self.waiting = waiting
         mend = "keep or drop an assistant message and its results together"
         if waiting:
-            mend = f"answer {', '.join(waiting)} first, by resuming the run that asked, or with False"
+            mend = f"first resume the run that asked and answer {', '.join(waiting)}; False denies"
         self.reason = f"no result for tool calls: {', '.join(tool_call_ids)}; {mend}"
         self.path = path
 

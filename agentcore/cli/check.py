@@ -202,8 +202,8 @@ def check(context: click.Context, /, **given: Any) -> None:
     With --isolated there is no reference: each program runs with its writes and without, and what a write
     of a hook changes for anybody else is a fault.
 
-    The first disagreement ends it, or that of the last kind of --max-findings. Each is made smaller, printed
-    with its first difference, saved, and kept in the database for the next time.
+    It stops at the first disagreement; with --max-findings N, after N different kinds. Each is made smaller,
+    printed with its first difference, saved, and kept in the database for the next time.
 
     A driver that crashes, hangs or answers nonsense is started again, until --max-failures.
 

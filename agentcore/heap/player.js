@@ -87,9 +87,11 @@ class Run {
     this.lines.replaceChildren(...moment.lines.map((line) => element('p', {}, line)), ...(here ? same : []));
     this.graph.show(moment, number, seen);
     this.details.replaceChildren(...this.handed(moment));
-    if (this.step === moment.step) return;
-    this.step = moment.step;
-    this.prompt.replaceChildren(...this.asked(moment));
+    const asked = this.run.moments.findIndex(({ step, name }) => step === moment.step && /model$/.test(name));
+    const shows = `${moment.step} ${asked > number}`;
+    if (this.shows === shows) return;
+    this.shows = shows;
+    this.prompt.replaceChildren(...this.asked(moment, asked > number));
     const list = this.prompt.querySelector('.prompt');
     const end = this.prompt.querySelector('.end');
     if (end) list.scrollTop = end.offsetTop - list.offsetTop - list.clientHeight / 3;
@@ -145,7 +147,7 @@ class Run {
   }
 
   /** The prompt of the moment's step. */
-  asked(moment) {
+  asked(moment, isToCome) {
     const prompt = this.run.prompts.find((one) => one.step === moment.step);
     if (prompt === undefined) return [element('p', { class: 'note' }, 'No model is asked in this step.')];
     const share = Math.round(prompt.share * 100);
@@ -166,7 +168,7 @@ class Run {
       if (row[0] !== '-') count += 1;
     }
     return [
-      element('h3', {}, `The prompt of ${this.stepName(prompt.step)}`),
+      element('h3', {}, `${isToCome ? 'To come: the' : 'The'} prompt of ${this.stepName(prompt.step)}`),
       element('p', { class: 'note' }, cached),
       element(
         'ul',

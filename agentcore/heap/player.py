@@ -363,9 +363,9 @@ def _said_of_write(write: Write) -> str:
 
 
 def _lasting(finding: Finding) -> str:
-    later = "" if finding.first_seen is None else f"; step {finding.first_seen} shows it again first"
+    later = "" if finding.first_seen is None else f", seen again from step {finding.first_seen} on"
     where = f". At the end it is in {', '.join(finding.paths.values())}" if finding.paths else ""
-    return f"It lasts: {finding.verdict.value}{later}{where}."
+    return f"How long: {finding.verdict.value}{later}{where}."
 
 
 def _numbered(numbers: Sequence[int]) -> str:

@@ -87,7 +87,8 @@ class Graph {
     this.boxes.replaceChildren(...boxes);
     this.svg.setAttribute('aria-label', moment.says);
     const hot = states.find((state) => state.now)?.box ?? event;
-    if (hot !== undefined) this.reveal(this.graph.boxes[hot], seen);
+    // At first the holders are to be seen, wherever what has happened stands.
+    if (hot !== undefined && number > 0) this.reveal(this.graph.boxes[hot], seen);
   }
 
   /** Where the pane is scrolled to. Read before the page is changed, or the browser lays it out twice. */

@@ -40,6 +40,8 @@ _BAND_GAP: Final = 18
 _COLUMN_GAP: Final = 30
 _TOP: Final = 42
 _MARGIN: Final = 8
+# Of a text that is cut the end is shown beside the beginning from so many letters on.
+_BOTH_ENDS: Final = 9
 # Of each column the widest text that is not cut, in letters, and the narrowest.
 _WIDEST: Final = (18, 9, 19, 9, 23, 19)
 _NARROWEST: Final = 6
@@ -95,6 +97,14 @@ def _cut(text: str, letters: int) -> str:
     while _wide(text) >= letters:
         text = text[:-1]
     return f"{text}…"
+
+
+def _cut_inside(text: str, letters: int) -> str:
+    """The text, if it is not wider; else its beginning and its end, where an edit shows as a rule."""
+    if len(text) <= letters or letters < _BOTH_ENDS or not text.isascii():
+        return _cut(text, letters)
+    end = letters // 3
+    return f"{text[: letters - 1 - end]}…{text[-end:]}"
 
 
 def _end_of(text: str, letters: int) -> str:
@@ -345,7 +355,7 @@ class _Drawing:
             return
         key_text = _cut(drawn_text(path), widest - 4)
         text = drawn_text(_plain(scene.heap, slot, DEEPEST), 200) if isinstance(slot, Ref) else _scalar(slot)
-        yield _Row(key_text, _cut(text, max(4, widest - _wide(key_text) - 1)), None, flag)
+        yield _Row(key_text, _cut_inside(text, max(4, widest - _wide(key_text) - 1)), None, flag)
 
     def _flag(self, scene: Scene, address: int, key: Key) -> int:
         if scene.written is not None and scene.written[0] == address and scene.written[1] in (key, None):

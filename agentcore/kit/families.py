@@ -269,7 +269,7 @@ def framework_of(profile: str) -> Framework:
 
 
 def family_of(profile: str) -> Family:
-    """The family of the framework that has the profile, or the paths of it (`name-6` of `name-6/path`).
+    """The family of the framework that has this profile; `name-6` stands for profiles `name-6/path`.
 
     Raises:
         UnknownProfileError: where none has.

@@ -53,14 +53,14 @@ class Package:
     """A real package that can be driven, and how.
 
     `profile` is what it is expected to do (`name-6` for both paths of that), `package` its name and version.
-    The driver lies in the folder `package` of the Python package `source`. `folder`, below that, holds what
-    starts the driver and what pins the package for `installer`: for npm `driver.mjs`, `package.json`,
-    `package-lock.json` and `.npmrc`; for pip `driver.py` and `requirements.txt`. Both pin all there is to
-    install, by the hashes of its files and by no address. `files` are more files of the driver, beside
-    `folder`, and `shared` are files of `agentcore/kit/drivers`; other packages may have both kinds too. Where
-    the package is installed, all of them lie as they are named here, beside each other. `pinned` is false for
-    a release that no file pins: what npm finds for it when it is installed first is kept.
-    """
+    The driver is in the subfolder named "package" of the Python package that `source` names. `folder`,
+    below that, holds what starts the driver and what pins the package for `installer`: for npm
+    `driver.mjs`, `package.json`, `package-lock.json` and `.npmrc`; for pip `driver.py` and
+    `requirements.txt`. Both pin all there is to install, by the hashes of its files and by no address.
+    `files` are more files of the driver, beside `folder`, and `shared` are files of
+    `agentcore/kit/drivers`; other packages may have both kinds too. Where the package is installed, all
+    of them lie as they are named here, beside each other. `pinned` is false for a release that no file
+    pins: what npm finds for it when it is installed first is kept."""
 
     profile: str
     package: str

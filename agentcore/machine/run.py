@@ -165,8 +165,8 @@ def _give(run: Run, outcome: Outcome) -> Move:
     # run.answer-fits
     if isinstance(run.pending, Done | Failed):
         raise UnexpectedOutcomeError("the run has ended; start another one with its messages")
-    given = type(outcome).__name__
-    raise UnexpectedOutcomeError(f"the run has a {type(run.pending).__name__}, which {given} does not answer")
+    wanted, given = type(run.pending).__name__, type(outcome).__name__
+    raise UnexpectedOutcomeError(f"the run waits for an answer to {wanted}; {given} is none")
 
 
 def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Draft | None = None) -> Move:

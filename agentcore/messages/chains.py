@@ -461,8 +461,8 @@ class Chains:
     ) -> Chains:
         """Return the chains whose step input is these `messages` and the responses to come, from now on.
 
-        Difference.LASTING_MESSAGES. Messages that begin with the whole step input cost only what is new to
-        be folded. Without `ids`, those that were there keep theirs, and `by` numbers the others.
+        Difference.LASTING_MESSAGES. If the messages begin with the whole step input, only the new
+        ones are processed. Without `ids`, those that were there keep theirs, and `by` numbers the others.
         """
         lasting = sharing(checked_messages(messages, known=self.step_input), self.step_input)
         if ids is None:

@@ -154,7 +154,7 @@ def _is_between_steps(run: Run) -> bool:
 
 
 def replay(settings: Settings, messages: Iterable[Message], outcomes: Iterable[Logged]) -> Run:
-    """The run that these outcomes make, as `Run.outcomes` keeps them; nothing is called, hooks neither.
+    """The run that these outcomes make, as `Run.outcomes` keeps them; no model, tool or hook is called.
 
     Equal, with equal history, to the run that kept them, if it was started with these settings and messages
     (rule run.replayed).

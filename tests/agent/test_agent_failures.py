@@ -353,7 +353,7 @@ ASK = tool_without_execute("add", {"type": "object"})
     [
         (
             {"model": scripted(model_id="other")},
-            "has model 'scripted', the agent 'other'; give it as `model`",
+            "has model 'scripted', the agent 'other'; pass the run's model as `model`",
         ),
         ({"tools": [echo]}, "has a tool 'add' that can be executed; give it in `tools`"),
         ({"tools": [ASK]}, "has a tool 'add' that can be executed"),

@@ -422,7 +422,7 @@ async def test_a_run_that_fails_on_its_messages_is_not_tried_again(middle: list[
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"model": scripted(model_id="other")}, "give it as `model`"),
+        ({"model": scripted(model_id="other")}, "pass the run's model as `model`"),
         ({"tools": [add]}, "the run has a tool 'delete' that can be executed; give it in `tools`"),
         ({"tools": [*TOOLS[:-1], echo]}, "a tool 'choose' that is executed by somebody else; give it in"),
     ],

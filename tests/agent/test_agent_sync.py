@@ -97,7 +97,7 @@ def test_errors_come_as_they_are() -> None:
         agent.generate_sync([])
     with pytest.raises(AnswersError, match="the run is done"):
         adding().resume_sync(adding().generate_sync("q").run, answers={"x": 1})
-    with pytest.raises(ResumeError, match="give it as `model`"):
+    with pytest.raises(ResumeError, match="pass the run's model as `model`"):
         adding().resume_sync(raised.value.run, model=scripted(model_id="other"))
     with pytest.raises(TypeError, match="temperature"):
         agent.generate_sync("q", temperature=1)  # type: ignore[call-overload] # what it refuses

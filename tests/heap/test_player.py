@@ -174,7 +174,7 @@ def test_the_written_slot_is_flagged_in_its_moment_and_carried_from_then_on() ->
     where = "caller[0].content, initial chain[0].content"
     assert write["lines"] == [
         "It reaches caller, initial chain, prepareStep.",
-        f"It lasts: permanent; step 1 shows it again first. At the end it is in {where}.",
+        f"How long: permanent, seen again from step 1 on. At the end it is in {where}.",
     ]
     assert [moment["sight"] for moment in run["moments"]].count(True) >= 3
     assert run["moments"][-1]["lines"] == ["Write 1 is left in caller[0].content, initial chain[0].content."]

@@ -109,6 +109,12 @@ def test_a_write_is_marked_at_its_slot_and_whom_it_reaches_is_named(opened: Open
 def test_the_prompt_is_shown_with_its_difference_and_its_cached_beginning(opened: Opens) -> None:
     page = opened(explain(WRITING, "ai-sdk-6/stream").player())
     assert "nothing is cached" in page.inner_text(".texts")
+    # Nobody has been asked with it at the first moment of a step.
+    assert "To come: the prompt of step 0" in page.inner_text(".texts")
+    page.get_by_role("button", name="next write").click()
+    page.get_by_role("button", name="next", exact=True).click()
+    assert "To come" not in page.inner_text(".texts")
+    assert "The prompt of step 0" in page.inner_text(".texts")
     page.get_by_role("button", name="next step").click()
     assert "1 of 3 messages" in page.inner_text(".texts")
     rows = page.locator(".prompt li")

@@ -94,7 +94,7 @@ def taken(run: Run, outcome: Outcome) -> bool:
     except AnswersError:
         pass
     except UnexpectedOutcomeError as error:
-        return not str(error).startswith(("the run has ended", "the run has a "))
+        return not str(error).startswith(("the run has ended", "the run waits for an answer to "))
     return True
 
 

@@ -175,7 +175,7 @@ def test_more_may_be_asked_before_there_are_answers() -> None:
 def test_a_run_that_waits_takes_nothing_else_but_may_be_cancelled() -> None:
     waiting = give(MOMENTS["tools"], Asked([question()]))
     for outcome in (HookResult(), ToolOutcomes([done("c")]), ModelFailed(ValueError())):
-        with pytest.raises(UnexpectedOutcomeError, match="has a Interrupted"):
+        with pytest.raises(UnexpectedOutcomeError, match="answer to Interrupted"):
             give(waiting, outcome)
     cancelled = give(waiting, Cancelled())
     assert isinstance(cancelled.pending, Failed)

@@ -532,7 +532,7 @@ def check_fits(parts: Parts, run: Run) -> None:
     settings = run.settings
     if settings.model != parts.model.model_id:
         reason = f"the run has model {settings.model!r}, the agent {parts.model.model_id!r}"
-        raise ResumeError(f"{reason}; give it as `model`")
+        raise ResumeError(f"{reason}; pass the run's model as `model`")
     executable = {tool.name: tool.execute is not None for tool in parts.tools}
     for spec in settings.tools or ():
         if executable.get(spec.name) is not spec.has_execute:

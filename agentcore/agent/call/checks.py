@@ -165,8 +165,7 @@ _T = TypeVar("_T")
 def tools_of(value: Iterable[object]) -> tuple[Tool[..., Any], ...]:
     """Returns the tools as a tuple.
 
-    Of objects, because that is what a type checker takes a list of different tools for: mypy finds no other
-    type that two tools with other parameters have in common.
+    `value` is an Iterable[object] because mypy infers list[object] for tools whose parameters differ.
 
     Raises:
         InvalidToolError: for something that is no tool, and for two tools of one name.
@@ -241,7 +240,7 @@ def middleware_of(value: Iterable[Middleware]) -> tuple[Middleware, ...]:
 
 
 def conditions_of(value: StopCondition | Iterable[StopCondition] | None) -> tuple[StopCondition, ...]:
-    """Stop conditions, of one, several or none. Raises InvalidAgentError for what cannot be called."""
+    """Return stop conditions as a tuple, given one, several or None; raise InvalidAgentError for others."""
     if value is None:
         return NO_ITEMS
     if callable(value):

@@ -214,7 +214,7 @@ _S = TypeVar("_S", bound=BaseException)
 
 
 def signals(error: BaseException, kind: type[_S]) -> tuple[_S, ...]:
-    """Returns the signals of that type that an exception is, or that a group of exceptions has in it.
+    """Returns the exception itself if it is of that type, or those of that type in an exception group.
 
     Task groups of handlers and tools put what their tasks raise into groups. A group that has anything but
     exceptions besides, such as a cancellation, counts as having none.

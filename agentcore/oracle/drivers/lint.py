@@ -148,7 +148,7 @@ def _error(answer: Json, name: str) -> None:
     """Raises unless the answer is the error of that name."""
     error = answer.get("error")
     if not isinstance(error, dict) or error.get("name") != name:
-        raise BrokenError(f"this is not answered with the error {name}")
+        raise BrokenError(f"the driver should have answered this request with the error {name}")
 
 
 def _still_reads(session: Session) -> None:

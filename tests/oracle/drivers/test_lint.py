@@ -178,8 +178,8 @@ _TRACED: Final = "return {'trace': {'id': 'lint', 'n': program.get('n')}}"
             "the answer has seq 0 where null",
         ),
         (_RUN, 'said = {"seq": str(seq), **answer(program)}', "driver.in-order", 'the answer has seq "0"'),
-        (_RUN, 'said = {"seq": seq, "unsupported": "no"}', "driver.bad-program", "this is not answered with"),
-        ('"BadRequest"', '"Oops"', "driver.bad-request", "this is not answered with the error BadRequest"),
+        (_RUN, 'said = {"seq": seq, "unsupported": "no"}', "driver.bad-program", "the driver should"),
+        ('"BadRequest"', '"Oops"', "driver.bad-request", "the driver should have answered this request with"),
         (
             "if not line.strip():",
             "if not line:",
