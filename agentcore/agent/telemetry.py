@@ -151,20 +151,20 @@ class Spans(Protocol):
     """The receiver of traces. An exception marks a span as failed, by its type, never by its text."""
 
     def run(self, name: str | None, model: LanguageModel) -> AbstractContextManager[RunSpan]:
-        """A call of an agent."""
+        """A span for one call of an agent."""
 
     def model(
         self, model: LanguageModel, request: ModelRequest, *, stream: bool, hooks: Wait
     ) -> AbstractContextManager[ModelSpan]:
-        """One attempt of a model call, which waited for these hooks of its step."""
+        """A span for one attempt of a model call, which waited for these hooks of its step."""
 
     def tool(self, call: ToolCall, tool: Tool) -> AbstractContextManager[ToolSpan]:
-        """A call of a tool."""
+        """A span for one call of a tool."""
 
     def handler(
         self, stage: str, phase: str, name: str, step_number: int | None
     ) -> AbstractContextManager[HandlerSpan]:
-        """A handler of middleware; the step is None where it is of the whole call."""
+        """A span for a handler of middleware; the step is None where it is of the whole call."""
 
     def processor(
         self, way: str, arguments: StepArguments | InputArguments

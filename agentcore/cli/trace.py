@@ -174,7 +174,7 @@ def explain(context: click.Context, /, **given: Any) -> None:
     """
     program, profile, html = given["program"], given["profile"], given["html"]
     if given["against"] is not None and html is None:
-        raise click.UsageError("--against is for --html: add it, or run explain once for each profile")
+        raise click.UsageError("--against needs --html: add --html, or run explain once for each profile")
     try:
         text = program.read()
         known = family_of(profile or DEFAULT_PROFILE).parse(text)

@@ -60,7 +60,8 @@ class Package:
     `files` are more files of the driver, beside `folder`, and `shared` are files of
     `agentcore/kit/drivers`; other packages may have both kinds too. Where the package is installed, all
     of them lie as they are named here, beside each other. `pinned` is false for a release that no file
-    pins: what npm finds for it when it is installed first is kept."""
+    pins: what npm finds for it when it is installed first is kept.
+    """
 
     profile: str
     package: str
@@ -144,7 +145,10 @@ class UnknownFrameworkError(AgentCoreError, KeyError):
 
 @attrs.frozen
 class Entry:
-    """An entry point: the framework that it gives, or why it gives none. `provider` is its distribution."""
+    """An entry point: the framework that it gives, or why it gives none.
+
+    `provider` is the name and version of the distribution that declares it.
+    """
 
     name: str
     provider: str

@@ -50,7 +50,8 @@ Json: TypeAlias = dict[str, Any]
 class Record:
     """What is on record of a run, by fields of its trace.
 
-    `kept` are the live objects that ops keep, by name; `refusals` are the ops that objects refused.
+    `kept` are the live objects that ops keep, by name; `refusals` are the program's ops that a
+    live object refused, each with its place and reason.
     """
 
     def __init__(self) -> None:
@@ -97,7 +98,7 @@ class RecordedRun:
 
     @property
     def refusals(self) -> Sequence[Refusal]:
-        """The ops that objects refused."""
+        """The program's ops that a live object refused, each with its place and reason."""
         return self.record.refusals
 
     def answer(self) -> Any:

@@ -101,6 +101,9 @@ def pending_of(run: Run) -> tuple[Pending, ...]:
     """Return what the run waits for: its questions, then its approvals and calls in the order of the calls.
 
     Empty if the run can go on by itself or has ended. What shares an id is there once and has one answer.
+
+    Args:
+        run: a run at any moment.
     """
     found: dict[str, Pending] = {}
     for one in (*_questions(run), *_of_calls(run)):

@@ -166,7 +166,7 @@ def _give(run: Run, outcome: Outcome) -> Move:
     if isinstance(run.pending, Done | Failed):
         raise UnexpectedOutcomeError("the run has ended; start another one with its messages")
     wanted, given = type(run.pending).__name__, type(outcome).__name__
-    raise UnexpectedOutcomeError(f"the run waits for an answer to {wanted}; {given} is none")
+    raise UnexpectedOutcomeError(f"the run waits for an answer to {wanted}; {given} does not answer it")
 
 
 def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Draft | None = None) -> Move:

@@ -347,8 +347,8 @@ class Difference(Requirement):
             "(X45)."
         ),
         (
-            "No provider takes a call without a result. It is missing where an approved call was cut short, "
-            "and whoever reads the error can resume the run that asked."
+            "No provider takes a call without a result. The result is missing where an approved call was cut "
+            "short, and whoever reads the error can resume the run that asked for approval."
         ),
     )
     PROMPTS_VALIDATED = (

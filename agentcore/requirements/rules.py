@@ -414,8 +414,9 @@ class Rule(SourcedRequirement):
     PENDING_ANSWERED_TOGETHER = (
         "pending.answered-together",
         (
-            "All that a run waits for, questions, approvals and calls that the caller is to do, is answered "
-            "at once; missing, unknown and unfit answers are refused, and the run is as it was."
+            "All that a run waits for (questions, approvals, calls that the caller is to do) is answered "
+            "together, in one call; missing, unknown and unfit answers are refused, and the run stays as it "
+            "was."
         ),
         "core",
     )

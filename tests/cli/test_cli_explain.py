@@ -140,7 +140,7 @@ def test_a_second_profile_stands_beside_the_first(file: Path, tmp_path: Path, ag
 
 def test_a_second_profile_needs_the_player_and_the_program_s_family(file: Path, tmp_path: Path) -> None:
     alone = run("explain", str(file), "--against", "immutable")
-    assert (alone.exit_code, "--against is for --html" in alone.stderr) == (2, True)
+    assert (alone.exit_code, "--against needs --html" in alone.stderr) == (2, True)
     page = tmp_path / "page.html"
     other = run("explain", str(file), "--html", str(page), "--against", "mastra@1.71.0")
     assert (other.exit_code, page.exists()) == (2, False)

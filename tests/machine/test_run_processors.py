@@ -125,7 +125,7 @@ def test_a_run_whose_input_has_no_message_left_fails() -> None:
 def test_processing_the_input_may_fail_and_be_done_again(outcome: Any) -> None:
     run = start(SETTINGS, [USER])
     assert failed(give(run, outcome)).run == run
-    with pytest.raises(UnexpectedOutcomeError, match="NeedProcessInput; ModelAnswer is none"):
+    with pytest.raises(UnexpectedOutcomeError, match="NeedProcessInput; ModelAnswer does not answer"):
         give(run, ModelAnswer([]))
 
 
@@ -256,7 +256,7 @@ def test_a_tripwire_of_input_ends_the_run_without_a_step() -> None:
 def test_nothing_else_may_be_answered_by_a_tripwire() -> None:
     run = give(start(attrs.evolve(SETTINGS, process_input=False), [USER]), HookResult())
     assert isinstance(run.pending, NeedStepStart)
-    with pytest.raises(UnexpectedOutcomeError, match="Tripped is none"):
+    with pytest.raises(UnexpectedOutcomeError, match="Tripped does not answer"):
         give(run, Tripped(WIRE))
 
 

@@ -60,7 +60,7 @@ class OpenTelemetrySpans:
 
     @contextmanager
     def run(self, name: str | None, model: LanguageModel) -> Iterator[_AgentSpan]:
-        """A call of an agent."""
+        """A span for one call of an agent."""
         attributes = {
             "gen_ai.agent.name": name,
             "gen_ai.provider.name": model.provider,
@@ -87,7 +87,7 @@ class OpenTelemetrySpans:
 
     @contextmanager
     def tool(self, call: ToolCall, tool: Tool) -> Iterator[_ToolSpan]:
-        """A call of a tool."""
+        """A span for one call of a tool."""
         attributes = {
             "gen_ai.tool.name": tool.name,
             "gen_ai.tool.call.id": call.tool_call_id,
@@ -99,7 +99,7 @@ class OpenTelemetrySpans:
 
     @contextmanager
     def handler(self, stage: str, phase: str, name: str, step_number: int | None) -> Iterator[_HandlerSpan]:
-        """A handler of middleware."""
+        """A span for a handler of middleware."""
         attributes = {
             "agentcore.stage": stage,
             "agentcore.phase": phase,

@@ -164,7 +164,7 @@ class Tool(Generic[_P, _R]):
     @name.validator
     def _is_name(self, _: attrs.Attribute[Any], value: object) -> None:
         if not isinstance(value, str) or not value:
-            raise InvalidToolError(str(value), "give it a name, a text that is not empty")
+            raise InvalidToolError(str(value), "its name must be a text that is not empty")
 
     @timeout.validator
     def _is_time(self, _: attrs.Attribute[Any], value: float | None) -> None:

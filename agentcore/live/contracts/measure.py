@@ -265,7 +265,7 @@ def _python_rows(framework: str, python: str, at: str | None, path: str | None) 
         try:
             for event in worker.events("measured"):
                 if not isinstance(event, dict):
-                    raise _UnsupportedError(f"the probe {event.cause} ({event.said})")
+                    raise _UnsupportedError(f"the probe failed: {event.said}")
                 if event["event"] == "not-judged":
                     raise _UnsupportedError(event["message"])
                 if event["event"] == "measured":

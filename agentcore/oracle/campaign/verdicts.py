@@ -365,7 +365,7 @@ class Sides:
         return found
 
     def verdict(self, program: Json) -> Verdict:
-        """What becomes of one program; the driver, which nothing else may be pending at, is asked last."""
+        """The verdict on one program: the reference runs first, then the driver; none may be pending there."""
         expected = self.expected(program)
         return expected if isinstance(expected, Raised) else self.compared(expected, self.driver.run(program))
 
