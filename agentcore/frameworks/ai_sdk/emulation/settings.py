@@ -232,9 +232,6 @@ def _entries(store: Store, headers: Value) -> Iterable[tuple[str, Value]]:
 def _header(store: Store, name: str, value: Value) -> str:
     shown = "" if is_object(value) else text(store, value).strip(" \t\r\n")
     if is_object(value) or not _TOKEN.fullmatch(name) or not shown.isascii() or not shown.isprintable():
-        raise NotEmulatedError(
-            "settings",
-            f"the header {name}",
-            "give it a name without spaces or separators, and a text of printable ASCII",
-        )
+        mend = "give it a name without spaces or separators, and a text of printable ASCII"
+        raise NotEmulatedError("settings", f"the header {name}", mend)
     return shown
