@@ -216,9 +216,7 @@ class _Telling:
         hook = self._hook
         self._held = _fields(moment["value"])
         says = f"{hook} gets {_amount(self._held)}."
-        return self._caption(
-            moment, "boundary", hook, says, headed=f"What {hook} got", value=self._held
-        )
+        return self._caption(moment, "boundary", hook, says, headed=f"What {hook} got", value=self._held)
 
     def _write(self, moment: Json) -> Moment:
         before, after = self._held, _fields(moment["value"])
