@@ -176,7 +176,7 @@ class Call(Generic[_T]):
     def _result_of(self, run: Run) -> AgentResult[_T, Any]:
         if isinstance(run.pending, Failed):
             raise self._failed(run, self._named(run, run.pending.error))
-        asked = self._asked(run)
+        asked = self._asked_format_of(run)
         return AgentResult(
             run=run,
             timings=self.timings,
@@ -197,7 +197,7 @@ class Call(Generic[_T]):
         as_given = run.given is self._begins.given and not run.steps
         return error.by(self._given_by, None) if as_given and error.returned_by is None else error
 
-    def _asked(self, run: Run) -> JsonObject | None:
+    def _asked_format_of(self, run: Run) -> JsonObject | None:
         return self._parts.asked_format(run.steps[-1].override.response_format if run.steps else None)
 
     def _objects(self, run: Run, asked: JsonObject | None) -> tuple[_T, ...]:
@@ -230,7 +230,7 @@ class Call(Generic[_T]):
             resumed=has_begun(begins),
             invocation_state=self._invocation_state,
             answers=begins.answers,
-            answered=self._answered,
+            answered=self._answer_without_model,
         )
         try:
             result = await chain.result(context, emit)
@@ -258,7 +258,7 @@ class Call(Generic[_T]):
         # What was asked and answered before it began is in its outcomes.
         return replay(context.settings, context.messages, begins.outcomes)
 
-    def _answered(
+    def _answer_without_model(
         self, context: AgentStreamContext, content: Iterable[ContentPart] | str
     ) -> AgentResult[Any, Any]:
         parts = [GeneratedText(content)] if isinstance(content, str) else list(content)

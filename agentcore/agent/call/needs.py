@@ -386,7 +386,7 @@ class ToolCalls:
     # ------------------------------------------------------------ one call
 
     async def _ran(self, index: int, call: ToolCall) -> None:
-        await self._told(ToolStarted(call))
+        await self._tell_event(ToolStarted(call))
         try:
             outcome = await self._outcome(call)
         except BaseException as error:
@@ -401,7 +401,7 @@ class ToolCalls:
 
     async def _finished(self, index: int, call: ToolCall, outcome: ToolOutcome) -> None:
         self._outcomes[index] = outcome
-        await self._told(ToolFinished(call, outcome))
+        await self._tell_event(ToolFinished(call, outcome))
 
     async def _outcome(self, call: ToolCall) -> ToolOutcome:
         tool = self._tools[call.tool_name]
@@ -483,7 +483,7 @@ class ToolCalls:
                     await tell(ToolProgress(call, result.output))
         return tool.succeeded(call.tool_call_id, None) if result is None else result
 
-    async def _told(self, event: ChunkEvent) -> None:
+    async def _tell_event(self, event: ChunkEvent) -> None:
         if self._tell is not None:
             await self._tell(event)
 
