@@ -368,11 +368,13 @@ _Shown: TypeAlias = tuple[_Class, Witness]
 
 
 def _show(before: Side, after: Side, patience: int, task: _Task) -> list[_Shown]:
-    return _with_both(before, after, lambda both: [(task.of, one) for one in _shown(both, patience, task)])
+    return _with_both(
+        before, after, lambda both: [(task.of, one) for one in _find_witnesses(both, patience, task)]
+    )
 
 
-def _shown(both: Both, patience: int, task: _Task) -> list[Witness]:
-    """Witnesses of one class at one place, until nothing new is seen for a while."""
+def _find_witnesses(both: Both, patience: int, task: _Task) -> list[Witness]:
+    """Returns witnesses of one class at one place, until nothing new is seen for a while."""
     kept: list[Witness] = []
     idle = 0
     for seed in task.seeds:

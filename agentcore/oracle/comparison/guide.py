@@ -243,7 +243,7 @@ class _Page:
     def _same(self, field: str, advice: Advice) -> tuple[list[str], Json]:
         """The profiles that the program is run under, and what they all have at the advice's paths."""
         names = [name for one in (self.changes.before, self.changes.after) for name in _names(one)]
-        given = [self._given(field, advice, name) for name in names]
+        given = [self._run_advice(field, advice, name) for name in names]
         for name, values in zip(names, given, strict=True):
             if canonical_json(values) != canonical_json(given[0]):
                 raise GuideError(
@@ -252,7 +252,7 @@ class _Page:
                 )
         return names, given[0]
 
-    def _given(self, field: str, advice: Advice, profile: str) -> Json:
+    def _run_advice(self, field: str, advice: Advice, profile: str) -> Json:
         family = self.changes.before.family
         path = {"path": profile.rpartition("/")[2]} if "/" in profile else {}
         program = {"id": field, **path, **(advice.program or {})}

@@ -283,7 +283,7 @@ class Process:
         raise OSError(code, os.strerror(code) if code else "no process could be started for it", name)
 
     @property
-    def _ended(self) -> bool:
+    def _has_ended(self) -> bool:
         """Whether nothing more can come from the process."""
         return self._silent or self._status is not None
 
@@ -307,7 +307,7 @@ class Process:
             if self._scanned > max_line:
                 reason = f"a line of more than {max_line} bytes"
                 return Malformed(reason, excerpt(bytes(self._unread[:_HEAD])), self.said())
-            if self._ended:
+            if self._has_ended:
                 return self._crash()
             left = deadline - time.monotonic()
             if left <= 0:
@@ -327,7 +327,7 @@ class Process:
 
     def close_input(self, deadline: float) -> None:
         """Lets the process see the end of its input, once it has read what was sent or the time is over."""
-        while self._unsent and not self._ended and (left := deadline - time.monotonic()) > 0:
+        while self._unsent and not self._has_ended and (left := deadline - time.monotonic()) > 0:
             self.pump(left)
         if self._in in self._selector.get_map():
             self._selector.unregister(self._in)

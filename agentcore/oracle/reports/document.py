@@ -163,7 +163,9 @@ def shown(value: Any, *, length: int = _SHORT_TEXT) -> Json:
 
 def boundaries(finding: Disagreement, profile: str) -> list[Json]:
     """Both sides at each observation up to the first difference, and at every later one that differs."""
-    return [_boundary(one) for one in _told(_observations(finding, family_of(profile)))][:_MOST]
+    return [_boundary(one) for one in _select_observations(_observations(finding, family_of(profile)))][
+        :_MOST
+    ]
 
 
 def _observations(finding: Disagreement, family: Family) -> list[Observation]:
@@ -178,7 +180,7 @@ def _observations(finding: Disagreement, family: Family) -> list[Observation]:
     return [*observations(one, other, family.comparison)]
 
 
-def _told(found: Iterable[Observation]) -> Iterator[Observation]:
+def _select_observations(found: Iterable[Observation]) -> Iterator[Observation]:
     is_apart = False
     for one in found:
         is_apart = is_apart or one.differs
