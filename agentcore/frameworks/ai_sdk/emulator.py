@@ -114,10 +114,10 @@ def run(profile: AiSdkProfile | str, settings: Settings) -> CompatRun:
     watch = Watch(loop)
     outcome = loop.run()
     loop.desk.require_accepted()
-    return _ended(chosen, loop, watch, outcome)
+    return _make_run(chosen, loop, watch, outcome)
 
 
-def _ended(profile: AiSdkProfile, loop: AiSdkLoop, watch: Watch, outcome: Outcome) -> CompatRun:
+def _make_run(profile: AiSdkProfile, loop: AiSdkLoop, watch: Watch, outcome: Outcome) -> CompatRun:
     plain = loop.store.plain
     reason = outcome.finish_reason
     return CompatRun(

@@ -253,7 +253,7 @@ class Edges:
             self._emptied,
             self._dated,
             self._marked,
-            self._kept,
+            self._metadata_ops,
         )
         self.choices.sample(ops)[:0] = self.choices.sample(makers)()
 
@@ -297,7 +297,7 @@ class Edges:
             for one in (content, "after")
         ]
 
-    def _kept(self) -> list[Op]:
+    def _metadata_ops(self) -> list[Op]:
         output = {"modelOutput": {"type": "text", "value": self.make.mark()}}
         value = self.choices.sample(({"x": {"k": 1}}, {"mastra": output}))
         return [

@@ -80,7 +80,9 @@ class Recording(RecordedRun):
         self.store = self.desk.store
         self.listed = False
         self.ops = Ops(self, self.record)
-        self.caller = {name: self._given(name) for name in _CALLER if name == "messages" or name in program}
+        self.caller = {
+            name: self._caller_value(name) for name in _CALLER if name == "messages" or name in program
+        }
         self.passed = {
             name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()
         }
@@ -88,8 +90,8 @@ class Recording(RecordedRun):
 
     # ---------------------------------------------------------------- what the program is given
 
-    def _given(self, name: str) -> Any:
-        """One of the caller's own values, as an object of the heap; a message's ISO text is a date."""
+    def _caller_value(self, name: str) -> Any:
+        """Returns one of the caller's own values as an object of the heap; a message's ISO text is a date."""
         value = self.program.get(name, ["hi"])
         if name in ("messages", "context"):
             value = [self._dated(message) for message in value]
@@ -128,7 +130,7 @@ class Recording(RecordedRun):
 
     def _answer(self, name: str, options: Any) -> Any:
         own = ("prompt", "tools", "toolChoice", "providerOptions")
-        shown = self._shown(options)
+        shown = self._trace_value(options)
         self.record.add("events", f"model:{name}")
         record: dict[str, Any] = {
             "model": name,
@@ -177,7 +179,7 @@ class Recording(RecordedRun):
 
     def shown(self, live: Any) -> Any:
         """A value as it is now, as a trace shows it."""
-        return self._shown(live)
+        return self._trace_value(live)
 
     def model(self, spec: Any) -> Any:
         """A model that answers from the same script."""
@@ -192,7 +194,7 @@ class Recording(RecordedRun):
     def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
         def execute(given: Any) -> Any:
             self.record.add("events", f"tool:{name}")
-            self.record.add("tools", {"name": name, "input": self._shown(given)})
+            self.record.add("tools", {"name": name, "input": self._trace_value(given)})
             given.update(spec.get("mutateInput", {}))
             if "error" in spec:
                 raise ThrownError(spec["error"])
@@ -230,7 +232,7 @@ class Recording(RecordedRun):
             step = text(self.store, self.desk.slot(number))
             self.listed = True
             self.record.add("events", f"{processor}@{step}")
-            shown = self._shown(number)
+            shown = self._trace_value(number)
             record: dict[str, Any] = {"step": shown, "processor": processor, "got": self._got(args)}
             self.record.add("received", record)
             try:
@@ -261,7 +263,9 @@ class Recording(RecordedRun):
             "listMessages": [_id_of(message) for message in own],
             "listSystem": target.system_messages,
         }
-        given = {name: self._shown(value) for name, value in got.items() if value is not None or name in args}
+        given = {
+            name: self._trace_value(value) for name, value in got.items() if value is not None or name in args
+        }
         refs = {message.ref for message in own if isinstance(message, View)}
         return {
             **given,
@@ -338,7 +342,7 @@ class Recording(RecordedRun):
                 changed[name] = _printed(self.store, slot, hide=True)
         return changed
 
-    def _shown(self, value: Any) -> Any:
+    def _trace_value(self, value: Any) -> Any:
         return _printed(self.store, self.desk.slot(value), hide=True)
 
 

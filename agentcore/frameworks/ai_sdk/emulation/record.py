@@ -190,7 +190,7 @@ class _InCallOrder(_Recorder):
         broken = self.chosen(parsed)
         if broken is not None:
             raise broken
-        asked = self._asked(parsed)
+        asked = self._ask_approvals(parsed)
         clients = len(self._client_calls(parsed))
         outputs = self._outputs(parsed, asked)
         content = [self._recorded(part, by_id) for part in self.parts(sent)]
@@ -214,8 +214,8 @@ class _InCallOrder(_Recorder):
             recorded.counted = clients, len(outputs) + recorded.denied(store)
         return recorded
 
-    def _asked(self, parsed: Iterable[Ref]) -> dict[str, Asked]:
-        """Notifies the tools that their inputs are there; what is asked about calls, by their ids."""
+    def _ask_approvals(self, parsed: Iterable[Ref]) -> dict[str, Asked]:
+        """Notifies the tools that their inputs are there; returns what is asked about calls, by their ids."""
         asked: dict[str, Asked] = {}
         for call in parsed:
             if get(self.store, call, "invalid") or is_nullish(self.tool(call)):

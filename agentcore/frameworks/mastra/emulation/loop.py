@@ -312,7 +312,7 @@ class MastraLoop:
             current = self._processed(step, retries)
         if profile.hides_inactive_tools:
             tooling.check_active(store, current["tools"], current["activeTools"])
-        return self._asked(current, is_last=is_last)
+        return self._ask_model(current, is_last=is_last)
 
     def _processed(self, step: Mapping[str, Value], retries: Value) -> Fields:
         store = self.store
@@ -334,7 +334,7 @@ class MastraLoop:
 
     # ---------------------------------------------------------------- asking the model
 
-    def _asked(self, current: Fields, *, is_last: bool) -> _Step:
+    def _ask_model(self, current: Fields, *, is_last: bool) -> _Step:
         store = self.store
         shown = prompt(self.list)
         offer = tooling.offered(
@@ -359,7 +359,7 @@ class MastraLoop:
         )
         store.derive(options, settings, fields=frozenset(sent))
         retries = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
-        answered = self._answered(current["model"], options, retries, is_last=is_last)
+        answered = self._call_model(current["model"], options, retries, is_last=is_last)
         own_id = self._message_id(current)
         failed = self.recorder.add_pieces(answered, own_id)
         self._pass_on(answered)
@@ -380,7 +380,7 @@ class MastraLoop:
         named = {name.lower(): value for name, value in fields(self.store, headers).items()}
         return self.store.object(named) if named else UNDEFINED
 
-    def _answered(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
+    def _call_model(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
         given = or_else(retries, self.profile.model_retries)
         attempts = 1 + (int(given) if isinstance(given, int | float) else 0)
         for attempt in range(attempts):

@@ -89,15 +89,15 @@ class Batches:
                 kept = self._kept_output(batch.run, wanted)
         except Closed:
             # The end of the tools is reported, and by that the loop goes on.
-            yield from self._ended(batch, state)
+            yield from self._make_message(batch, state)
             return None
         except Exception:
-            yield from self._ended(batch, state)
+            yield from self._make_message(batch, state)
             raise
-        answered = yield from self._ended(batch, state)
+        answered = yield from self._make_message(batch, state)
         return Ran(answered, kept)
 
-    def _ended(self, batch: _Batch, state: Value) -> Steps[Ref]:
+    def _make_message(self, batch: _Batch, state: Value) -> Steps[Ref]:
         """Makes the message of the results, and reports it."""
         store = self.store
         content = store.array([store.object({"toolResult": result}) for result in batch.results])

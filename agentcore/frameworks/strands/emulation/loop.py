@@ -214,7 +214,7 @@ class Cycles:
             raise PackageError(*self.profile.errors.max_tokens)
         if reason == "toolUse":
             return (yield from self._used(this, message))
-        return (yield from self._said(this, message, reason))
+        return (yield from self._make_result(this, message, reason))
 
     def _used(self, this: _Pass, message: Ref) -> Steps[Ref | None]:
         """Runs the tools of an answer; the result, if they gave the structured output."""
@@ -236,8 +236,8 @@ class Cycles:
 
     # ---------------------------------------------------------------- the end of the turn
 
-    def _said(self, this: _Pass, message: Ref, reason: Value) -> Steps[Ref | None]:
-        """The result; none where the model still has to give structured output."""
+    def _make_result(self, this: _Pass, message: Ref, reason: Value) -> Steps[Ref | None]:
+        """Returns the result; none where the model still has to give structured output."""
         profile, agent, wanted = self.profile, self.agent, this.wanted
         output: Value = UNDEFINED
         if wanted is not None and (reason == "endTurn" or not profile.structured_at_end_only):
@@ -379,9 +379,9 @@ class StrandsLoop:
         try:
             result = yield from self._streamed(one, options, state)
         except Exception:
-            yield from self._ended(state)
+            yield from self._tell_end(state)
             raise
-        yield from self._ended(state)
+        yield from self._tell_end(state)
         return result
 
     def _options(self) -> tuple[Value, Value]:
@@ -419,10 +419,10 @@ class StrandsLoop:
         store.push(agent.history, [message])
         if self.profile.denial_announced:
             yield from agent.tell(agent.message_added(message, state))
-        yield from self._ended(state)
+        yield from self._tell_end(state)
         return self.cycles.result(message, "endTurn", state)
 
-    def _ended(self, state: Value) -> Steps[None]:
+    def _tell_end(self, state: Value) -> Steps[None]:
         yield from self.agent.tell(self.agent.event("afterInvocation", invocationState=state))
 
     # ---------------------------------------------------------------- the stream stage
@@ -445,10 +445,10 @@ class StrandsLoop:
             state = store.object({})
         steps = self.cycles.run(given(store, ctx, "args"), state)
         if self.profile.hooks_run is HooksRun.ON_ITS_WAY_OUT:
-            steps = self._told(steps)
+            steps = self._tell_hooks(steps)
         return (yield from self.jobs.passing(steps))
 
-    def _told(self, steps: Steps[Ref]) -> Steps[Ref]:
+    def _tell_hooks(self, steps: Steps[Ref]) -> Steps[Ref]:
         """Notifies hooks of the events that come out of the agent loop; what they throw closes it."""
         while True:
             try:

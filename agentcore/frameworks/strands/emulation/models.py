@@ -116,7 +116,7 @@ class Models:
     # ---------------------------------------------------------------- the provider
 
     def _provider(self, ctx: Ref, model_state: Value, *, forced: bool) -> Steps[Ref]:
-        answer = self._asked(self._request(ctx, model_state, forced=forced))
+        answer = self._ask_model(self._request(ctx, model_state, forced=forced))
         state = given(self.store, ctx, "invocationState")
         yield from self._streamed(answer, state)
         if answer.said.error is not None:
@@ -126,7 +126,7 @@ class Models:
             raise PackageError(*self.profile.errors.max_tokens)
         return self.store.object({"message": answer.message(), "stopReason": reason})
 
-    def _asked(self, request: Ref) -> Answer:
+    def _ask_model(self, request: Ref) -> Answer:
         desk = self.agent.desk
         self.prompted(request)
         desk.hook = "model"
@@ -144,14 +144,16 @@ class Models:
 
     def _streamed(self, answer: Answer, state: Value) -> Steps[None]:
         """Makes the blocks of an answer, and notifies hooks of what comes."""
-        yield from self._told("modelDelta", state)
+        yield from self._stream_events("modelDelta", state)
         for block in answer.blocks:
-            yield from self._told("modelDelta", state, times=2 + deltas(block))
+            yield from self._stream_events("modelDelta", state, times=2 + deltas(block))
             made = answer.make(block)
-            yield from self._told("contentBlock", state, block=UNDEFINED if made is None else made)
-        yield from self._told("modelDelta", state)
+            yield from self._stream_events("contentBlock", state, block=UNDEFINED if made is None else made)
+        yield from self._stream_events("modelDelta", state)
 
-    def _told(self, name: str, state: Value, *, times: int = 1, block: Value = UNDEFINED) -> Steps[None]:
+    def _stream_events(
+        self, name: str, state: Value, *, times: int = 1, block: Value = UNDEFINED
+    ) -> Steps[None]:
         if self.profile.streams_told and self.agent.hooks[name]:
             for _ in range(times):
                 yield self.agent.event(name, block=block, invocationState=state)
@@ -262,7 +264,9 @@ class Answer:
 
     def make(self, block: Block) -> Ref | None:
         """The next block as it enters the message; None if the SDK takes it for nothing."""
-        kept = _kept(block) if self.profile.empty_block is EmptyBlock.TEXT else _worth_keeping(block)
+        kept = (
+            _normalize_block(block) if self.profile.empty_block is EmptyBlock.TEXT else _worth_keeping(block)
+        )
         if kept is None:
             return None
         ref: Ref = self.store.load(kept)
@@ -303,8 +307,8 @@ def deltas(block: Block) -> int:
     return sum(kind in block for kind in ("text", "toolUse", "reasoning"))
 
 
-def _kept(block: Block) -> Block:
-    """A block in TypeScript, where one of nothing is an empty text."""
+def _normalize_block(block: Block) -> Block:
+    """Returns a block as in TypeScript, where one of nothing is an empty text."""
     use, reasoning = block.get("toolUse"), block.get("reasoning")
     if use and use["toolUseId"]:
         return {"toolUse": _use(use)}

@@ -195,7 +195,7 @@ class Tools:
             return self.store.object({"toolResult": result})
         self.agent.desk.hook = f"tool:{tool.name}"
         try:
-            output = self._ran(tool, self._handed(use), state)
+            output = self._ran(tool, self._copy_use(use), state)
         except Exception as error:  # noqa: BLE001 - what a tool raises is its result
             text = self.profile.wording.tool_error.format(error)
             result = failed(self.store, tool_use_id, text)
@@ -212,8 +212,8 @@ class Tools:
         if self.concurrent and isinstance(tool.tool, Tool) and tool.tool.takes:
             yield Wait(tool.tool.takes)
 
-    def _handed(self, use: Ref) -> Ref:
-        """The tool use as the tool has it, which in TypeScript is an object of its own."""
+    def _copy_use(self, use: Ref) -> Ref:
+        """Returns the tool use as the tool has it, which in TypeScript is an object of its own."""
         depth = CopyDepth.PART if self.profile.has_classes else CopyDepth.SHARE
         return cast("Ref", self.agent.copies.value(use, depth))
 
