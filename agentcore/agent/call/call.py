@@ -62,10 +62,10 @@ __all__ = [
     "PrepareCall",
     "Prompt",
     "StartEvent",
-    "answered",
     "begun",
     "blocked_on",
     "check_fits",
+    "give_answers",
     "resumed",
     "state_of",
     "turn_of",
@@ -167,7 +167,7 @@ class Call(Generic[_T]):
                     return await self._driven(emit)
                 return await self._through_handlers(self._handlers, emit)
             finally:
-                span.ended(self.run)
+                span.record_end(self.run)
 
     async def _driven(self, emit: Emit | None) -> AgentResult[_T, Any]:
         await self._driver.started(self._on_start)
@@ -433,7 +433,7 @@ def resumed(  # noqa: PLR0913 - what a call goes on with
     check_fits(parts, run)
     turn = None if conversation is None else open_turn_of(conversation, run)
     return Call(
-        answered(run, answers),
+        give_answers(run, answers),
         parts,
         Observer(agent.slow_hook_seconds, _spans(agent)),
         name=agent.name,
@@ -554,7 +554,7 @@ def _check_begins(parts: Parts, run: Run) -> None:
         )
 
 
-def answered(run: Run, answers: Mapping[str, object] | None) -> Run:
+def give_answers(run: Run, answers: Mapping[str, object] | None) -> Run:
     """Return the run with the answers to all that it waits for; as it is if it does not wait.
 
     Raises:

@@ -274,7 +274,7 @@ class Driver:
             else:
                 response = await self._through_handlers(self._model_handlers, model, request)
             if self._partial is not None:
-                await self._show(self._partial.ended(response.content))
+                await self._show(self._partial.take_answer(response.content))
             return self._answer(wanted, response)
         except UsageLimitError as error:
             return ModelFailed(error, hook="usage_limits")

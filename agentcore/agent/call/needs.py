@@ -136,7 +136,7 @@ class ModelCall:
                     response = await (self._whole() if self._tell is None else self._streamed(self._tell))
             except cancellations() as error:  # cancel.own-error
                 raise await self._cancellation.failure(error, f"model '{model.model_id}'") from error
-            span.answered(response)
+            span.record_response(response)
             return response
 
     async def _whole(self) -> ModelResponse:
