@@ -105,8 +105,8 @@ class Maker(Marker):
         message = {"id": name, "role": role, "content": content}
         return message | ({"createdAt": self.choices.sample(DATES)} if self.choices.chance(60) else {})
 
-    def answered(self) -> list[Json]:
-        """An answer of an earlier time, with the result of its call if it has one."""
+    def answer_messages(self) -> list[Json]:
+        """Returns an answer of an earlier time, with the result of its call if it has one."""
         kind = self.choices.sample(("text", "parts", "stored", "call", "stored call"))
         if kind == "text":
             return [{"role": "assistant", "content": self.mark()}]

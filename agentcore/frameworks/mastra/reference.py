@@ -130,7 +130,7 @@ class Recording(RecordedRun):
 
     def _answer(self, name: str, options: Any) -> Any:
         own = ("prompt", "tools", "toolChoice", "providerOptions")
-        shown = self._trace_value(options)
+        shown = self.trace_value(options)
         self.record.add("events", f"model:{name}")
         record: dict[str, Any] = {
             "model": name,
@@ -177,9 +177,9 @@ class Recording(RecordedRun):
         """An id that nothing has."""
         return self.loop.clock.draw_id()
 
-    def shown(self, live: Any) -> Any:
-        """A value as it is now, as a trace shows it."""
-        return self._trace_value(live)
+    def trace_value(self, live: Any) -> Any:
+        """Returns a value as it is now, as a trace shows it."""
+        return _printed(self.store, self.desk.slot(live), hide=True)
 
     def model(self, spec: Any) -> Any:
         """A model that answers from the same script."""
@@ -194,7 +194,7 @@ class Recording(RecordedRun):
     def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
         def execute(given: Any) -> Any:
             self.record.add("events", f"tool:{name}")
-            self.record.add("tools", {"name": name, "input": self._trace_value(given)})
+            self.record.add("tools", {"name": name, "input": self.trace_value(given)})
             given.update(spec.get("mutateInput", {}))
             if "error" in spec:
                 raise ThrownError(spec["error"])
@@ -232,7 +232,7 @@ class Recording(RecordedRun):
             step = text(self.store, self.desk.slot(number))
             self.listed = True
             self.record.add("events", f"{processor}@{step}")
-            shown = self._trace_value(number)
+            shown = self.trace_value(number)
             record: dict[str, Any] = {"step": shown, "processor": processor, "got": self._got(args)}
             self.record.add("received", record)
             try:
@@ -264,7 +264,7 @@ class Recording(RecordedRun):
             "listSystem": target.system_messages,
         }
         given = {
-            name: self._trace_value(value) for name, value in got.items() if value is not None or name in args
+            name: self.trace_value(value) for name, value in got.items() if value is not None or name in args
         }
         refs = {message.ref for message in own if isinstance(message, View)}
         return {
@@ -291,7 +291,7 @@ class Recording(RecordedRun):
             "id": self.program["id"],
             "version": self.loop.profile.package.rpartition("@")[2],
             "path": "stream" if streams else "generate",
-            **self.record.shown("events", "received", "model", "tools"),
+            **self.record.entries_of("events", "received", "model", "tools"),
             "final": None if outcome.error is not None else self._final(outcome),
             "error": None if outcome.error is None else _error(outcome.error),
             "logged": [],
@@ -302,7 +302,7 @@ class Recording(RecordedRun):
             made["list"] = self._stored()
             made["listSystem"] = [_printed(self.store, one, hide=True) for one in self.loop.list.all_system()]
         made["callerChanged"] = self._changed()
-        return _numbered(made | self.record.shown_if_any("observations", "opErrors"), self.program)
+        return _numbered(made | self.record.entries_if_any("observations", "opErrors"), self.program)
 
     def _final(self, outcome: Outcome) -> dict[str, Any]:
         final: dict[str, Any] = {
@@ -341,9 +341,6 @@ class Recording(RecordedRun):
             if json.dumps(_printed(self.store, slot)) != json.dumps(self.passed[name]):
                 changed[name] = _printed(self.store, slot, hide=True)
         return changed
-
-    def _trace_value(self, value: Any) -> Any:
-        return _printed(self.store, self.desk.slot(value), hide=True)
 
 
 def _as_system(value: Any) -> Any:

@@ -21,7 +21,7 @@ from agentcore.errors import AgentCoreError
 from agentcore.heap.pollution import written_path
 from agentcore.kit.compare import MISSING, places
 from agentcore.kit.families import Comparison, Family, Trace, profiles_under
-from agentcore.kit.framework import PACKAGES, Field, fields_of, told
+from agentcore.kit.framework import PACKAGES, Field, fields_of, words_of
 from agentcore.kit.program import BadProgram
 from agentcore.messages.brief import brief
 from agentcore.messages.values import canonical_json
@@ -295,8 +295,10 @@ def _profiles(one: Side) -> Iterator[Any]:
 
 def _in_words(value: Any) -> str:
     if attrs.has(type(value)):
-        return ", ".join(f"{key}: {told(item)}" for key, item in attrs.asdict(value, recurse=False).items())
-    return told(value)
+        return ", ".join(
+            f"{key}: {words_of(item)}" for key, item in attrs.asdict(value, recurse=False).items()
+        )
+    return words_of(value)
 
 
 def _program(program: Mapping[str, Any]) -> str:

@@ -541,14 +541,14 @@ class Session:
             self.say(STOP)
         else:
             self._process.close_input(deadline)
-        ended = self._process.ended(deadline)
+        ended = self._process.wait_for_end(deadline)
         self.close()
         return ended
 
     def _silence(self, process: Process) -> BrokenError:
         process.close_input(time.monotonic() + _FLUSH_SECONDS)
         late = process.line(time.monotonic() + _FLUSH_SECONDS, _MAX_LINE)
-        said = _stderr_note(process.said())
+        said = _stderr_note(process.stderr_text())
         self.close()
         if isinstance(late, bytes):
             what = "the answer came only when the input ended"

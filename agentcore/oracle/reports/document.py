@@ -26,9 +26,9 @@ __all__ = [
     "breach_json",
     "command",
     "document",
-    "shown",
     "spread_json",
     "text",
+    "trace_value_json",
     "writers",
 ]
 
@@ -144,8 +144,8 @@ def _difference(difference: Difference) -> Json:
     return {
         "path": cut(difference.path, _NAME),
         "observation": cut(difference.observation, _NAME),
-        "expected": shown(difference.expected, length=_TEXT),
-        "actual": shown(difference.actual, length=_TEXT),
+        "expected": trace_value_json(difference.expected, length=_TEXT),
+        "actual": trace_value_json(difference.actual, length=_TEXT),
         "diff": render(difference),
     }
 
@@ -156,8 +156,8 @@ _SHORT_TEXT: Final = 1_000
 _MOST: Final = 60
 
 
-def shown(value: Any, *, length: int = _SHORT_TEXT) -> Json:
-    """What a trace has at a path: `{}` for nothing."""
+def trace_value_json(value: Any, *, length: int = _SHORT_TEXT) -> Json:
+    """Returns what a trace has at a path: `{}` for nothing."""
     return {} if isinstance(value, Missing) else {"value": bounded(value, length=length, items=200)}
 
 
@@ -193,8 +193,8 @@ def _boundary(one: Observation) -> Json:
     return {
         "path": cut(one.path, _NAME),
         "differs": one.differs,
-        "expected": shown(one.expected),
-        "actual": shown(one.actual),
+        "expected": trace_value_json(one.expected),
+        "actual": trace_value_json(one.actual),
     }
 
 

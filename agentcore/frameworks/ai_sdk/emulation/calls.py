@@ -282,8 +282,8 @@ class Calls:
             shown = self.desk.hand(self.store.object(options), ("onInputAvailable",))
             self.desk.settled(called(function.call, shown))
 
-    def asked(self, call: Ref, step: StepCalls) -> Asked | None:
-        """What is asked about a call, and answered; None if it may run without."""
+    def ask_approval(self, call: Ref, step: StepCalls) -> Asked | None:
+        """Returns what is asked about a call, and answered; None if it may run without."""
         kind, reason = self.approval(call, step)
         if kind == "user-approval":
             return Asked(request=self._request(call, reason=reason), blocks=True)

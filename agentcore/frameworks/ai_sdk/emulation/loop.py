@@ -414,7 +414,7 @@ class AiSdkLoop:
                 "includeRawChunks": self._raw_chunks(),
             }
         )
-        return self.models.answered(step.model, options)
+        return self.models.call_model(step.model, options)
 
     # ---------------------------------------------------------------- recording it
 

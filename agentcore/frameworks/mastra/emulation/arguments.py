@@ -160,8 +160,8 @@ class Arguments(Mapping[str, Any]):
         """The request context of the call: one live object for all that take part."""
         return RequestContext(self.desk, self._shared, (self.processor_id, "requestContext"))
 
-    def handed(self) -> Arguments:
-        """These, once each of them has passed the boundary."""
+    def hand_over(self) -> Arguments:
+        """Hands each of them out at the boundary; returns these."""
         for name, value in self._values.items():
             self.desk.hand(value, (self.processor_id, name))
         self.desk.hand(self._shared, (self.processor_id, "requestContext"))

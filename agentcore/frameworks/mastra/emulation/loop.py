@@ -18,7 +18,7 @@ from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraErro
 from agentcore.frameworks.mastra.emulation.forms import FORMAT
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
-from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, answered
+from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, read_answer
 from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, date, load
 from agentcore.frameworks.mastra.emulation.tools import Fallback, Models
 from agentcore.frameworks.mastra.profiles import MastraProfile
@@ -388,7 +388,7 @@ class MastraLoop:
             self.clock.think()
             self._snapshot("prompt", prompt=options)
             try:
-                parts = self.models.answered(model, options)
+                parts = self.models.call_model(model, options)
             except Exception as error:
                 if attempt + 1 < attempts:
                     continue
@@ -396,7 +396,7 @@ class MastraLoop:
                     raise
                 return Answered(error=error)
             once = self.settings.streams and self.profile.streams_call_once
-            return answered(self.store, parts, once=once, fills=self.profile.fills_empty_calls)
+            return read_answer(self.store, parts, once=once, fills=self.profile.fills_empty_calls)
         raise PackageError("Error", "Expected `retries` to be a number")
 
     # ---------------------------------------------------------------- recording the answer

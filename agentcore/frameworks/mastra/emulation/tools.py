@@ -353,8 +353,8 @@ class Models:
         self.known[made.address] = Router(name)
         return made
 
-    def answered(self, model: Ref, options: Ref) -> list[Any]:
-        """What a model answers: parts as plain JSON.
+    def call_model(self, model: Ref, options: Ref) -> list[Any]:
+        """Calls a model; returns what it answers: parts as plain JSON.
 
         Raises:
             Exception: what the model raises.

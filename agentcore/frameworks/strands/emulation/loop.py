@@ -19,9 +19,9 @@ from agentcore.frameworks.strands.emulation.agent import (
     Agent,
     as_text,
     context,
+    context_field,
     failed,
     field,
-    given,
     inside,
     items,
     message_of,
@@ -187,7 +187,7 @@ class Cycles:
         if self.profile.pending_uses_run and history and uses(store, history[-1]):
             return cast("Ref", history[-1]), "toolUse"
         choice = UNDEFINED if this.wanted is None else this.wanted.choice
-        result = yield from self.models.answered(this.state, choice)
+        result = yield from self.models.run_attempts(this.state, choice)
         message, reason = cast("Ref", field(store, result, "message")), field(store, result, "stopReason")
         agent.fill(this.state, "request_state")
         if self.profile.answer_kept is Kept.AT_ONCE:
@@ -438,12 +438,12 @@ class StrandsLoop:
     def _pass(self, ctx: Ref) -> Steps[Ref]:
         store = self.store
         if self.profile.options_given:
-            state = field(store, given(store, ctx, "options"), "invocationState")
+            state = field(store, context_field(store, ctx, "options"), "invocationState")
         else:
-            state = given(store, ctx, "invocationState")
+            state = context_field(store, ctx, "invocationState")
         if state is UNDEFINED or state is None:
             state = store.object({})
-        steps = self.cycles.run(given(store, ctx, "args"), state)
+        steps = self.cycles.run(context_field(store, ctx, "args"), state)
         if self.profile.hooks_run is HooksRun.ON_ITS_WAY_OUT:
             steps = self._tell_hooks(steps)
         return (yield from self.jobs.passing(steps))

@@ -14,8 +14,8 @@ from agentcore.frameworks.strands.emulation.agent import (
     Agent,
     as_text,
     context,
+    context_field,
     field,
-    given,
     inside,
     items,
     own,
@@ -46,8 +46,8 @@ class Models:
         self.model = model
         self.prompted = prompted
 
-    def answered(self, state: Value, choice: Value) -> Steps[Ref]:
-        """The result of the stage, a message and a stop reason, after as many attempts as hooks ask for."""
+    def run_attempts(self, state: Value, choice: Value) -> Steps[Ref]:
+        """Returns the stage's result, a message and a stop reason, after all attempts that hooks ask for."""
         agent = self.agent
         while True:
             try:
@@ -58,12 +58,12 @@ class Models:
                 told = {name: field(self.store, result, name) for name in ("message", "stopReason")}
                 after = agent.event("afterModel", **told, invocationState=state)
                 yield from agent.announce(after)
-                if agent.asked(after, "retry") is UNDEFINED:
+                if agent.hook_setting(after, "retry") is UNDEFINED:
                     return result
             except Exception:
                 after = agent.event("afterModel", invocationState=state)
                 yield from agent.announce(after)
-                if agent.asked(after, "retry") is UNDEFINED:
+                if agent.hook_setting(after, "retry") is UNDEFINED:
                     raise
 
     def _denied(self, text: str) -> Ref:
@@ -83,7 +83,7 @@ class Models:
             nonlocal last
             if rule is ModelState.PER_ATTEMPT:
                 last = cast("Ref", agent.copies.deep(snapshot))
-            used = given(self.store, ctx, "modelState") if live else last
+            used = context_field(self.store, ctx, "modelState") if live else last
             return (yield from self._provider(ctx, used, forced=choice is not UNDEFINED))
 
         result = yield from self.chains.run("model", entered, terminal)
@@ -117,7 +117,7 @@ class Models:
 
     def _provider(self, ctx: Ref, model_state: Value, *, forced: bool) -> Steps[Ref]:
         answer = self._ask_model(self._request(ctx, model_state, forced=forced))
-        state = given(self.store, ctx, "invocationState")
+        state = context_field(self.store, ctx, "invocationState")
         yield from self._streamed(answer, state)
         if answer.said.error is not None:
             raise self._failure(answer.said.error)
@@ -160,11 +160,11 @@ class Models:
 
     def _request(self, ctx: Ref, model_state: Value, *, forced: bool) -> Ref:
         store = self.store
-        choice = given(store, ctx, "toolChoice")
+        choice = context_field(store, ctx, "toolChoice")
         request: dict[str, Value] = {
-            "messages": self._messages(given(store, ctx, "messages")),
-            "system": self._system(given(store, ctx, "system")),
-            "toolSpecs": self._specs(given(store, ctx, "toolSpecs"), choice, forced=forced),
+            "messages": self._messages(context_field(store, ctx, "messages")),
+            "system": self._system(context_field(store, ctx, "system")),
+            "toolSpecs": self._specs(context_field(store, ctx, "toolSpecs"), choice, forced=forced),
             "toolChoice": choice,
             "modelState": model_state,
         }

@@ -17,9 +17,9 @@ from agentcore.frameworks.strands.emulation.agent import (
     Registered,
     as_text,
     context,
+    context_field,
     failed,
     field,
-    given,
     own,
 )
 from agentcore.frameworks.strands.emulation.settings import (
@@ -152,7 +152,7 @@ class Tools:
         yield from agent.jobs.pause()
         yield from agent.announce(after)
         kept = cast("Ref", field(self.store, after.of, "toolResult"))
-        return kept, agent.asked(after, "retry") is not UNDEFINED
+        return kept, agent.hook_setting(after, "retry") is not UNDEFINED
 
     def _failed(self, call: _Call, text: str) -> Ref:
         return failed(self.store, field(self.store, call.use, "toolUseId"), text)
@@ -185,8 +185,8 @@ class Tools:
 
     def _tool(self, tool: Registered | None, ctx: Ref) -> Steps[Ref]:
         jobs, pace = self.agent.jobs, self.pace
-        use: Any = given(self.store, ctx, "toolUse")
-        state = given(self.store, ctx, "invocationState")
+        use: Any = context_field(self.store, ctx, "toolUse")
+        state = context_field(self.store, ctx, "invocationState")
         tool_use_id = field(self.store, use, "toolUseId")
         if tool is None:
             name = as_text(self.store, use, "name")
