@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.kit.framework import told
+from agentcore.kit.framework import words_of
 from agentcore.requirements.rules import Requirement
 from spec import cases, claims, errata, machine_table, pull_request, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
@@ -142,7 +142,7 @@ def _rows(family: ProfileFamily, field: Field) -> str:
 
 
 def _row(first: str, values: list[Any]) -> str:
-    return f"| {first} | {' | '.join(map(told, values))} |\n"
+    return f"| {first} | {' | '.join(map(words_of, values))} |\n"
 
 
 _GENERATED: Final = Path("generated")

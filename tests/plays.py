@@ -38,7 +38,7 @@ from agentcore.machine.effects import (
 )
 from agentcore.machine.pending import Pending, pending_of
 from agentcore.machine.prepare import StepPreparation
-from agentcore.machine.processors import TripwireError, ended
+from agentcore.machine.processors import TripwireError, outcome_of_error
 from agentcore.machine.run import give, start
 from agentcore.machine.state import Failed, Interrupted, Run
 from agentcore.messages.content import (
@@ -173,7 +173,7 @@ def processed(so_far: Any, names: Iterable[str]) -> Outcome:
     for name in names:
         arguments = so_far.arguments(name)
         if name == "trip":
-            return Tripped(ended(arguments, TripwireError("enough", metadata={"of": name})))  # type: ignore[arg-type]
+            return Tripped(outcome_of_error(arguments, TripwireError("enough", metadata={"of": name})))  # type: ignore[arg-type]
         so_far = so_far.after(so_far.edit(arguments, TURNS[name](arguments)))
     return Processed(so_far.edits)
 

@@ -194,7 +194,7 @@ class PartialObjects:
         is_due = self._length > self._read_at + self._read_at // _GROWTH
         return self._changed("".join((*self._done, *self._deltas))) if is_due else None
 
-    def ended(self, content: Iterable[ContentPart]) -> PartialObject | None:
+    def take_answer(self, content: Iterable[ContentPart]) -> PartialObject | None:
         """Takes the whole answer; returns its object if no event has had that yet."""
         return self._changed("".join(part.text for part in content if isinstance(part, GeneratedText)))
 

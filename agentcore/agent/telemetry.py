@@ -109,14 +109,14 @@ NO_WAIT: Final = Wait()
 class ModelSpan(Protocol):
     """A span of a model call that is open."""
 
-    def answered(self, response: ModelResponse) -> None:
-        """The call had this answer."""
+    def record_response(self, response: ModelResponse) -> None:
+        """Record the response of the call."""
 
 
 class RunSpan(Protocol):
     """A span of a whole call of an agent that is open."""
 
-    def ended(self, run: Run) -> None:
+    def record_end(self, run: Run) -> None:
         """Record the run at its end, which may have come by an error."""
 
 
@@ -173,10 +173,10 @@ class Spans(Protocol):
 
 
 class _NoSpan:
-    def answered(self, response: ModelResponse) -> None:
+    def record_response(self, response: ModelResponse) -> None:
         """Nothing."""
 
-    def ended(self, run: Run) -> None:
+    def record_end(self, run: Run) -> None:
         """Nothing."""
 
     def failed(self, error: Exception | str) -> None:

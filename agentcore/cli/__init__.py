@@ -84,7 +84,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             ctx.exit(Interrupted(signal.SIGINT).exit_code)
         except OSError as error:
-            ctx.exit(_told(error))
+            ctx.exit(_report_error(error))
         except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - a fault of ours, which is no verdict
@@ -99,8 +99,8 @@ class _Commands(click.Group):
             sys.stdout.flush()
 
 
-def _told(error: OSError) -> int:
-    """Says that a file or standard output failed; the exit code."""
+def _report_error(error: OSError) -> int:
+    """Says that a file or standard output failed; returns the exit code."""
     if error.errno == errno.EPIPE:
         give_up_output(error)
         return _PIPE_CLOSED

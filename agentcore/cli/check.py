@@ -436,7 +436,7 @@ class CheckPrinter:
         """Prints a finding, saves its program, and prints what to do with it."""
         self._printed.append(finding)
         with tolerant():
-            self._say(f"{self._told(finding)}\n")
+            self._say(f"{self._describe_finding(finding)}\n")
         file = _numbered(self.save, len(self._printed))
         saved = self._saved(finding.program, file)
         self.files.append(file if saved else None)
@@ -496,7 +496,7 @@ class CheckPrinter:
         lines = "".join(f"  {shlex.join(argv)}\n" for argv in commands)
         return f"The program is in {file}. What each side makes of it, and why:\n{lines}"
 
-    def _told(self, finding: Finding) -> str:
+    def _describe_finding(self, finding: Finding) -> str:
         program = pretty(finding.program)
         found = f"found in {finding.original['id']}"
         others = "" if finding.programs == 1 else f" ({finding.programs} programs)"

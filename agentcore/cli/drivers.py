@@ -47,7 +47,7 @@ def ask(context: click.Context, *, time_limit: float, file: BinaryIO, driver: tu
                 click.echo(json.dumps(outcome.trace))
             else:
                 failed = True
-                say(console(stderr=True), printable(_told(number, program, outcome)), "red")
+                say(console(stderr=True), printable(_describe_outcome(number, program, outcome)), "red")
     context.exit(_FAILURE if failed else 0)
 
 
@@ -65,7 +65,7 @@ def _programs(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, program
 
 
-def _told(number: int, program: dict[str, Any], outcome: Outcome) -> str:
+def _describe_outcome(number: int, program: dict[str, Any], outcome: Outcome) -> str:
     fields = attrs.asdict(outcome)
     why = "; ".join(f"{name}: {value}" for name, value in fields.items() if value != "")
     return f"{program.get('id', f'line {number}')}: {type(outcome).__name__.lower()}: {why}"

@@ -201,7 +201,7 @@ def _against(program: Json, profile: str | None) -> Explanation | None:
 
 
 def _tell(target: Console, found: Explanation) -> None:
-    shown = _shown(found)
+    shown = _writes_by_boundary(found)
     for step in found.steps:
         say(target, "before the first step" if step.number < 0 else f"step {step.number}", "bold")
         for event in step.events:
@@ -220,8 +220,8 @@ def _tell(target: Console, found: Explanation) -> None:
         say(target, note)
 
 
-def _shown(found: Explanation) -> dict[tuple[int, str], list[int]]:
-    """The numbers of the writes that each boundary shows."""
+def _writes_by_boundary(found: Explanation) -> dict[tuple[int, str], list[int]]:
+    """Returns the numbers of the writes that each boundary shows."""
     numbers: dict[tuple[int, str], list[int]] = {}
     for writing in found.writes:
         for place in dict.fromkeys(writing.shown):

@@ -297,7 +297,7 @@ def _turns(value: Iterable[Turn]) -> Vector[Turn]:
     return vector(value)
 
 
-def _given(value: Iterable[_Given]) -> Vector[_Given]:
+def _vector_of(value: Iterable[_Given]) -> Vector[_Given]:
     return vector(value)
 
 
@@ -324,7 +324,7 @@ class Conversation(Sequence[Message]):
     turns: Vector[Turn] = field(factory=vector, converter=_turns, validator=_each_is(Turn))
     head: str | None = field(default=None, validator=_is_id_or_none)
     given: Vector[TurnMessage | EditedMessage] = field(
-        factory=vector, converter=_given, validator=_each_is(TurnMessage, EditedMessage)
+        factory=vector, converter=_vector_of, validator=_each_is(TurnMessage, EditedMessage)
     )
     path: Vector[Turn] = field(init=False, eq=False, repr=False)
     """The turns from the root to the head."""

@@ -76,7 +76,7 @@ class OpenTurn:
         The run is one that began with `messages`, or what a hook put in their place. Without a message in the
         turn, and without a lasting edit, it is the conversation before.
         """
-        own = [*self._given(), *self._responses(run)]
+        own = [*self._prompt_messages(), *self._responses(run)]
         context = self._context(run, own)
         if not own and context is None:
             return self._followed
@@ -87,7 +87,7 @@ class OpenTurn:
 
     # ------------------------------------------------------------ what was said
 
-    def _given(self) -> Iterator[TurnMessage]:
+    def _prompt_messages(self) -> Iterator[TurnMessage]:
         number = 0
         for one in self._followed.given:
             if isinstance(one, EditedMessage):

@@ -218,7 +218,7 @@ def conversation_from_json(value: object, *, limit: int = ROOM) -> Conversation:
     fields = _fields(value)
     reader = _Reader(Room(limit))
     turns = _each("$.turns", _at("$.turns", lambda: _read_list(fields["turns"])), reader.turn)
-    given = _each("$.given", _at("$.given", lambda: _read_list(fields["given"])), reader.given)
+    given = _each("$.given", _at("$.given", lambda: _read_list(fields["given"])), reader.read_given)
     head = fields["head"]
     return Conversation(
         turns=turns, head=None if head is None else _at("$.head", lambda: read_text(head)), given=given
@@ -263,7 +263,7 @@ class _Reader:
             raise InvalidConversationError("$", f"no turn before this one has a message {value!r}")
         return self._known[value]
 
-    def given(self, value: object) -> TurnMessage | EditedMessage:
+    def read_given(self, value: object) -> TurnMessage | EditedMessage:
         if isinstance(value, str):
             return self._message(value, "")
         if not isinstance(value, Mapping):

@@ -183,9 +183,9 @@ class Shower:
 
     def __call__(self, value: Any) -> Any:
         """The value: an atom itself, anything else as a copy."""
-        return self._shown(value, ())
+        return self._show_value(value, ())
 
-    def _shown(self, value: Any, above: tuple[int, ...]) -> Any:
+    def _show_value(self, value: Any, above: tuple[int, ...]) -> Any:
         if type(value) in ATOMS:
             return value
         number = id(value)
@@ -208,21 +208,21 @@ class Shower:
         if contents.data is not None:
             return contents.data
         if contents.items is not None:
-            return tuple(self._shown(item, above) for item in contents.items)
+            return tuple(self._show_value(item, above) for item in contents.items)
         if contents.members is not None:
-            return frozenset(self._shown(member, above) for member in contents.members)
+            return frozenset(self._show_value(member, above) for member in contents.members)
         if contents.entries is not None:
             return self._mapping(contents.entries, above)
         fields = contents.fields or {}
         if set(fields) == {PROXIED}:
-            return self._shown(fields[PROXIED], above)
+            return self._show_value(fields[PROXIED], above)
         # What classes note for themselves is compared, but not worth reading.
         public = {name: each for name, each in fields.items() if not name.startswith("__")}
         return Instance(type(value).__name__, self._mapping(public, above))
 
     def _mapping(self, entries: dict[Any, Any], above: tuple[int, ...]) -> immutabledict[Any, Any]:
         return immutabledict(
-            {self._shown(key, above): self._shown(each, above) for key, each in entries.items()}
+            {self._show_value(key, above): self._show_value(each, above) for key, each in entries.items()}
         )
 
 

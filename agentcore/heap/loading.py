@@ -363,7 +363,7 @@ _Attribute: TypeAlias = "attrs.Attribute[Any]"
 
 
 def _refused(attribute: _Attribute, value: object, wanted: str, path: str = "") -> HostValueError:
-    return HostValueError("settings", f"$.{attribute.name}{path}", f"{_shown(value)}; give {wanted}")
+    return HostValueError("settings", f"$.{attribute.name}{path}", f"{_value_text(value)}; give {wanted}")
 
 
 def is_list(wanted: str) -> Any:
@@ -427,8 +427,8 @@ def require_json(desk: Desk, value: Any) -> None:
 
 def unfit(path: str, value: object, wanted: str) -> HostValueError:
     """The error of a value in a model's answer that is not what is wanted there."""
-    return HostValueError("model", path, f"{_shown(value)}; give {wanted}")
+    return HostValueError("model", path, f"{_value_text(value)}; give {wanted}")
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"

@@ -196,7 +196,7 @@ class _Drawing:
 
     def graph(self) -> Graph:
         """The graph; boxes that no scene shows are not in it."""
-        shown = [[*self._shown(number)] for number in range(len(self.scenes))]
+        shown = [[*self._draw_scene(number)] for number in range(len(self.scenes))]
         drawn = [node for node in self.nodes if node in self.rows]
         places = _Places(self, drawn)
         index = {self.numbers[node]: number for number, node in enumerate(drawn)}
@@ -216,7 +216,7 @@ class _Drawing:
 
     # ---------------------------------------------------------------- one scene
 
-    def _shown(self, number: int) -> Iterator[int]:
+    def _draw_scene(self, number: int) -> Iterator[int]:
         followed = self.walk.followed[number]
         rows = {node: [*self._rows_of(number, node)] for node in self.nodes if node in followed}
         # What is no message is drawn only if it leads to something that is.

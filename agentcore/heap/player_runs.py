@@ -132,7 +132,7 @@ def of_watch(
     """A run on the heap that was watched, and has ended, with its report."""
     run, findings = watch.run, pollution.findings
     moments: list[tuple[int, int, Moment]] = [
-        *((one.writes, 1, _handed(watch, one)) for one in watch.handed),
+        *((one.writes, 1, _moment_of(watch, one)) for one in watch.handed),
         *((one.write.number, 2, _written(watch, one.write)) for one in findings),
     ]
     ordered = [moment for *_, moment in sorted(moments, key=lambda one: one[:2])]
@@ -172,7 +172,7 @@ def _messages_of(prompt: Any) -> Iterator[Any]:
     yield from prompt["prompt" if "prompt" in prompt else "messages"]
 
 
-def _handed(watch: Watch, one: HandOut) -> Moment:
+def _moment_of(watch: Watch, one: HandOut) -> Moment:
     snapshot = one.snapshot
     return Moment(
         kind="boundary",
@@ -499,7 +499,7 @@ class Walk:
         cell = self._scene.heap.cells[address]
         if found.kind is Kind.PAYLOAD and found.depth >= DEEPEST:
             return
-        kept = None if found.kind is Kind.RECORD else self._kept(cell)
+        kept = None if found.kind is Kind.RECORD else self._drawn_elements(cell)
         for key, slot in keyed(cell):
             if not isinstance(slot, Ref):
                 continue
@@ -527,8 +527,8 @@ class Walk:
             )
         )
 
-    def _kept(self, cell: Cell) -> frozenset[Key] | None:
-        """Which elements of a list are drawn, None for all: the ends, and some of those that were written."""
+    def _drawn_elements(self, cell: Cell) -> frozenset[Key] | None:
+        """Returns which elements of a list are drawn, None for all: the ends, and some that were written."""
         if isinstance(cell, ObjectCell) or len(cell) <= FIRST + LAST:
             return None
         between = range(FIRST, len(cell) - LAST)

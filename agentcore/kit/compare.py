@@ -338,11 +338,11 @@ def _long_lines(difference: Difference) -> list[str]:
         same = next((index for index, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
         start = max(0, same - _WIDTH // 4)
         before = f"(after {start} characters) " if start else ""
-        return [f"{sign}{before}{_shown(text[start:])}" for sign, text in (("-", mine), ("+", theirs))]
-    return [f"-{_shown(mine)}", f"+{_shown(theirs)}"]
+        return [f"{sign}{before}{_text_of(text[start:])}" for sign, text in (("-", mine), ("+", theirs))]
+    return [f"-{_text_of(mine)}", f"+{_text_of(theirs)}"]
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return "(nothing)" if isinstance(value, Missing) else json.dumps(bounded(value, length=_TEXT))
 
 

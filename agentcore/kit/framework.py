@@ -44,7 +44,7 @@ __all__ = [
     "load_contracts",
     "load_emulator",
     "load_family",
-    "told",
+    "words_of",
 ]
 
 
@@ -386,8 +386,8 @@ def _fields(kind: type) -> Iterator[Field]:
             yield Field(name=attribute.name, statement=decided.sentence, group=heading)
 
 
-def told(value: Any) -> str:
-    """A field's value in words, as markdown."""
+def words_of(value: Any) -> str:
+    """Returns a field's value in words, as markdown."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -395,7 +395,7 @@ def told(value: Any) -> str:
     if isinstance(value, Enum):
         return value.value if isinstance(value.value, str) else value.name.lower()
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {told(item)}" for key, item in value.items())
+        return ", ".join(f"{key}: {words_of(item)}" for key, item in value.items())
     if isinstance(value, tuple):
         return ", ".join(f"`{item}`" for item in value)
     return str(value)

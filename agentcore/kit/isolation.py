@@ -400,7 +400,7 @@ class _Case:
         trace: Trace,
     ) -> Breach:
         sights = [self.known.sight(one.path, act) for one in effect]
-        return _breach_of(fields, rule, sights, [_seen(one) for one in effect], self.value, trace)
+        return _breach_of(fields, rule, sights, [_make_seen(one) for one in effect], self.value, trace)
 
     # ---------------------------------------------------------------- other faults
 
@@ -424,7 +424,7 @@ class _Case:
         effect = [one for one in self._apart(single, self.value) if "prompt" in one.path]
         fields = {"kind": "accumulates", "hook": "prepareStep", "op": "return", "place": "returned"}
         sights = [self.known.sight(one.path, None) for one in effect]
-        seen = [_seen(one) for one in effect]
+        seen = [_make_seen(one) for one in effect]
         yield _breach_of(fields, "isolated.accumulates", sights, seen, single, self.value)
 
     def _own(self) -> Iterator[Breach]:
@@ -457,7 +457,7 @@ def _breach_of(  # noqa: PLR0913, PLR0917 - what a breach is made of
     )
 
 
-def _seen(one: Observation) -> Seen:
+def _make_seen(one: Observation) -> Seen:
     return Seen(path=one.path, expected=one.expected, actual=one.actual)
 
 

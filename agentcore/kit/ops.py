@@ -8,8 +8,8 @@ An op that leads nowhere is skipped and listed (rule oracle.op-skipped); what be
 refuses is the format's (rule oracle.op-refused).
 
 What a run shows to its hooks, tools and models is written down on one record for all formats, under the names
-of the trace's fields. What a format's trace has of the record is then a list of names (`Record.shown`); how a
-live value becomes JSON is the format's own.
+of the trace's fields. What a format's trace has of the record is then a list of names
+(`Record.entries_of`); how a live value becomes JSON is the format's own.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Record:
         self.of(field).append(entry)
         return entry
 
-    def shown(self, *fields: str) -> Json:
+    def entries_of(self, *fields: str) -> Json:
         """Returns fields of a trace with their entries."""
         return {field: self.of(field) for field in fields}
 
-    def shown_if_any(self, *fields: str) -> Json:
+    def entries_if_any(self, *fields: str) -> Json:
         """Returns those of the fields that have an entry."""
         return {field: self.of(field) for field in fields if self._entries.get(field)}
 
@@ -291,7 +291,7 @@ class Turn(ABC):
         """Returns an item of an op that writes several."""
         return item
 
-    def shown(self, op: Op, path: Path) -> Any:
+    def observed_value(self, op: Op, path: Path) -> Any:
         """Returns what an op observes, as a trace has it."""
         return self.at(op, path)
 
@@ -375,7 +375,7 @@ def _keep(turn: Turn, spelling: Spelling, op: Op) -> None:
 
 def _observe(turn: Turn, spelling: Spelling, op: Op) -> None:
     path = op.get(spelling.path, ())
-    value = turn.shown(op, path)
+    value = turn.observed_value(op, path)
     turn.observe(op[spelling.value] if spelling.value in op else turn.written(path), value)
 
 

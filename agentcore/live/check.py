@@ -344,7 +344,7 @@ class _Campaign:
     def _add_ended(self, ended: Ended) -> None:
         found = self.found.setdefault(("raises", ended.cause, None), Found("raises", ended.cause))
         index = 0 if ended.index is None else ended.index
-        found.ended(index, ended.said, self.conversation(index))
+        found.add_end(index, ended.said, self.conversation(index))
 
     def conversation(self, index: int) -> dict[str, Any]:
         """Returns a conversation of the check: the recorded ones come first."""

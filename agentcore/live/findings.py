@@ -99,7 +99,7 @@ class Found:
             places = [*dict.fromkeys((*shown["places"], *other.smallest[0]["places"]))]
             self.smallest = ({**shown, "places": places}, conversation)
 
-    def ended(self, index: int, said: str, conversation: dict[str, Any]) -> None:
+    def add_end(self, index: int, said: str, conversation: dict[str, Any]) -> None:
         """Adds a conversation in which the process ended."""
         self.indices.append(index)
         self.sizes.append(0)

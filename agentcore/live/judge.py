@@ -170,7 +170,7 @@ class Judge:
         plain: Observation | None = None
         raised = self._raised(live)
         if live.calls is not None and isinstance(live.calls.raised, OutsideError):
-            out.judged, out.outside, out.error = False, True, _said(live.calls.raised)
+            out.judged, out.outside, out.error = False, True, _error_text(live.calls.raised)
             return out
         if raised is not None:
             out.shown.append(raised)
@@ -178,7 +178,7 @@ class Judge:
         elif live.error is not None:
             plain = self.run(of, path, seed, None)
             if plain.error is not None or not calls:
-                out.judged, out.error = False, _said(live.error)
+                out.judged, out.error = False, _error_text(live.error)
                 return out
             if not isinstance(live.error, tuple(self._adapter.control())):
                 out.shown.append(_refused(live))
@@ -214,7 +214,7 @@ class Judge:
         cause = "exits" if isinstance(error, SystemExit) else cause
         place = _line_of(error, self._source)
         turn, step = (live.prompts[-1].turn, live.prompts[-1].step) if live.prompts else (0, 0)
-        return Shown(kind="raises", cause=cause, said=_said(error), line=place, turn=turn, step=step)
+        return Shown(kind="raises", cause=cause, said=_error_text(error), line=place, turn=turn, step=step)
 
     # ------------------------------------------------------------ writes
 
@@ -430,7 +430,7 @@ def _is_sampled(seed: int) -> bool:
     return seed // 2 % _SOMETIMES == 0
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:300]
 
 
@@ -441,7 +441,7 @@ def _ended_as_value(value: Observation, shown: Sequence[Shown]) -> str | None:
         error = value.calls.raised
     if error is None or any(each.kind in {"write", "undetermined"} for each in shown):
         return None
-    return f"{_said(error)} (only where the hook is given copies)"
+    return f"{_error_text(error)} (only where the hook is given copies)"
 
 
 def _refused(live: Observation) -> Shown:
@@ -450,7 +450,7 @@ def _refused(live: Observation) -> Shown:
     return Shown(
         kind="raises",
         cause="refused",
-        said="" if error is None else _said(error),
+        said="" if error is None else _error_text(error),
         turn=last.turn if last else 0,
         step=last.step if last else 0,
     )

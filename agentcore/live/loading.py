@@ -129,7 +129,7 @@ class HookSource:
         try:
             return importlib.import_module(name)
         except Exception as error:
-            raise HookNotFoundError(f"{name} could not be imported: {_said(error)}") from error
+            raise HookNotFoundError(f"{name} could not be imported: {_error_text(error)}") from error
 
     def _alone(self, file: Path) -> ModuleType:
         _search(file.parent)
@@ -149,7 +149,7 @@ class HookSource:
         try:
             (module.__spec__ or spec).loader.exec_module(module)  # type: ignore[union-attr]
         except Exception as error:
-            raise HookNotFoundError(f"{file.name} could not be loaded: {_said(error)}") from error
+            raise HookNotFoundError(f"{file.name} could not be loaded: {_error_text(error)}") from error
         return module
 
     def _exported(self, module: ModuleType) -> Any:
@@ -166,7 +166,7 @@ class HookSource:
         try:
             return found()
         except Exception as error:
-            raise HookNotFoundError(f"the factory {self.attribute} raised {_said(error)}") from error
+            raise HookNotFoundError(f"the factory {self.attribute} raised {_error_text(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _resolved(found: Any, attribute: str, methods: Sequence[str], bases: Sequenc
             found = found()
         except Exception as error:
             raise HookNotFoundError(
-                f"{attribute} is a class that cannot be made without arguments: {_said(error)};"
+                f"{attribute} is a class that cannot be made without arguments: {_error_text(error)};"
                 " export a factory and say --factory"
             ) from error
     for name in methods:
@@ -221,7 +221,7 @@ def _is_async(call: Any) -> bool:
     return any(is_async(each) for each in (call, made) for is_async in _ASYNC)
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 

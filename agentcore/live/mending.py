@@ -130,7 +130,7 @@ class _Mended:
         boundary = self._boundary
         names = boundary.names(args)
         given = {**dict(zip(names, args, strict=False)), **options}
-        kept = self._kept(given)
+        kept = self._kept_ids(given)
         data = {name: each for name, each in given.items() if name != boundary.handler}
         entered = {**self._exchange.enter(data, kept)} if data else {}
         before = Snapshot({**entered}, Data(kept)) if self._freezer is not None else None
@@ -145,7 +145,7 @@ class _Mended:
         ]
         return (positional, {name: entered[name] for name in options}), outlets, kept, before
 
-    def _kept(self, given: Mapping[str, Any]) -> frozenset[int]:
+    def _kept_ids(self, given: Mapping[str, Any]) -> frozenset[int]:
         return frozenset(id(each) for each in self._boundary.kept(given) if type(each) not in ATOMS)
 
     def _handler(
@@ -157,7 +157,7 @@ class _Mended:
             return back(await returned)
 
         def back(returned: Any) -> Any:
-            outlets[:] = exchange.refresh(outlets, self._kept(given))
+            outlets[:] = exchange.refresh(outlets, self._kept_ids(given))
             return exchange.enter(returned, kept)
 
         @functools.wraps(handler)

@@ -131,10 +131,10 @@ class Worker:
         while True:
             line = self._line(deadline)
             if line is None:
-                yield self._ended(hung=True)
+                yield self._end_worker(hung=True)
                 return
             if not line:
-                yield self._ended(hung=False)
+                yield self._end_worker(hung=False)
                 return
             event = _parsed(line)
             if event is None:
@@ -163,7 +163,7 @@ class Worker:
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line or b" "
 
-    def _ended(self, *, hung: bool) -> Ended:
+    def _end_worker(self, *, hung: bool) -> Ended:
         self.stop()
         if self._forked:
             return Ended("forks", "the hook forked, and its child came back from the call", self._index)

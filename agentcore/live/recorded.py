@@ -50,7 +50,7 @@ def recorded(file: Path) -> list[Conversation]:
     if isinstance(read, dict) and "turns" not in read and isinstance(read.get("messages"), list):
         read = read["messages"]
     if isinstance(read, list) and not any(isinstance(each, dict) and "turns" in each for each in read):
-        return [_conversation([*_said(read, str(file))], file)]
+        return [_conversation([*_read_messages(read, str(file))], file)]
     found = read if isinstance(read, list) else [read]
     for index, each in enumerate(found):
         _require(each, f"{file}[{index}]")
@@ -84,7 +84,7 @@ def _require(each: Any, place: str) -> None:
 # ---------------------------------------------------------------- messages of frameworks
 
 
-def _said(messages: Sequence[Any], file: str) -> Iterator[_Said]:
+def _read_messages(messages: Sequence[Any], file: str) -> Iterator[_Said]:
     for index, message in enumerate(messages):
         found = [*_of_message(message)] if isinstance(message, Mapping) else []
         if not found and not _is_empty(message):

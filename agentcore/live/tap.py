@@ -323,7 +323,7 @@ class Tap:
             turn, step = self._where()
             # After the model, the step's own prompt has been counted already.
             step -= boundary.after and step > 0
-            kept = self._kept(given)
+            kept = self._kept_ids(given)
             data = {name: each for name, each in given.items() if name != boundary.handler}
             if self._mode is Mode.VALUE:
                 return None, self._opened(self._entered_as_value(given, data, kept, turn, step))
@@ -372,11 +372,11 @@ class Tap:
     def _come_back(self, entered: _Entered) -> None:
         """Begins the hook's part again, with what the framework has assigned and written meanwhile."""
         if self._mode is Mode.VALUE:
-            entered.kept |= self._kept(entered.given)
+            entered.kept |= self._kept_ids(entered.given)
             entered.outlets = self._exchange.refresh(entered.outlets, entered.kept)
             self._watch_handles(entered)
 
-    def _kept(self, given: Mapping[str, Any]) -> frozenset[int]:
+    def _kept_ids(self, given: Mapping[str, Any]) -> frozenset[int]:
         return frozenset(id(each) for each in self._boundary.kept(given) if type(each) not in ATOMS)
 
     def _set_handler(self, entered: _Entered) -> None:

@@ -94,7 +94,7 @@ class _Shown(NamedTuple):
         return _Shown(shown, lasting)
 
 
-def _shown(start: Identified, edits: Iterable[ProcessorEdit], where: object) -> _Shown:
+def _apply_edits(start: Identified, edits: Iterable[ProcessorEdit], where: object) -> _Shown:
     shown = _Shown(start, start)
     for edit in edits:
         shown = shown.after(edit, where)
@@ -160,7 +160,7 @@ class CallPreparation:
     @property
     def identified(self) -> Identified:
         """The messages as they are now, with their ids."""
-        return _shown((self.messages, self.chains.ids), self.edits, "input").messages
+        return _apply_edits((self.messages, self.chains.ids), self.edits, "input").messages
 
 
 # ---------------------------------------------------------------- a step
@@ -226,7 +226,7 @@ class StepPreparation:
             initial_messages=self.initial_messages,
             response_messages=self.response_messages,
             system_messages=system,
-            message_list=MessageList(messages, lambda: self._shown().messages[1], system, whose),
+            message_list=MessageList(messages, lambda: self._apply_own_edits().messages[1], system, whose),
             tools=self.tools,
             tool_choice=_first(done.tool_choice, self.tool_choice),
             active_tools=_first(done.active_tools, self.active_tools),
@@ -254,7 +254,7 @@ class StepPreparation:
     ) -> ProcessorEdit:
         """The lasting edit with the ids of its messages, which nobody can find out later."""
         name = f"{edit.processor_id}-{self.step_number}"
-        known: tuple[Identified, ...] = self._shown()
+        known: tuple[Identified, ...] = self._apply_own_edits()
         ids, lasting_ids = edit.ids, edit.lasting_ids
         if messages is not None:
             ids = kept_ids(messages, known, name) if ids is None else ids
@@ -271,8 +271,8 @@ class StepPreparation:
             self, override=self.override.then(edit.override), edits=FrozenList((*self.edits, edit))
         )
 
-    def _shown(self) -> _Shown:
-        return _shown((self.messages, self.chains.ids), self.edits, self.step_number)
+    def _apply_own_edits(self) -> _Shown:
+        return _apply_edits((self.messages, self.chains.ids), self.edits, self.step_number)
 
 
 # ---------------------------------------------------------------- what a processor returned
@@ -297,7 +297,7 @@ class _Said(NamedTuple):
 def _edit(arguments: _Arguments, result: object, allowed: Sequence[str]) -> ProcessorEdit | None:
     changes = arguments.message_list.close()  # list.committed-on-return
     try:
-        said = _with_list(_said(arguments, result, allowed), arguments, changes)
+        said = _with_list(_fields_of_result(arguments, result, allowed), arguments, changes)
         said = _read_once(said, _shown_to(arguments))
         _check_system(said.fields, changes)
         override = _with_system(_override(said, _shown_to(arguments)), said, arguments, changes)
@@ -327,8 +327,8 @@ def _holds_history(result: object, override: StepOverride) -> bool | None:
 # ---------------------------------------------------------------- the form of a result
 
 
-def _said(arguments: _Arguments, result: object, allowed: Sequence[str]) -> _Said:
-    """The result as fields."""
+def _fields_of_result(arguments: _Arguments, result: object, allowed: Sequence[str]) -> _Said:
+    """Return the result as fields."""
     if result is None:
         return _Said({})
     if isinstance(result, MessageList):

@@ -79,9 +79,9 @@ __all__ = [
     "Tripwire",
     "TripwireError",
     "abort",
-    "ended",
     "named_processors",
     "new_state",
+    "outcome_of_error",
 ]
 
 # ---------------------------------------------------------------- the message list
@@ -593,8 +593,10 @@ def _free(name: str, taken: Container[str]) -> str:
 # ---------------------------------------------------------------- what ends them
 
 
-def ended(arguments: StepArguments[Any] | InputArguments[Any], error: Exception) -> Tripwire | Exception:
-    """The outcome of an exception that a processor raised, or that its result was answered with.
+def outcome_of_error(
+    arguments: StepArguments[Any] | InputArguments[Any], error: Exception
+) -> Tripwire | Exception:
+    """Return the outcome of an exception that a processor raised, or that its result was answered with.
 
     Its message list is dropped. Rule processor.failure-named.
     """

@@ -48,11 +48,11 @@ def brief(value: object) -> str:
     """
     pieces: list[str] = []
     left = WHOLE
-    pending: list[_Parts] = [_shown(value)]
+    pending: list[_Parts] = [_parts_of(value)]
     while pending:
         for part in pending[-1]:
             if not isinstance(part, str):
-                pending.append(_shown(part.value))
+                pending.append(_parts_of(part.value))
                 break
             left -= len(part)
             if left < 0:
@@ -78,7 +78,7 @@ def brief_json(value: Any) -> str:
 # ---------------------------------------------------------------- each kind of value
 
 
-def _shown(value: object) -> _Parts:
+def _parts_of(value: object) -> _Parts:
     # Chosen by `__repr__` and not by type, so that a subclass with a `__repr__` of its own keeps it.
     way: Callable[[Any], _Parts] = _WAYS.get(type(value).__repr__, _foreign)
     return way(value)

@@ -267,7 +267,7 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
     """The state with more messages; costs what these cost, whatever went before."""
     new: list[Message] = []
     tail = [] if state.tail is None else [state.tail]
-    rounds = RoundsFold(state.rounds, _answered(state.tail))
+    rounds = RoundsFold(state.rounds, _result_ids(state.tail))
     count, is_spoken, broken = state.count, state.is_spoken, state.broken
     for message in messages:
         try:
@@ -302,7 +302,7 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
     )
 
 
-def _answered(tail: ToolMessage | None) -> Iterable[str]:
+def _result_ids(tail: ToolMessage | None) -> Iterable[str]:
     if tail is None:
         return ()
     return [part.tool_call_id for part in tail.content if isinstance(part, ToolResultPart)]

@@ -448,14 +448,14 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _equal_nodes(left: list[Any], right: list[Any], shift: int) -> bool:
-    if left is right or (id(left), id(right)) in _seen():
+    if left is right or (id(left), id(right)) in _equal_pairs():
         return True
     if shift:
         same = all(_equal_nodes(*nodes, shift - SHIFT) for nodes in zip(left, right, strict=True))
     else:
         same = _equal_items(left, right)
     if same:
-        _seen()[id(left), id(right)] = (left, right)
+        _equal_pairs()[id(left), id(right)] = (left, right)
     return same
 
 
@@ -464,15 +464,15 @@ def _equal_items(left: list[Any], right: list[Any]) -> bool:
 
 
 def _equal_item(left: Any, right: Any) -> bool:
-    if left is right or (id(left), id(right)) in _seen():
+    if left is right or (id(left), id(right)) in _equal_pairs():
         return True
     same = bool(left == right)
     if same and not isinstance(left, _TEXT):
-        _seen()[id(left), id(right)] = (left, right)
+        _equal_pairs()[id(left), id(right)] = (left, right)
     return same
 
 
-def _seen() -> dict[tuple[int, int], tuple[object, object]]:
+def _equal_pairs() -> dict[tuple[int, int], tuple[object, object]]:
     return cast("dict[tuple[int, int], tuple[object, object]]", _MEMORY.equal)
 
 

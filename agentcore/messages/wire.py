@@ -151,7 +151,7 @@ def reads_one_of(
         name = value.get(tag)
         if not isinstance(name, str) or name not in classes:
             told = f"; {instead}" if instead and isinstance(name, str) else ""
-            raise WireError(f"$.{tag}", f"expected one of {known} here, got {_shown(value, tag)}{told}")
+            raise WireError(f"$.{tag}", f"expected one of {known} here, got {_tag_text(value, tag)}{told}")
         cls = classes[name]
         return readers[cls]({key: field for key, field in value.items() if key != tag}, cls)
 
@@ -165,7 +165,7 @@ def reads_tagged(
     return reads_one_of({getattr(cls, tag): cls for cls in classes}, tag, readers, instead=instead)
 
 
-def _shown(value: Mapping[str, object], tag: str) -> str:
+def _tag_text(value: Mapping[str, object], tag: str) -> str:
     name = value.get(tag)
     return repr(name) if isinstance(name, str) else kind_of(name) if tag in value else "nothing"
 

@@ -385,13 +385,17 @@ class TracedPrompt:
 def traced(record: StepRecord, previous: Sequence[StepRecord]) -> TracedPrompt:
     """Return the origins of a step's prompt, from all steps before it; kept with the record from then on."""
     records = [*previous[-1:], record]
-    kept = _kept(record, records[0] if previous else None)
+    kept = _traced_prompt_of(record, records[0] if previous else None)
     if kept is not None:
         return kept
     first = len(previous)
-    while first and _kept(previous[first - 1], previous[first - 2] if first > 1 else None) is None:
+    while (
+        first and _traced_prompt_of(previous[first - 1], previous[first - 2] if first > 1 else None) is None
+    ):
         first -= 1
-    made = _kept(previous[first - 1], previous[first - 2] if first > 1 else None) if first else None
+    made = (
+        _traced_prompt_of(previous[first - 1], previous[first - 2] if first > 1 else None) if first else None
+    )
     for number in range(first, len(previous)):
         made = _traced(previous[number], previous[:number], made)
     return _traced(record, previous, made)
@@ -403,6 +407,6 @@ def _traced(record: StepRecord, previous: Sequence[StepRecord], before: TracedPr
     return made
 
 
-def _kept(record: StepRecord, last: StepRecord | None) -> TracedPrompt | None:
+def _traced_prompt_of(record: StepRecord, last: StepRecord | None) -> TracedPrompt | None:
     kept: Any = record._traced  # noqa: SLF001 - a place that records have for this module
     return kept if kept is not None and kept.last is last else None

@@ -95,14 +95,14 @@ class Check:
 
     def called(self, argument: Json) -> Any:
         """Returns the override that the hook returns."""
-        returned = self.hook(self.given(argument))
+        returned = self.hook(self.hook_argument(argument))
         if inspect.isawaitable(returned):
             returned = self.portal.call(_awaited, returned)
         if self.takes == "options" or returned is None:
             return returned
         return {"messages": returned}
 
-    def given(self, argument: Json) -> Any:
+    def hook_argument(self, argument: Json) -> Any:
         """Returns what the hook is given of the argument."""
         return argument if self.takes == "options" else argument["messages"]
 
@@ -261,7 +261,7 @@ class _AsValues(_Called):
 
     def _returned(self, argument: Json) -> Any:
         check, step = self.check, argument["stepNumber"]
-        with guard(check.given(argument) if self._watched else None) as report:
+        with guard(check.hook_argument(argument) if self._watched else None) as report:
             returned = self._tried(argument, f"at step {step}")
         unexpected = [change for change in report.changes if not check.expects(change.paths)]
         check.polluted |= len(unexpected) < len(report.changes)

@@ -146,7 +146,7 @@ def done(*ops: Op) -> tuple[dict[str, Any], Record]:
 def test_each_op_of_the_algebra_writes_under_any_word(op: Op, changed: dict[str, Any]) -> None:
     root, record = done(op)
     assert root == {**ROOT, **changed}
-    assert record.shown_if_any("opErrors", "observations") == {}
+    assert record.entries_if_any("opErrors", "observations") == {}
     assert record.kept == {}
 
 

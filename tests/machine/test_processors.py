@@ -21,8 +21,8 @@ from agentcore.machine.processors import (
     Tripwire,
     TripwireError,
     abort,
-    ended,
     named_processors,
+    outcome_of_error,
 )
 from agentcore.messages.values import freeze
 from agentcore.requirements.rules import Rule
@@ -176,29 +176,29 @@ def test_abort_raises_what_carries_its_words() -> None:
 def test_a_tripwire_is_of_the_processor_whose_turn_it_is() -> None:
     error = TripwireError("no", retry=True, metadata=[1])
     step, call = a_step(number=3).arguments("p"), a_call().arguments("q")
-    assert ended(step, error) == Tripwire(
+    assert outcome_of_error(step, error) == Tripwire(
         processor_id="p", step_number=3, reason="no", retry=True, metadata=[1]
     )
-    assert ended(call, TripwireError()) == Tripwire(processor_id="q")
+    assert outcome_of_error(call, TripwireError()) == Tripwire(processor_id="q")
 
 
 @states(Rule.PROCESSOR_FAILURE_NAMED)
 def test_what_a_processor_raises_is_named_after_it() -> None:
     step = a_step(number=3).arguments("p")
     error = ValueError("broken")
-    failed = ended(step, error)
+    failed = outcome_of_error(step, error)
     assert isinstance(failed, ProcessorFailedError)
     assert failed.__cause__ is error
     assert str(failed) == "processor 'p' at step 3: ValueError: broken"
     own = InvalidOverrideError("$.model", "use the model's id, a text")
-    assert isinstance(ended(a_call().arguments("q"), own), ProcessorFailedError)
+    assert isinstance(outcome_of_error(a_call().arguments("q"), own), ProcessorFailedError)
     named = own.by("p", 3)
-    assert ended(step, named) is named
+    assert outcome_of_error(step, named) is named
 
 
 @states(Rule.LIST_COMMITTED_ON_RETURN)
 def test_the_list_of_a_processor_that_raised_is_closed() -> None:
     step = a_step().arguments("p")
-    ended(step, ValueError())
+    outcome_of_error(step, ValueError())
     assert isinstance(step.message_list, MessageList)
     assert repr(step.message_list) == "<MessageList: closed>"

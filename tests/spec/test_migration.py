@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from agentcore.frameworks.ai_sdk.profiles import PROFILES, AiSdkProfile
-from agentcore.kit.framework import fields_of, told
+from agentcore.kit.framework import fields_of, words_of
 from agentcore.oracle.comparison.changes import Pair, compare, pair_of
 from agentcore.oracle.comparison.comparands import Side, side
 from agentcore.oracle.comparison.guide import advice_of
@@ -103,7 +103,9 @@ def test_a_class_is_told_in_the_words_of_its_field(guide: Guide, field: str) -> 
     assert f"## `{field}`\n\n{STATEMENTS[field]}\n\n- `{guide.sides[0].name}`: " in guide.text
     values = [getattr(PROFILES[one.name], field) for one in guide.sides]
     if not any(hasattr(value, "__attrs_attrs__") for value in values):
-        said = [f"- `{one.name}`: {told(value)}\n" for one, value in zip(guide.sides, values, strict=True)]
+        said = [
+            f"- `{one.name}`: {words_of(value)}\n" for one, value in zip(guide.sides, values, strict=True)
+        ]
         assert "".join(said) in guide.text
 
 

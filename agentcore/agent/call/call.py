@@ -62,10 +62,10 @@ __all__ = [
     "PrepareCall",
     "Prompt",
     "StartEvent",
-    "answered",
     "begun",
     "blocked_on",
     "check_fits",
+    "give_answers",
     "resumed",
     "state_of",
     "turn_of",
@@ -167,7 +167,7 @@ class Call(Generic[_T]):
                     return await self._driven(emit)
                 return await self._through_handlers(self._handlers, emit)
             finally:
-                span.ended(self.run)
+                span.record_end(self.run)
 
     async def _driven(self, emit: Emit | None) -> AgentResult[_T, Any]:
         await self._driver.started(self._on_start)
@@ -176,7 +176,7 @@ class Call(Generic[_T]):
     def _result_of(self, run: Run) -> AgentResult[_T, Any]:
         if isinstance(run.pending, Failed):
             raise self._failed(run, self._named(run, run.pending.error))
-        asked = self._asked(run)
+        asked = self._asked_format_of(run)
         return AgentResult(
             run=run,
             timings=self.timings,
@@ -197,7 +197,7 @@ class Call(Generic[_T]):
         as_given = run.given is self._begins.given and not run.steps
         return error.by(self._given_by, None) if as_given and error.returned_by is None else error
 
-    def _asked(self, run: Run) -> JsonObject | None:
+    def _asked_format_of(self, run: Run) -> JsonObject | None:
         return self._parts.asked_format(run.steps[-1].override.response_format if run.steps else None)
 
     def _objects(self, run: Run, asked: JsonObject | None) -> tuple[_T, ...]:
@@ -230,7 +230,7 @@ class Call(Generic[_T]):
             resumed=has_begun(begins),
             invocation_state=self._invocation_state,
             answers=begins.answers,
-            answered=self._answered,
+            answered=self._answer_without_model,
         )
         try:
             result = await chain.result(context, emit)
@@ -258,7 +258,7 @@ class Call(Generic[_T]):
         # What was asked and answered before it began is in its outcomes.
         return replay(context.settings, context.messages, begins.outcomes)
 
-    def _answered(
+    def _answer_without_model(
         self, context: AgentStreamContext, content: Iterable[ContentPart] | str
     ) -> AgentResult[Any, Any]:
         parts = [GeneratedText(content)] if isinstance(content, str) else list(content)
@@ -433,7 +433,7 @@ def resumed(  # noqa: PLR0913 - what a call goes on with
     check_fits(parts, run)
     turn = None if conversation is None else open_turn_of(conversation, run)
     return Call(
-        answered(run, answers),
+        give_answers(run, answers),
         parts,
         Observer(agent.slow_hook_seconds, _spans(agent)),
         name=agent.name,
@@ -554,7 +554,7 @@ def _check_begins(parts: Parts, run: Run) -> None:
         )
 
 
-def answered(run: Run, answers: Mapping[str, object] | None) -> Run:
+def give_answers(run: Run, answers: Mapping[str, object] | None) -> Run:
     """Return the run with the answers to all that it waits for; as it is if it does not wait.
 
     Raises:

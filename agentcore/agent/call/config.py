@@ -43,7 +43,7 @@ from agentcore.machine.processors import (
     State,
     StepArguments,
     Tripwire,
-    ended,
+    outcome_of_error,
 )
 from agentcore.machine.run import Run
 from agentcore.messages.content import Usage
@@ -346,7 +346,7 @@ def _output(result: object) -> Output[Any] | None:
 
 
 def _end(arguments: Any, error: Exception) -> Tripped | HookFailed:
-    end = ended(arguments, error)
+    end = outcome_of_error(arguments, error)
     return Tripped(end) if isinstance(end, Tripwire) else HookFailed(end)
 
 

@@ -142,7 +142,7 @@ class Driver:
         Raises only what cancels it, which `run` has then seen.
         """
         self._emit_event = emit
-        self._tell = None if emit is None else self._told
+        self._tell = None if emit is None else self._emit_chunk
         while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
@@ -270,11 +270,11 @@ class Driver:
                 self._spending.check_request(self.run)
             model, request = self._model_of(wanted.model), self._request(wanted)
             if self._model_handlers is None:
-                response = await self._asked(model, request, self._tell)
+                response = await self._ask_model(model, request, self._tell)
             else:
                 response = await self._through_handlers(self._model_handlers, model, request)
             if self._partial is not None:
-                await self._show(self._partial.ended(response.content))
+                await self._show(self._partial.take_answer(response.content))
             return self._answer(wanted, response)
         except UsageLimitError as error:
             return ModelFailed(error, hook="usage_limits")
@@ -291,7 +291,7 @@ class Driver:
         async def inner(context: InvokeModelContext, tell: Tell[ModelDelta]) -> ModelResponse:
             if self.run.settings.validate_prompt:
                 check_passed_on(self.run, context, handlers)
-            response = await self._asked(context.model, context.request, tell)
+            response = await self._ask_model(context.model, context.request, tell)
             return attrs.evolve(response, requested_model=context.model.model_id)
 
         number = self._step_number
@@ -312,7 +312,7 @@ class Driver:
         )
         return await chain.result(context, self._tell)
 
-    async def _asked(
+    async def _ask_model(
         self, model: LanguageModel, request: ModelRequest, tell: Tell[ModelDelta]
     ) -> ModelResponse:
         # model.state-is-a-snapshot: of the run, which a step changes at its end only.
@@ -427,7 +427,7 @@ class Driver:
         if self._emit_event is not None:
             await self._emit_event(event)
 
-    async def _told(self, event: ChunkEvent) -> None:
+    async def _emit_chunk(self, event: ChunkEvent) -> None:
         hook = self._parts.on_chunk
         if hook is not None:
             try:

@@ -136,7 +136,7 @@ class ModelCall:
                     response = await (self._whole() if self._tell is None else self._streamed(self._tell))
             except cancellations() as error:  # cancel.own-error
                 raise await self._cancellation.failure(error, f"model '{model.model_id}'") from error
-            span.answered(response)
+            span.record_response(response)
             return response
 
     async def _whole(self) -> ModelResponse:
@@ -386,7 +386,7 @@ class ToolCalls:
     # ------------------------------------------------------------ one call
 
     async def _ran(self, index: int, call: ToolCall) -> None:
-        await self._told(ToolStarted(call))
+        await self._tell_event(ToolStarted(call))
         try:
             outcome = await self._outcome(call)
         except BaseException as error:
@@ -401,7 +401,7 @@ class ToolCalls:
 
     async def _finished(self, index: int, call: ToolCall, outcome: ToolOutcome) -> None:
         self._outcomes[index] = outcome
-        await self._told(ToolFinished(call, outcome))
+        await self._tell_event(ToolFinished(call, outcome))
 
     async def _outcome(self, call: ToolCall) -> ToolOutcome:
         tool = self._tools[call.tool_name]
@@ -483,7 +483,7 @@ class ToolCalls:
                     await tell(ToolProgress(call, result.output))
         return tool.succeeded(call.tool_call_id, None) if result is None else result
 
-    async def _told(self, event: ChunkEvent) -> None:
+    async def _tell_event(self, event: ChunkEvent) -> None:
         if self._tell is not None:
             await self._tell(event)
 

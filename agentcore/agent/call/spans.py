@@ -111,7 +111,7 @@ class OpenTelemetrySpans:
             try:
                 yield handler
             finally:
-                handler.ended(phase)
+                handler.record_end(phase)
 
     @contextmanager
     def processor(self, way: str, arguments: StepArguments | InputArguments) -> Iterator[_ProcessorSpan]:
@@ -160,7 +160,7 @@ class _AgentSpan:
     def __init__(self, span: Span) -> None:
         self._span = span
 
-    def ended(self, run: Run) -> None:
+    def record_end(self, run: Run) -> None:
         reason = _finish_reason(run)
         reasons = [] if reason is None else [reason]
         self._span.set_attributes({"gen_ai.response.finish_reasons": reasons, **_usage(run.usage)})
@@ -170,7 +170,7 @@ class _ChatSpan:
     def __init__(self, span: Span) -> None:
         self._span = span
 
-    def answered(self, response: ModelResponse) -> None:
+    def record_response(self, response: ModelResponse) -> None:
         attributes = {
             "gen_ai.response.model": response.model_id,
             "gen_ai.response.id": response.response_id,
@@ -208,7 +208,7 @@ class _HandlerSpan:
         if self._content:
             self._span.set_attribute("agentcore.result", written(result))
 
-    def ended(self, phase: str) -> None:
+    def record_end(self, phase: str) -> None:
         if phase == "wrap":
             self._span.set_attribute("agentcore.calls", self._calls)
         self._span.set_attribute("agentcore.changed", list(self._changed))

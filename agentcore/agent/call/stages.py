@@ -133,7 +133,7 @@ class Chain(Generic[_C, _R, _E]):
 
             try:
                 with self._handing(wrap, context):
-                    made = await self._given(wrap, wrap.handler(context, call_next), tell)
+                    made = await self._await_result(wrap, wrap.handler(context, call_next), tell)
                 result: _R = self._result(wrap, made)
             except cancellations() as error:
                 raise await self._failure(wrap, error) from error
@@ -143,7 +143,7 @@ class Chain(Generic[_C, _R, _E]):
             span.gave(next((call.result for call in reversed(calls) if call.has_result), None), result)
             return result
 
-    async def _given(self, wrap: Middleware, made: object, tell: Tell[_E]) -> object:
+    async def _await_result(self, wrap: Middleware, made: object, tell: Tell[_E]) -> object:
         if isinstance(made, Awaitable):
             return await made
         if not isinstance(made, AsyncGenerator):

@@ -457,7 +457,7 @@ class FallbackModel:
             except ModelError as error:
                 self._note(errors, error)
             else:
-                return _answered(response, request, model)
+                return _complete_response(response, request, model)
         raise ModelsFailedError((*errors,))
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
@@ -502,7 +502,7 @@ async def _events(
 def _of_whole(event: ModelEvent, request: ModelRequest, model: LanguageModel) -> ModelEvent:
     if not isinstance(event, ResponseDone):
         return event
-    return attrs.evolve(event, response=_answered(event.response, request, model))
+    return attrs.evolve(event, response=_complete_response(event.response, request, model))
 
 
 def _for_model(request: ModelRequest, model: LanguageModel) -> ModelRequest:
@@ -514,7 +514,7 @@ def _for_model(request: ModelRequest, model: LanguageModel) -> ModelRequest:
     )
 
 
-def _answered(response: ModelResponse, request: ModelRequest, model: LanguageModel) -> ModelResponse:
+def _complete_response(response: ModelResponse, request: ModelRequest, model: LanguageModel) -> ModelResponse:
     state = response.model_state
     return attrs.evolve(
         response,

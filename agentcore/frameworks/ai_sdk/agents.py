@@ -209,7 +209,7 @@ def _part(part: ContentPart) -> dict[str, Any]:
         case ToolCall():
             own = {"providerExecuted": part.provider_executed, "dynamic": part.dynamic}
             named = {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "input": thaw(part.input)}
-            return {"type": part.type, **named, **_given(own), **metadata}
+            return {"type": part.type, **named, **_without_none(own), **metadata}
         case ToolResult() | ToolError():
             failed = isinstance(part, ToolError)
             result = thaw(part.error if isinstance(part, ToolError) else part.output)
@@ -224,7 +224,7 @@ def _metadata(part: ContentPart) -> Any:
     return None if kept is None else thaw(kept)
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 

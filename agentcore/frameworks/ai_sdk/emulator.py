@@ -114,10 +114,10 @@ def run(profile: AiSdkProfile | str, settings: Settings) -> CompatRun:
     watch = Watch(loop)
     outcome = loop.run()
     loop.desk.require_accepted()
-    return _ended(chosen, loop, watch, outcome)
+    return _make_run(chosen, loop, watch, outcome)
 
 
-def _ended(profile: AiSdkProfile, loop: AiSdkLoop, watch: Watch, outcome: Outcome) -> CompatRun:
+def _make_run(profile: AiSdkProfile, loop: AiSdkLoop, watch: Watch, outcome: Outcome) -> CompatRun:
     plain = loop.store.plain
     reason = outcome.finish_reason
     return CompatRun(
@@ -235,11 +235,11 @@ def _begin(name: str, conversation: Conversation, hook: Probe, at: str, path: st
 def _turn(profile: AiSdkProfile, conversation: Conversation, hook: Probe, at: str, given: list[Any]) -> Reply:
     chunks: list[Any] = []
 
-    def told(event: Any) -> Any:
+    def note_chunk(event: Any) -> Any:
         chunks.append(event["chunk"])
         return hook(event)
 
-    settings = _settings(profile, conversation, told if at == "onChunk" else hook, at)
+    settings = _settings(profile, conversation, note_chunk if at == "onChunk" else hook, at)
     first = conversation.turn == 0
     loop = AiSdkLoop(profile, Settings(messages=_noted(given) if first else given, **settings))
     outcome = loop.run()

@@ -237,7 +237,7 @@ def _turns(program: Json) -> Iterator[_Turn]:
                 yield _Turn(("hooks", name, step), name, step, ops)
 
 
-def _kept(program: Json) -> dict[str, _Kept]:
+def _find_kept(program: Json) -> dict[str, _Kept]:
     found: dict[str, _Kept] = {}
     for turn in _turns(program):
         for op in turn.ops:
@@ -283,7 +283,7 @@ def _gives_again(program: Json) -> bool:
 
 
 def _acts(program: Json) -> list[Act]:
-    kept, again = _kept(program), _gives_again(program)
+    kept, again = _find_kept(program), _gives_again(program)
     return [act for turn in _turns(program) for act in _acts_of(turn, kept, again=again)]
 
 
@@ -343,7 +343,7 @@ def _refused(program: Json, act: Act) -> Json:
 
 def _prepared(program: Json) -> Json:
     program = {key: value for key, value in program.items() if key != "frozen"}
-    kept, acts = _kept(program), [act.at for act in _acts(program)]
+    kept, acts = _find_kept(program), [act.at for act in _acts(program)]
 
     def change(place: Place, op: Op) -> Op | None:
         if "return" in op:

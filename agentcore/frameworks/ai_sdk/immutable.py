@@ -161,7 +161,7 @@ class Recording(StepRecording):
         with handing(name, _KINDS.get(name, "observer"), len(self.steps) - 1, frame):
             return self.ops.run(ops, frame, where)
 
-    def _told(self, name: str, frame: Callable[[_T], Any], argument: _T) -> Outcome:
+    def _run_hook(self, name: str, frame: Callable[[_T], Any], argument: _T) -> Outcome:
         try:
             self._hook(name, frame, argument)
         except _HOOK_ERRORS as error:
@@ -183,7 +183,7 @@ class Recording(StepRecording):
             return HookFailed(error)
 
     def _step_start(self, wanted: NeedStepStart) -> Outcome:
-        return self._told("onStepStart", self.frames.step_start, wanted.event)
+        return self._run_hook("onStepStart", self.frames.step_start, wanted.event)
 
     def _step_finish(self, wanted: NeedStepFinish) -> Outcome:
         record = wanted.record
@@ -192,13 +192,13 @@ class Recording(StepRecording):
         )
         messages, content = self.shown.messages(record.messages), self.shown.content(record.content)
         self.steps[-1]["onStepFinish"] = {"messages": messages, "content": content}
-        return self._told("onStepFinish", self.frames.step, record)
+        return self._run_hook("onStepFinish", self.frames.step, record)
 
     def _stop(self, wanted: NeedStop) -> Outcome:
-        return self._told("stopWhen", self.frames.stop_when, wanted.steps)
+        return self._run_hook("stopWhen", self.frames.stop_when, wanted.steps)
 
     def _finish(self, wanted: NeedFinish) -> Outcome:
-        return self._told("onFinish", self.frames.finish, wanted.result)
+        return self._run_hook("onFinish", self.frames.finish, wanted.result)
 
     # ---------------------------------------------------------------- what `prepareStep` returned
 

@@ -112,14 +112,14 @@ class Recording(StepRecording):
 
     def _on_step_finish(self, result: Any) -> None:
         shown = {"messages": result["response"]["messages"], "content": result["content"]}
-        self.steps[-1]["onStepFinish"] = self._shown(shown)
+        self.steps[-1]["onStepFinish"] = self._plain_fields(shown)
         self._hook("onStepFinish", result)
 
     def _plain(self, value: Any) -> Any:
         return self.store.plain(value.ref if isinstance(value, View) else value)
 
-    def _shown(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields as a trace has them, without those that it leaves out."""
+    def _plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns fields as a trace has them, without those that it leaves out."""
         slots = {key: value.ref if isinstance(value, View) else value for key, value in fields.items()}
         return {key: self.store.plain(slot) for key, slot in slots.items() if not self.store.is_hidden(slot)}
 
@@ -140,7 +140,7 @@ class Recording(StepRecording):
                 "input": given,
                 "messages": options.get("messages", UNDEFINED),
             }
-            self.add_call(self._shown(shown))
+            self.add_call(self._plain_fields(shown))
             argument = self._tool_argument(name, spec, given, options)
             self.ops.run(spec.get("mutate"), argument, f"tool {name}, mutate")
             self._hook("execute", argument)
@@ -215,11 +215,11 @@ class Recording(StepRecording):
             "text": self._text(last),
             "finishReason": outcome.finish_reason,
         }
-        return self._shown(shown)
+        return self._plain_fields(shown)
 
     def _final_step(self, step: Slot) -> dict[str, Any]:
         shown = {"content": get(self.store, step, "content"), "messages": self._messages_of(step)}
-        return self._shown(shown)
+        return self._plain_fields(shown)
 
     def _messages_of(self, step: Value) -> Value:
         return get(self.store, get(self.store, step, "response"), "messages")

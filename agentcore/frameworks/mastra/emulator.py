@@ -124,10 +124,10 @@ def run(profile: MastraProfile | str, settings: Settings) -> MastraRun:
     watch = Watch(loop)
     outcome = loop.run()
     loop.desk.require_accepted()
-    return _ended(chosen, loop, watch, outcome)
+    return _make_run(chosen, loop, watch, outcome)
 
 
-def _ended(profile: MastraProfile, loop: MastraLoop, watch: Watch, outcome: Outcome) -> MastraRun:
+def _make_run(profile: MastraProfile, loop: MastraLoop, watch: Watch, outcome: Outcome) -> MastraRun:
     plain = loop.store.plain
     response = outcome.response_messages
     return MastraRun(

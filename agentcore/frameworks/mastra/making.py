@@ -105,8 +105,8 @@ class Maker(Marker):
         message = {"id": name, "role": role, "content": content}
         return message | ({"createdAt": self.choices.sample(DATES)} if self.choices.chance(60) else {})
 
-    def answered(self) -> list[Json]:
-        """An answer of an earlier time, with the result of its call if it has one."""
+    def answer_messages(self) -> list[Json]:
+        """Returns an answer of an earlier time, with the result of its call if it has one."""
         kind = self.choices.sample(("text", "parts", "stored", "call", "stored call"))
         if kind == "text":
             return [{"role": "assistant", "content": self.mark()}]
@@ -253,7 +253,7 @@ class Edges:
             self._emptied,
             self._dated,
             self._marked,
-            self._kept,
+            self._metadata_ops,
         )
         self.choices.sample(ops)[:0] = self.choices.sample(makers)()
 
@@ -297,7 +297,7 @@ class Edges:
             for one in (content, "after")
         ]
 
-    def _kept(self) -> list[Op]:
+    def _metadata_ops(self) -> list[Op]:
         output = {"modelOutput": {"type": "text", "value": self.make.mark()}}
         value = self.choices.sample(({"x": {"k": 1}}, {"mastra": output}))
         return [

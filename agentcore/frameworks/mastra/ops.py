@@ -47,8 +47,8 @@ class Objects(Protocol):
         """An id that nothing has."""
         ...
 
-    def shown(self, live: Any) -> Json:
-        """A value as it is now, as a trace shows it."""
+    def trace_value(self, live: Any) -> Json:
+        """Returns a value as it is now, as a trace shows it."""
         ...
 
     def model(self, spec: Json) -> Any:
@@ -277,9 +277,9 @@ class _Turn(Turn):
         value = item.get("value")
         return self.objects.new(item if value is None else value)
 
-    def shown(self, op: Op, path: Path) -> Any:
-        """What is there now."""
-        return self.objects.shown(self.at(op, path))
+    def observed_value(self, op: Op, path: Path) -> Any:
+        """Returns what is there now."""
+        return self.objects.trace_value(self.at(op, path))
 
     # ---------------------------------------------------------------- messages
 

@@ -65,10 +65,10 @@ class _Generator:
         if choices.chance(5):
             messages.append({"role": "system", "content": make.mark()})
         for _ in range(choices.sample((0, 0, 0, 1, 1, 2))):
-            messages += [make.caller_message(), *make.answered()]
+            messages += [make.caller_message(), *make.answer_messages()]
         messages += [make.caller_message() for _ in range(choices.sample((1, 1, 1, 2)))]
         if choices.chance(4):
-            messages += make.answered()
+            messages += make.answer_messages()
         return messages[1:] if len(messages) > 1 and choices.chance(3) else messages
 
     def systems(self, program: Json) -> None:

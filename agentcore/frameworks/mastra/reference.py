@@ -80,7 +80,9 @@ class Recording(RecordedRun):
         self.store = self.desk.store
         self.listed = False
         self.ops = Ops(self, self.record)
-        self.caller = {name: self._given(name) for name in _CALLER if name == "messages" or name in program}
+        self.caller = {
+            name: self._caller_value(name) for name in _CALLER if name == "messages" or name in program
+        }
         self.passed = {
             name: _printed(self.store, self.store.load(value)) for name, value in self.caller.items()
         }
@@ -88,8 +90,8 @@ class Recording(RecordedRun):
 
     # ---------------------------------------------------------------- what the program is given
 
-    def _given(self, name: str) -> Any:
-        """One of the caller's own values, as an object of the heap; a message's ISO text is a date."""
+    def _caller_value(self, name: str) -> Any:
+        """Returns one of the caller's own values as an object of the heap; a message's ISO text is a date."""
         value = self.program.get(name, ["hi"])
         if name in ("messages", "context"):
             value = [self._dated(message) for message in value]
@@ -128,7 +130,7 @@ class Recording(RecordedRun):
 
     def _answer(self, name: str, options: Any) -> Any:
         own = ("prompt", "tools", "toolChoice", "providerOptions")
-        shown = self._shown(options)
+        shown = self.trace_value(options)
         self.record.add("events", f"model:{name}")
         record: dict[str, Any] = {
             "model": name,
@@ -175,9 +177,9 @@ class Recording(RecordedRun):
         """An id that nothing has."""
         return self.loop.clock.draw_id()
 
-    def shown(self, live: Any) -> Any:
-        """A value as it is now, as a trace shows it."""
-        return self._shown(live)
+    def trace_value(self, live: Any) -> Any:
+        """Returns a value as it is now, as a trace shows it."""
+        return _printed(self.store, self.desk.slot(live), hide=True)
 
     def model(self, spec: Any) -> Any:
         """A model that answers from the same script."""
@@ -192,7 +194,7 @@ class Recording(RecordedRun):
     def _tool(self, name: str, spec: Mapping[str, Any]) -> Tool:
         def execute(given: Any) -> Any:
             self.record.add("events", f"tool:{name}")
-            self.record.add("tools", {"name": name, "input": self._shown(given)})
+            self.record.add("tools", {"name": name, "input": self.trace_value(given)})
             given.update(spec.get("mutateInput", {}))
             if "error" in spec:
                 raise ThrownError(spec["error"])
@@ -230,7 +232,7 @@ class Recording(RecordedRun):
             step = text(self.store, self.desk.slot(number))
             self.listed = True
             self.record.add("events", f"{processor}@{step}")
-            shown = self._shown(number)
+            shown = self.trace_value(number)
             record: dict[str, Any] = {"step": shown, "processor": processor, "got": self._got(args)}
             self.record.add("received", record)
             try:
@@ -261,7 +263,9 @@ class Recording(RecordedRun):
             "listMessages": [_id_of(message) for message in own],
             "listSystem": target.system_messages,
         }
-        given = {name: self._shown(value) for name, value in got.items() if value is not None or name in args}
+        given = {
+            name: self.trace_value(value) for name, value in got.items() if value is not None or name in args
+        }
         refs = {message.ref for message in own if isinstance(message, View)}
         return {
             **given,
@@ -287,7 +291,7 @@ class Recording(RecordedRun):
             "id": self.program["id"],
             "version": self.loop.profile.package.rpartition("@")[2],
             "path": "stream" if streams else "generate",
-            **self.record.shown("events", "received", "model", "tools"),
+            **self.record.entries_of("events", "received", "model", "tools"),
             "final": None if outcome.error is not None else self._final(outcome),
             "error": None if outcome.error is None else _error(outcome.error),
             "logged": [],
@@ -298,7 +302,7 @@ class Recording(RecordedRun):
             made["list"] = self._stored()
             made["listSystem"] = [_printed(self.store, one, hide=True) for one in self.loop.list.all_system()]
         made["callerChanged"] = self._changed()
-        return _numbered(made | self.record.shown_if_any("observations", "opErrors"), self.program)
+        return _numbered(made | self.record.entries_if_any("observations", "opErrors"), self.program)
 
     def _final(self, outcome: Outcome) -> dict[str, Any]:
         final: dict[str, Any] = {
@@ -337,9 +341,6 @@ class Recording(RecordedRun):
             if json.dumps(_printed(self.store, slot)) != json.dumps(self.passed[name]):
                 changed[name] = _printed(self.store, slot, hide=True)
         return changed
-
-    def _shown(self, value: Any) -> Any:
-        return _printed(self.store, self.desk.slot(value), hide=True)
 
 
 def _as_system(value: Any) -> Any:

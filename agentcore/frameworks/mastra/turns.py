@@ -195,12 +195,12 @@ class Turns:
         """A reference that is kept, or a change through one that was."""
         choices = self.choices
         if not self.stashed or choices.chance(40):
-            return self._kept(found)
+            return self._stash_op(found)
         name = choices.sample([*self.stashed])
         op = self.stashed[name]
         return {**op, "on": f"stash:{name}", **self._new(op)}
 
-    def _kept(self, found: Expected) -> Op:
+    def _stash_op(self, found: Expected) -> Op:
         choices, make = self.choices, self.make
         text = ["content", "parts", 0, "text"]
         # What is kept, and how it changes later.

@@ -196,7 +196,7 @@ class Recording:
             "loads": self.loop.loads,
             "prompts": self.loop.prompts,
             "saves": self.loop.saves,
-            **self.record.shown("opErrors"),
+            **self.record.entries_of("opErrors"),
             **self.loop.outcome(),
         }
 

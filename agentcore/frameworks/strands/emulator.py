@@ -110,10 +110,10 @@ def run(profile: StrandsProfile | str, settings: Settings) -> StrandsRun:
     watch = Watch(loop)
     loop.run()
     loop.desk.require_accepted()
-    return _ended(chosen, loop, watch)
+    return _make_run(chosen, loop, watch)
 
 
-def _ended(profile: StrandsProfile, loop: StrandsLoop, watch: Watch) -> StrandsRun:
+def _make_run(profile: StrandsProfile, loop: StrandsLoop, watch: Watch) -> StrandsRun:
     plain, agent, caller = loop.store.plain, loop.agent, loop.agent.caller
     given = {
         "messages": plain(caller.messages),

@@ -71,8 +71,8 @@ class Scene(Protocol):
     def path_in(self, root: Place, path: Sequence[Any]) -> Sequence[Any]:
         """Where the SDK has what a path names."""
 
-    def shown(self, place: Place) -> Any:
-        """What stands at a place, as a trace shows it."""
+    def trace_value(self, place: Place) -> Any:
+        """Returns what stands at a place, as a trace shows it."""
 
     def shown_history(self) -> Any:
         """The agent's messages, as a trace shows them."""
@@ -170,13 +170,13 @@ class _Turn(Turn):
         del what
         return ShapedItems(live)
 
-    def shown(self, op: Op, path: Path) -> Any:
-        """What is at a path, None where nothing is."""
+    def observed_value(self, op: Op, path: Path) -> Any:
+        """Returns what is at a path, None where nothing is."""
         try:
             place = self.at(op, path)
         except NowhereError:
             return None
-        return None if place.live is MISSING else self.scene.shown(place)
+        return None if place.live is MISSING else self.scene.trace_value(place)
 
     def written(self, path: Path) -> str:
         """A path as the SDK's language writes it."""

@@ -381,7 +381,7 @@ class _Generator:
             program["system"] = self.system()
         if choices.chance(60):
             program["messages"] = self.history()
-        program.update(self.asked())
+        program.update(self.turn_input())
         if self.traits.typescript:
             program.update({form: "data" for form in ("messagesForm", "inputForm") if choices.chance(25)})
         structured = choices.chance(9)
@@ -426,7 +426,7 @@ class _Generator:
         choices = self.choices
         messages: list[Json] = []
         for _ in range(choices.sample((1, 1, 1, 2, 2, 3))):
-            messages += [self.user(), *self.answered()]
+            messages += [self.user(), *self.answer_messages()]
         if choices.chance(6):
             return [*messages, self.user()]
         if choices.chance(4):
@@ -442,8 +442,8 @@ class _Generator:
             content.append(make.guarded())
         return {"role": "user", "content": content, **make.metadata(12)}
 
-    def answered(self) -> list[Json]:
-        """An assistant message of the history; where it uses tools, with the results and an answer."""
+    def answer_messages(self) -> list[Json]:
+        """Returns an assistant message of the history; if it uses tools, with the results and an answer."""
         choices, make = self.choices, self.make
         content = [make.reasoning()] if choices.chance(20) else []
         if not choices.chance(40):
@@ -463,7 +463,7 @@ class _Generator:
         named = name or ("absent" if choices.chance(2) else choices.sample(_TOOLS))
         return {"toolUse": {"name": named, "toolUseId": f"u{self.uses}", "input": self.make.payload()}}
 
-    def asked(self) -> Json:
+    def turn_input(self) -> Json:
         choices = self.choices
         if choices.chance(25):
             return {"inputs": [self.input() for _ in range(choices.sample((2, 2, 3)))]}
@@ -476,7 +476,7 @@ class _Generator:
                 return make.mark()
             case "messages":
                 messages = [self.user()]
-                return [*messages, *self.answered(), self.user()] if choices.chance(20) else messages
+                return [*messages, *self.answer_messages(), self.user()] if choices.chance(20) else messages
             case "blocks":
                 return [make.text(), *([make.guarded()] if choices.chance(30) else [])]
         return []
@@ -504,17 +504,17 @@ class _Generator:
         choices, make = self.choices, self.make
         blocks = [make.reasoning()] if choices.chance(12) else []
         if choices.chance(25):
-            blocks.append(self.said())
+            blocks.append(self.text_block())
         blocks += [self.tool_use() for _ in range(choices.sample((1, 1, 1, 2, 3)))]
         return self.entry(blocks)
 
     def answering(self) -> Any:
         choices, make = self.choices, self.make
         blocks = [make.reasoning()] if choices.chance(12) else []
-        return self.entry([*blocks, *([] if choices.chance(2) else [self.said()])])
+        return self.entry([*blocks, *([] if choices.chance(2) else [self.text_block()])])
 
-    def said(self) -> Json:
-        """A text, seldom one that says nothing."""
+    def text_block(self) -> Json:
+        """Returns a text, seldom one that says nothing."""
         choices = self.choices
         return {"text": choices.sample(("", " "))} if choices.chance(2) else self.make.text()
 

@@ -223,8 +223,8 @@ class Recording(RecordedRun):
 
     # --- what a trace shows ---------------------------------------------------------------------------------
 
-    def shown(self, place: Place) -> Any:
-        """What stands at a place, as a trace shows it."""
+    def trace_value(self, place: Place) -> Any:
+        """Returns what stands at a place, as a trace shows it."""
         plain, shapes = _plain(place.live), self.shapes
         if place.shape is shapes.state:
             return self._shown_state(place.live)
@@ -323,7 +323,7 @@ class Recording(RecordedRun):
             return {**head, "driverError": f"TooLong: {error}"}
         return {
             **head,
-            **self.record.shown("calls", "toolRuns", "log", "observations", "identity", "pathErrors"),
+            **self.record.entries_of("calls", "toolRuns", "log", "observations", "identity", "pathErrors"),
             "results": [self._shown_outcome(outcome) for outcome in outcomes],
             **self._afterwards(),
             "aliases": self._aliases(outcomes),

@@ -281,7 +281,7 @@ _CALLS: Final = dict(_calls())
 
 
 def _boundary(point: Point, heap: _Heap) -> Boundary:
-    def kept(given: Given) -> Sequence[Any]:
+    def find_kept(given: Given) -> Sequence[Any]:
         first = given[point.parameters[0]]
         own = [source[name] for source in (first, given) for name in point.stay if name in source]
         return [heap.same(each) for each in own]
@@ -289,7 +289,7 @@ def _boundary(point: Point, heap: _Heap) -> Boundary:
     return Boundary(
         point.parameters,
         after=point.after,
-        kept=kept,
+        kept=find_kept,
         passive=point.passive,
         offers=point.offers,
         reaches=point.reaches,

@@ -21,7 +21,7 @@ from agentcore.live.contracts.releases import CORE, Package, output_of, package_
 from agentcore.live.installs import InstallError, Place, cache_folder, installed, nearest
 from agentcore.live.process import Worker, WorkerFailedError, workspace
 
-__all__ = ["RULES", "Measurement", "kept", "measure", "measure_project"]
+__all__ = ["RULES", "Measurement", "cached_measurements", "measure", "measure_project"]
 
 _LIVE: Final = Path(__file__).parent.parent
 RULES: Final[dict[str, Any]] = json.loads((_LIVE / "schemas" / "places.json").read_text("utf-8"))
@@ -79,7 +79,7 @@ def measure(framework: str, version: str, at: str | None = None, path: str | Non
     return made
 
 
-def kept(framework: str, version: str) -> list[tuple[str | None, Measurement]]:
+def cached_measurements(framework: str, version: str) -> list[tuple[str | None, Measurement]]:
     """Returns what the cache has of a release: what was measured, with the boundary if it was only one.
 
     Args:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.live.contracts import pages
 from agentcore.live.contracts.bisect import bisect
-from agentcore.live.contracts.measure import Measurement, digest, kept, measure
+from agentcore.live.contracts.measure import Measurement, cached_measurements, digest, measure
 from agentcore.live.contracts.releases import between, ordered, package_of, published, resolved
 from agentcore.live.contracts.table import Answer, Row, answers_at, answers_of, changes, collapsed, missing
 from agentcore.live.installs import InstallError
@@ -162,7 +162,7 @@ class _Framework:
         yield from ((version, None, of) for version, of in self.whole.items())
         for version in self._listed:
             if version not in self.whole:
-                yield from ((version, at, of) for at, of in kept(self._name, version))
+                yield from ((version, at, of) for at, of in cached_measurements(self._name, version))
 
     def contract(self) -> dict[str, Any]:
         """Returns what is published of the framework."""

@@ -149,7 +149,7 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
 
 def _worth_shrinking(found: Found, tally: Tally) -> bool:
     """A driver that has answered nothing at all fails whatever the program is."""
-    return tally.answered or not found.fault.kind.of_driver
+    return tally.has_answers or not found.fault.kind.of_driver
 
 
 def _report(tally: Tally, chunks: Sequence[Chunk], seconds: float) -> Report:

@@ -497,12 +497,12 @@ def settled(sides: Tested, found: Found, selection: Selection, *, seconds: float
     except Interrupted:
         # Rule oracle.never-lost: what was found is reported; the campaign asks `arrived` whether to go on.
         pass
-    return _told(smallest, latest.get(sides.family.to_line(smallest), found.fault), found.program)
+    return _finding_of(smallest, latest.get(sides.family.to_line(smallest), found.fault), found.program)
 
 
 def unsettled(found: Found) -> Finding:
     """The program as it was found."""
-    return _told(found.program, found.fault, found.program)
+    return _finding_of(found.program, found.fault, found.program)
 
 
 def _unrepeated(found: Found) -> Finding:
@@ -515,7 +515,7 @@ def _unrepeated(found: Found) -> Finding:
     return attrs.evolve(told, repeated=False) if isinstance(told, DriverFailure) else told
 
 
-def _told(program: Json, fault: Fault, original: Json) -> Finding:
+def _finding_of(program: Json, fault: Fault, original: Json) -> Finding:
     match fault:
         case Wrong(expected=expected, actual=actual, difference=difference, breach=breach):
             return Disagreement(

@@ -65,7 +65,7 @@ class Tally:
         return self.counts.total() - self.having("left out")
 
     @property
-    def answered(self) -> bool:
+    def has_answers(self) -> bool:
         """Whether the driver answered any program, rightly or wrongly."""
         return any(kind.outcome in _ANSWERED for kind in (*self.counts, *self.replayed))
 

@@ -86,7 +86,7 @@ class Scope:
     def seen(self, trace: Trace) -> Trace:
         """What of a trace is compared. Elements that are not are None, so that all keep their places."""
         if self.only:
-            trace = _kept(trace, self.only)
+            trace = _select_paths(trace, self.only)
             trace = {} if trace is _GONE else trace
         return _without(trace, self.ignored) if self.ignored else trace
 
@@ -137,17 +137,17 @@ def _below(patterns: Iterable[Keys], key: str | int) -> tuple[Keys, ...]:
     return tuple(keys[1:] for keys in patterns if keys[0] is None or keys[0] == key)
 
 
-def _kept(value: Any, patterns: tuple[Keys, ...]) -> Any:
-    """What the patterns stand for, in the containers around it."""
+def _select_paths(value: Any, patterns: tuple[Keys, ...]) -> Any:
+    """Returns what the patterns stand for, in the containers around it."""
     if () in patterns:
         return value
     if isinstance(value, dict):
-        below = {key: _kept(child, _below(patterns, key)) for key, child in value.items()}
+        below = {key: _select_paths(child, _below(patterns, key)) for key, child in value.items()}
         found = {key: child for key, child in below.items() if child is not _GONE}
         return found or _GONE
     if not isinstance(value, list):
         return _GONE
-    items = [_kept(child, _below(patterns, index)) for index, child in enumerate(value)]
+    items = [_select_paths(child, _below(patterns, index)) for index, child in enumerate(value)]
     while items and items[-1] is _GONE:
         items.pop()
     return [None if child is _GONE else child for child in items] or _GONE

@@ -277,14 +277,14 @@ class Isolated:
     # ---------------------------------------------------------------- running
 
     def _next(self) -> Outcome:
-        return self._seen(self._ahead.popleft() if self._ahead else self.driver.receive())
+        return self._limit_to_scope(self._ahead.popleft() if self._ahead else self.driver.receive())
 
     def _ask(self, program: Json) -> Outcome:
         while self.driver.pending:
             self._ahead.append(self.driver.receive())
-        return self._seen(self.driver.run(program))
+        return self._limit_to_scope(self.driver.run(program))
 
-    def _seen(self, outcome: Outcome) -> Outcome:
+    def _limit_to_scope(self, outcome: Outcome) -> Outcome:
         return Answer(self._scope.seen(outcome.trace)) if isinstance(outcome, Answer) else outcome
 
     def _judged(self, program: Json, outcomes: Sequence[Outcome], ask: Callable[[Json], Outcome]) -> JudgedBy:

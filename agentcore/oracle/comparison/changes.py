@@ -368,11 +368,13 @@ _Shown: TypeAlias = tuple[_Class, Witness]
 
 
 def _show(before: Side, after: Side, patience: int, task: _Task) -> list[_Shown]:
-    return _with_both(before, after, lambda both: [(task.of, one) for one in _shown(both, patience, task)])
+    return _with_both(
+        before, after, lambda both: [(task.of, one) for one in _find_witnesses(both, patience, task)]
+    )
 
 
-def _shown(both: Both, patience: int, task: _Task) -> list[Witness]:
-    """Witnesses of one class at one place, until nothing new is seen for a while."""
+def _find_witnesses(both: Both, patience: int, task: _Task) -> list[Witness]:
+    """Returns witnesses of one class at one place, until nothing new is seen for a while."""
     kept: list[Witness] = []
     idle = 0
     for seed in task.seeds:
@@ -445,7 +447,7 @@ class Pair:
         return tuple(name for name in names if getattr(self.before, name) != getattr(self.after, name))
 
     def traced_before(self, program: Json) -> Trace:
-        """The trace under the first profile."""
+        """Returns the trace under the first profile."""
         return self._trace(self.before, program)
 
     def traced_after(self, program: Json) -> Trace:
@@ -457,8 +459,8 @@ class Pair:
         values = {field: getattr(self.before, field) for field in fields}
         return self._trace(attrs.evolve(self.after, **values), program)
 
-    def given(self, program: Json, fields: Iterable[str]) -> Trace:
-        """The trace under the first profile with some fields as the second has them."""
+    def trace_with(self, program: Json, fields: Iterable[str]) -> Trace:
+        """Returns the trace under the first profile with some fields as the second has them."""
         values = {field: getattr(self.after, field) for field in fields}
         return self._trace(attrs.evolve(self.before, **values), program)
 
@@ -489,7 +491,7 @@ class Pair:
         return (
             place in self.differing(self.undone(program, fields[0]), after)
             and place in self.differing(self.traced_before(program), after)
-            and place not in self.differing(self.given(program, fields), after)
+            and place not in self.differing(self.trace_with(program, fields), after)
         )
 
     def needed(self, program: Json, field: str | None, place: str) -> tuple[str, ...]:
@@ -497,7 +499,7 @@ class Pair:
         after = self.traced_after(program)
 
         def alike(fields: Iterable[str]) -> bool:
-            return place not in self.differing(self.given(program, fields), after)
+            return place not in self.differing(self.trace_with(program, fields), after)
 
         if field is not None and alike([field]):
             return (field,)

@@ -21,7 +21,7 @@ from agentcore.errors import AgentCoreError
 from agentcore.heap.pollution import written_path
 from agentcore.kit.compare import MISSING, places
 from agentcore.kit.families import Comparison, Family, Trace, profiles_under
-from agentcore.kit.framework import PACKAGES, Field, fields_of, told
+from agentcore.kit.framework import PACKAGES, Field, fields_of, words_of
 from agentcore.kit.program import BadProgram
 from agentcore.messages.brief import brief
 from agentcore.messages.values import canonical_json
@@ -243,7 +243,7 @@ class _Page:
     def _same(self, field: str, advice: Advice) -> tuple[list[str], Json]:
         """The profiles that the program is run under, and what they all have at the advice's paths."""
         names = [name for one in (self.changes.before, self.changes.after) for name in _names(one)]
-        given = [self._given(field, advice, name) for name in names]
+        given = [self._run_advice(field, advice, name) for name in names]
         for name, values in zip(names, given, strict=True):
             if canonical_json(values) != canonical_json(given[0]):
                 raise GuideError(
@@ -252,7 +252,7 @@ class _Page:
                 )
         return names, given[0]
 
-    def _given(self, field: str, advice: Advice, profile: str) -> Json:
+    def _run_advice(self, field: str, advice: Advice, profile: str) -> Json:
         family = self.changes.before.family
         path = {"path": profile.rpartition("/")[2]} if "/" in profile else {}
         program = {"id": field, **path, **(advice.program or {})}
@@ -295,8 +295,10 @@ def _profiles(one: Side) -> Iterator[Any]:
 
 def _in_words(value: Any) -> str:
     if attrs.has(type(value)):
-        return ", ".join(f"{key}: {told(item)}" for key, item in attrs.asdict(value, recurse=False).items())
-    return told(value)
+        return ", ".join(
+            f"{key}: {words_of(item)}" for key, item in attrs.asdict(value, recurse=False).items()
+        )
+    return words_of(value)
 
 
 def _program(program: Mapping[str, Any]) -> str:

@@ -168,7 +168,7 @@ class Driver:
             return read
         line, value = read
         found = speech.outcome(value, asked, self._trace_fields)
-        return Malformed(found, excerpt(line), process.said()) if isinstance(found, str) else found
+        return Malformed(found, excerpt(line), process.stderr_text()) if isinstance(found, str) else found
 
     def _ready(self, deadline: float) -> tuple[Process, Speech] | Failure:
         """The running process once it is known how to speak to it, with what is pending sent to it."""
@@ -206,19 +206,19 @@ class Driver:
 
     def _introduction(self, process: Process, deadline: float) -> Implementation | Failure | None:
         read = self._read(process, deadline)
-        return introduced(*read, process.said()) if isinstance(read, tuple) else read
+        return introduced(*read, process.stderr_text()) if isinstance(read, tuple) else read
 
     def _read(self, process: Process, deadline: float) -> tuple[bytes, Json] | Failure:
         line = process.line(deadline, self._max_line)
         if not isinstance(line, bytes):
-            return line or Hung(self._time_limit, process.said())
+            return line or Hung(self._time_limit, process.stderr_text())
         try:
             value = parse_json(line)
         except BadProgram as error:
             why = f": {error.reason}" if isinstance(error, BadNumber) else ""
-            return Malformed(f"a line that is not JSON{why}", excerpt(line), process.said())
+            return Malformed(f"a line that is not JSON{why}", excerpt(line), process.stderr_text())
         if not isinstance(value, dict):
-            return Malformed("a line that is not a JSON object", excerpt(line), process.said())
+            return Malformed("a line that is not a JSON object", excerpt(line), process.stderr_text())
         return line, value
 
     def _end(self, grace: float) -> None:
@@ -283,7 +283,7 @@ class Process:
         raise OSError(code, os.strerror(code) if code else "no process could be started for it", name)
 
     @property
-    def _ended(self) -> bool:
+    def _has_ended(self) -> bool:
         """Whether nothing more can come from the process."""
         return self._silent or self._status is not None
 
@@ -306,8 +306,8 @@ class Process:
             self._scanned = len(self._unread)
             if self._scanned > max_line:
                 reason = f"a line of more than {max_line} bytes"
-                return Malformed(reason, excerpt(bytes(self._unread[:_HEAD])), self.said())
-            if self._ended:
+                return Malformed(reason, excerpt(bytes(self._unread[:_HEAD])), self.stderr_text())
+            if self._has_ended:
                 return self._crash()
             left = deadline - time.monotonic()
             if left <= 0:
@@ -327,15 +327,15 @@ class Process:
 
     def close_input(self, deadline: float) -> None:
         """Lets the process see the end of its input, once it has read what was sent or the time is over."""
-        while self._unsent and not self._ended and (left := deadline - time.monotonic()) > 0:
+        while self._unsent and not self._has_ended and (left := deadline - time.monotonic()) > 0:
             self.pump(left)
         if self._in in self._selector.get_map():
             self._selector.unregister(self._in)
         self._streams[0].close()
         self._unsent.clear()
 
-    def ended(self, deadline: float) -> tuple[int | None, bytes]:
-        """Its exit code, and what it wrote that was not read.
+    def wait_for_end(self, deadline: float) -> tuple[int | None, bytes]:
+        """Waits until the process ends; returns its exit code, and what it wrote that was not read.
 
         The code is None if it still runs when the time is over, or something that holds its output.
         """
@@ -348,8 +348,8 @@ class Process:
         self._end_all()
         return (self._status if over else None), bytes(self._unread)
 
-    def said(self) -> str:
-        """The end of what the process wrote to standard error."""
+    def stderr_text(self) -> str:
+        """Returns the end of what the process wrote to standard error."""
         self.pump(0)
         return self._stderr.decode("utf-8", "replace")
 
@@ -377,7 +377,7 @@ class Process:
             how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         self._end_all()
         rest = f" after an unfinished line: {excerpt(bytes(self._unread))}" if self._unread else ""
-        return Crashed(f"the process {how}{rest}", self.said())
+        return Crashed(f"the process {how}{rest}", self.stderr_text())
 
     def _note_end(self) -> None:
         """Reads how the process ended, and what it had written by then, whoever else may hold its pipes."""

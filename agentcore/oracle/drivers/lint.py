@@ -369,16 +369,16 @@ def _text(session: Session, program: Json) -> str:
 def _stop(session: Session) -> None:
     """Rule driver.stop."""
     session.started()
-    _ended(session, by_stop=True)
+    _end_session(session, by_stop=True)
 
 
 def _end_of_input(session: Session) -> None:
     """Rule driver.end-of-input."""
     session.started()
-    _ended(session, by_stop=False)
+    _end_session(session, by_stop=False)
 
 
-def _ended(session: Session, *, by_stop: bool) -> None:
+def _end_session(session: Session, *, by_stop: bool) -> None:
     code, _ = session.end(by_stop=by_stop)
     if code is None:
         raise BrokenError("it, or what it started, still runs when the time is over")
@@ -541,14 +541,14 @@ class Session:
             self.say(STOP)
         else:
             self._process.close_input(deadline)
-        ended = self._process.ended(deadline)
+        ended = self._process.wait_for_end(deadline)
         self.close()
         return ended
 
     def _silence(self, process: Process) -> BrokenError:
         process.close_input(time.monotonic() + _FLUSH_SECONDS)
         late = process.line(time.monotonic() + _FLUSH_SECONDS, _MAX_LINE)
-        said = _said(process.said())
+        said = _stderr_note(process.stderr_text())
         self.close()
         if isinstance(late, bytes):
             what = "the answer came only when the input ended"
@@ -562,10 +562,10 @@ class Session:
     def _failed(self, failure: Crashed | Malformed) -> BrokenError:
         self.close()
         todo = "write one JSON value a line" if isinstance(failure, Malformed) else None
-        return BrokenError(f"{failure.reason}{_said(failure.stderr)}", todo)
+        return BrokenError(f"{failure.reason}{_stderr_note(failure.stderr)}", todo)
 
 
-def _said(stderr: str) -> str:
+def _stderr_note(stderr: str) -> str:
     return f"; the end of its standard error: {stderr[-_STDERR:].strip()}" if stderr.strip() else ""
 
 

@@ -26,9 +26,9 @@ __all__ = [
     "breach_json",
     "command",
     "document",
-    "shown",
     "spread_json",
     "text",
+    "trace_value_json",
     "writers",
 ]
 
@@ -144,8 +144,8 @@ def _difference(difference: Difference) -> Json:
     return {
         "path": cut(difference.path, _NAME),
         "observation": cut(difference.observation, _NAME),
-        "expected": shown(difference.expected, length=_TEXT),
-        "actual": shown(difference.actual, length=_TEXT),
+        "expected": trace_value_json(difference.expected, length=_TEXT),
+        "actual": trace_value_json(difference.actual, length=_TEXT),
         "diff": render(difference),
     }
 
@@ -156,14 +156,16 @@ _SHORT_TEXT: Final = 1_000
 _MOST: Final = 60
 
 
-def shown(value: Any, *, length: int = _SHORT_TEXT) -> Json:
-    """What a trace has at a path: `{}` for nothing."""
+def trace_value_json(value: Any, *, length: int = _SHORT_TEXT) -> Json:
+    """Returns what a trace has at a path: `{}` for nothing."""
     return {} if isinstance(value, Missing) else {"value": bounded(value, length=length, items=200)}
 
 
 def boundaries(finding: Disagreement, profile: str) -> list[Json]:
     """Both sides at each observation up to the first difference, and at every later one that differs."""
-    return [_boundary(one) for one in _told(_observations(finding, family_of(profile)))][:_MOST]
+    return [_boundary(one) for one in _select_observations(_observations(finding, family_of(profile)))][
+        :_MOST
+    ]
 
 
 def _observations(finding: Disagreement, family: Family) -> list[Observation]:
@@ -178,7 +180,7 @@ def _observations(finding: Disagreement, family: Family) -> list[Observation]:
     return [*observations(one, other, family.comparison)]
 
 
-def _told(found: Iterable[Observation]) -> Iterator[Observation]:
+def _select_observations(found: Iterable[Observation]) -> Iterator[Observation]:
     is_apart = False
     for one in found:
         is_apart = is_apart or one.differs
@@ -191,8 +193,8 @@ def _boundary(one: Observation) -> Json:
     return {
         "path": cut(one.path, _NAME),
         "differs": one.differs,
-        "expected": shown(one.expected),
-        "actual": shown(one.actual),
+        "expected": trace_value_json(one.expected),
+        "actual": trace_value_json(one.actual),
     }
 
 

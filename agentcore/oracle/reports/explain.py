@@ -101,7 +101,7 @@ class Writing:
     @property
     def shown(self) -> tuple[tuple[int, str], ...]:
         """The boundaries that handed the written thing out afterwards, with their steps, in order."""
-        return self._traces.shown[self.write.number]
+        return self._traces.hand_outs_of_writes[self.write.number]
 
 
 @attrs.frozen(kw_only=True)
@@ -364,7 +364,7 @@ class Traces:
         return self._watch.objects
 
     @cached_property
-    def shown(self) -> tuple[tuple[tuple[int, str], ...], ...]:
+    def hand_outs_of_writes(self) -> tuple[tuple[tuple[int, str], ...], ...]:
         """For each write, what handed out afterwards something in which it can be seen."""
         shown: list[list[tuple[int, str]]] = [[] for _ in self._watch.run.desk.journal]
         reach = Reach(self._pollution.marks)

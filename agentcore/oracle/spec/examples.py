@@ -153,11 +153,11 @@ class Mismatch:
     def __str__(self) -> str:
         head = f"{self.example.place}: {self.profile}: {self.path}"
         if self.claimed:
-            return f"{head} is what was claimed, {_shown(self.found)}"
-        return f"{head}\n  expected {_shown(self.expected)}\n  found    {_shown(self.found)}"
+            return f"{head} is what was claimed, {_text_of(self.found)}"
+        return f"{head}\n  expected {_text_of(self.expected)}\n  found    {_text_of(self.found)}"
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return "nothing" if value is MISSING else json.dumps(value)
 
 

@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from agentcore.heap.copying import CopyDepth
-from agentcore.kit.framework import decision, fields_of, told
+from agentcore.kit.framework import decision, fields_of, words_of
 from agentcore.oracle.comparison import comparands
 from agentcore.oracle.comparison.changes import (
     Both,
@@ -80,7 +80,7 @@ def test_the_fields_that_differ_are_compared_in_their_order_and_names_are_not() 
 
 def test_values_of_fields_are_told_in_words() -> None:
     values = (None, True, False, CopyDepth.DEEP, ("a", "b"), {"a": False}, "v3")
-    assert [told(value) for value in values] == ["none", "yes", "no", "deep", "`a`, `b`", "a: no", "v3"]
+    assert [words_of(value) for value in values] == ["none", "yes", "no", "deep", "`a`, `b`", "a: no", "v3"]
 
 
 def test_a_field_without_a_decision_has_no_statement() -> None:

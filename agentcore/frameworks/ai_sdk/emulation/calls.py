@@ -282,8 +282,8 @@ class Calls:
             shown = self.desk.hand(self.store.object(options), ("onInputAvailable",))
             self.desk.settled(called(function.call, shown))
 
-    def asked(self, call: Ref, step: StepCalls) -> Asked | None:
-        """What is asked about a call, and answered; None if it may run without."""
+    def ask_approval(self, call: Ref, step: StepCalls) -> Asked | None:
+        """Returns what is asked about a call, and answered; None if it may run without."""
         kind, reason = self.approval(call, step)
         if kind == "user-approval":
             return Asked(request=self._request(call, reason=reason), blocks=True)
@@ -407,7 +407,7 @@ class Calls:
             "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
         }
         event = self._event(call, step)
-        notify(self.desk, "onToolCallStart", self.hooks.on_tool_call_start, lambda: self._told(event))
+        notify(self.desk, "onToolCallStart", self.hooks.on_tool_call_start, lambda: self._tool_event(event))
         try:
             output = self._execute(execute, get(store, call, "input"), step, call)
         except HookError as error:
@@ -417,7 +417,7 @@ class Calls:
         else:
             result = store.object({"type": "tool-result", **read, "output": output, **rest})
             ended = {**event, "success": True, "output": output, "toolOutput": result}
-        notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: self._told(ended))
+        notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: self._tool_event(ended))
         return result
 
     def _of_call(self, call: Ref, key: str) -> Value:
@@ -434,7 +434,7 @@ class Calls:
             **step.contexts,
         }
 
-    def _told(self, values: Mapping[str, Value]) -> Ref:
+    def _tool_event(self, values: Mapping[str, Value]) -> Ref:
         return self.store.object({name: values.get(name, UNDEFINED) for name in self.profile.tool_events})
 
     def _execute(self, execute: Value, input: Value, step: StepCalls, call: Ref) -> Value:  # noqa: A002

@@ -155,7 +155,7 @@ def collect_approvals(
     history = elements(store, messages)
     if not history or is_nullish(history[-1]) or get(store, history[-1], "role") != "tool":
         return [], []
-    calls, requests = _asked(store, history)
+    calls, requests = _index_calls(store, history)
     last = elements(store, get(store, history[-1], "content"))
     done = {
         get(store, part, "toolCallId"): part for part in last if get(store, part, "type") == "tool-result"
@@ -185,8 +185,8 @@ def collect_approvals(
     return approved, denied
 
 
-def _asked(store: Store, history: Iterable[Value]) -> tuple[dict[Value, Ref], dict[Value, Ref]]:
-    """The calls of a history by their id, in their order, and the requests by theirs; later ones win."""
+def _index_calls(store: Store, history: Iterable[Value]) -> tuple[dict[Value, Ref], dict[Value, Ref]]:
+    """Indexes a history's calls by their id, in their order, and its requests by theirs; later ones win."""
     calls: dict[Value, Ref] = {}
     requests: dict[Value, Ref] = {}
     for message in history:
@@ -498,7 +498,7 @@ def _converted(store: Store, message: Ref, made: PromptMessage, first: int) -> _
     is_flat = all(type(part) is Ref and part.address >= first for part in parts) and not any(
         type(slot) is Ref and slot.address >= first for cell in cells for _, slot in keyed(cell)
     )
-    shown = _shown(store, message) if is_flat else None
+    shown = _plain_message(store, message) if is_flat else None
     if shown is None:
         return None
     known = attrs.evolve(
@@ -533,8 +533,8 @@ def _inside(store: Store, message: Ref) -> Iterable[Value]:
     return elements(store, content) if is_array(store, content) else ()
 
 
-def _shown(store: Store, message: Ref) -> Any:
-    """The message as it is in traces, kept by the store; None for one that holds itself, or is too deep."""
+def _plain_message(store: Store, message: Ref) -> Any:
+    """Returns the message as in traces, kept by the store; None for one that holds itself, or is too deep."""
     try:
         store.plain(message)
     except DepthError:

@@ -349,7 +349,7 @@ class AiSdkLoop:
         response_messages = self.result_messages() if so_far else UNDEFINED
         if self.hooks.prepare_step is None:
             return UNDEFINED
-        argument = self._shown(
+        argument = self._hook_argument(
             self.profile.shown_to_prepare_step,
             {
                 "model": self.model,
@@ -394,11 +394,11 @@ class AiSdkLoop:
             "stepTools": offer.tools,
             **self.step_contexts,
         }
-        shown = self._shown(self.profile.shown_at_step_start, event)
+        shown = self._hook_argument(self.profile.shown_at_step_start, event)
         observe(self.desk, "onStepStart", self.hooks.on_step_start, shown)
 
-    def _shown(self, names: Iterable[str], values: Mapping[str, Value]) -> Ref:
-        """The argument of a hook: `name` or `name=value's name`; a name of nothing is undefined."""
+    def _hook_argument(self, names: Iterable[str], values: Mapping[str, Value]) -> Ref:
+        """Returns the argument of a hook: `name` or `name=value's name`; a name of nothing is undefined."""
         pairs = (name.partition("=") for name in names)
         return self.store.object({name: values.get(source or name, UNDEFINED) for name, _, source in pairs})
 
@@ -414,7 +414,7 @@ class AiSdkLoop:
                 "includeRawChunks": self._raw_chunks(),
             }
         )
-        return self.models.answered(step.model, options)
+        return self.models.call_model(step.model, options)
 
     # ---------------------------------------------------------------- recording it
 

@@ -120,7 +120,7 @@ class _Recorder:
         """Whether a call of an unknown tool gets its error here."""
         return self.profile.answers_invalid_provider_calls or not get(self.store, call, "providerExecuted")
 
-    def told(self, ref: Ref) -> None:
+    def show_part(self, ref: Ref) -> None:
         """Shows a recorded part to whoever listens to the stream."""
         on_chunk = self.calls.hooks.on_chunk
         if on_chunk is None or get(self.store, ref, "type") not in self.profile.chunks_told:
@@ -190,7 +190,7 @@ class _InCallOrder(_Recorder):
         broken = self.chosen(parsed)
         if broken is not None:
             raise broken
-        asked = self._asked(parsed)
+        asked = self._ask_approvals(parsed)
         clients = len(self._client_calls(parsed))
         outputs = self._outputs(parsed, asked)
         content = [self._recorded(part, by_id) for part in self.parts(sent)]
@@ -214,14 +214,14 @@ class _InCallOrder(_Recorder):
             recorded.counted = clients, len(outputs) + recorded.denied(store)
         return recorded
 
-    def _asked(self, parsed: Iterable[Ref]) -> dict[str, Asked]:
-        """Notifies the tools that their inputs are there; what is asked about calls, by their ids."""
+    def _ask_approvals(self, parsed: Iterable[Ref]) -> dict[str, Asked]:
+        """Notifies the tools that their inputs are there; returns what is asked about calls, by their ids."""
         asked: dict[str, Asked] = {}
         for call in parsed:
             if get(self.store, call, "invalid") or is_nullish(self.tool(call)):
                 continue
             self.calls.input_available(call, self.step)
-            found = self.calls.asked(call, self.step)
+            found = self.calls.ask_approval(call, self.step)
             if found is not None:
                 asked[self._id(call)] = found
         return asked
@@ -335,7 +335,7 @@ class _Streamed(_Recorder):
         asked = None
         if not is_nullish(self.tool(call)):
             calls.input_available(call, self.step)
-            asked = calls.asked(call, self.step)
+            asked = calls.ask_approval(call, self.step)
         self._took("call" if asked is None else "asking_call")
         if asked is not None:
             self._answer(asked.request, "asking_ready")
@@ -397,7 +397,7 @@ class _Streamed(_Recorder):
             self._keep(ref)
 
     def _keep(self, ref: Ref) -> None:
-        self.told(ref)
+        self.show_part(ref)
         self.recorded.content.append(ref)
         if self.kind(ref) in ("tool-result", "tool-error"):
             self.recorded.outputs.append(ref)
@@ -504,8 +504,8 @@ class Models:
         """What events and results report of a model."""
         return self.store.object({key: get(self.store, model, key) for key in ("provider", "modelId")})
 
-    def answered(self, model: Ref, options: Ref) -> Sent:
-        """What the model answers to a call.
+    def call_model(self, model: Ref, options: Ref) -> Sent:
+        """Calls the model; returns what it answers.
 
         Raises:
             HeapTypeError: if a hook took away what is called.

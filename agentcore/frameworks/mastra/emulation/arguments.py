@@ -160,8 +160,8 @@ class Arguments(Mapping[str, Any]):
         """The request context of the call: one live object for all that take part."""
         return RequestContext(self.desk, self._shared, (self.processor_id, "requestContext"))
 
-    def handed(self) -> Arguments:
-        """These, once each of them has passed the boundary."""
+    def hand_over(self) -> Arguments:
+        """Hands each of them out at the boundary; returns these."""
         for name, value in self._values.items():
             self.desk.hand(value, (self.processor_id, name))
         self.desk.hand(self._shared, (self.processor_id, "requestContext"))
@@ -256,12 +256,12 @@ class Views5:
         target, store = self.views.target, self.views.target.store
         own = self.views.source == "response"
         made = response_messages(target) if own else of_messages(target, self.views.messages)
-        return self._shown(store, [message.cell(store) for message in made], "model")
+        return self._array_view(store, [message.cell(store) for message in made], "model")
 
     def ui(self) -> ArrayView:
         """Returns the messages as UI messages."""
         store = self.views.target.store
-        return self._shown(
+        return self._array_view(
             store, [_ui_cell(self.views.target, message) for message in self.views.messages], "ui"
         )
 
@@ -275,9 +275,9 @@ class Views5:
             raise self.desk.leave_out(f"messageList.get.{self.source}.prompt", INSTEAD)
         target, store = self.views.target, self.views.target.store
         made = model_prompt(target)
-        return self._shown(store, [message.cell(store) for message in made], "prompt")
+        return self._array_view(store, [message.cell(store) for message in made], "prompt")
 
-    def _shown(self, store: Store, cells: Iterable[Ref], form: str) -> ArrayView:
+    def _array_view(self, store: Store, cells: Iterable[Ref], form: str) -> ArrayView:
         array = store.derive(store.array(cells), self.views.target.messages)
         return self.views.view(array, f"aiV5.{form}")
 

@@ -18,7 +18,7 @@ from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraErro
 from agentcore.frameworks.mastra.emulation.forms import FORMAT
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
-from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, answered
+from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, read_answer
 from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, date, load
 from agentcore.frameworks.mastra.emulation.tools import Fallback, Models
 from agentcore.frameworks.mastra.profiles import MastraProfile
@@ -312,7 +312,7 @@ class MastraLoop:
             current = self._processed(step, retries)
         if profile.hides_inactive_tools:
             tooling.check_active(store, current["tools"], current["activeTools"])
-        return self._asked(current, is_last=is_last)
+        return self._ask_model(current, is_last=is_last)
 
     def _processed(self, step: Mapping[str, Value], retries: Value) -> Fields:
         store = self.store
@@ -334,7 +334,7 @@ class MastraLoop:
 
     # ---------------------------------------------------------------- asking the model
 
-    def _asked(self, current: Fields, *, is_last: bool) -> _Step:
+    def _ask_model(self, current: Fields, *, is_last: bool) -> _Step:
         store = self.store
         shown = prompt(self.list)
         offer = tooling.offered(
@@ -359,7 +359,7 @@ class MastraLoop:
         )
         store.derive(options, settings, fields=frozenset(sent))
         retries = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
-        answered = self._answered(current["model"], options, retries, is_last=is_last)
+        answered = self._call_model(current["model"], options, retries, is_last=is_last)
         own_id = self._message_id(current)
         failed = self.recorder.add_pieces(answered, own_id)
         self._pass_on(answered)
@@ -380,7 +380,7 @@ class MastraLoop:
         named = {name.lower(): value for name, value in fields(self.store, headers).items()}
         return self.store.object(named) if named else UNDEFINED
 
-    def _answered(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
+    def _call_model(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
         given = or_else(retries, self.profile.model_retries)
         attempts = 1 + (int(given) if isinstance(given, int | float) else 0)
         for attempt in range(attempts):
@@ -388,7 +388,7 @@ class MastraLoop:
             self.clock.think()
             self._snapshot("prompt", prompt=options)
             try:
-                parts = self.models.answered(model, options)
+                parts = self.models.call_model(model, options)
             except Exception as error:
                 if attempt + 1 < attempts:
                     continue
@@ -396,7 +396,7 @@ class MastraLoop:
                     raise
                 return Answered(error=error)
             once = self.settings.streams and self.profile.streams_call_once
-            return answered(self.store, parts, once=once, fills=self.profile.fills_empty_calls)
+            return read_answer(self.store, parts, once=once, fills=self.profile.fills_empty_calls)
         raise PackageError("Error", "Expected `retries` to be a number")
 
     # ---------------------------------------------------------------- recording the answer

@@ -221,13 +221,13 @@ def answer(target: MessageList, message: Ref, index: int, call: Ref) -> None:
     assign(store, content, "metadata", spread(store, get(store, content, "metadata")))
     calls = get(store, content, "toolInvocations")
     if is_array(store, calls) and get(store, call, "state") == "result":
-        listed = [_answered(store, one, call, args) for one in elements(store, calls)]
+        listed = [_complete_call(store, one, call, args) for one in elements(store, calls)]
         assign(store, content, "toolInvocations", store.array(listed))
     target.see_now(message)
     target.take_as_response(message)
 
 
-def _answered(store: Store, listed: Slot, call: Ref, args: Value) -> Slot:
+def _complete_call(store: Store, listed: Slot, call: Ref, args: Value) -> Slot:
     if get(store, listed, "toolCallId") != get(store, call, "toolCallId"):
         return listed
     changed = {"state": "result", "args": args, "result": get(store, call, "result")}

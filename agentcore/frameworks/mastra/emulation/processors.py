@@ -255,7 +255,7 @@ class Processors:
         # mastra.tracing-context-own).
         values = {**shown, "tracingContext": self.store.object({})}
         args = Arguments(self.desk, processor_id, self.target, values, self.request_context)
-        return self.desk.settled(hook(args.handed()))
+        return self.desk.settled(hook(args.hand_over()))
 
     def _ids(self, messages: Value) -> list[Value]:
         listed = elements(self.store, messages, "map")

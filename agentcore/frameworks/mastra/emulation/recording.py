@@ -259,7 +259,7 @@ class Answered:
         return store.object({"id": own_id, "role": "assistant", "content": store.object(content)})
 
 
-def answered(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool, fills: bool) -> Answered:
+def read_answer(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool, fills: bool) -> Answered:
     """Returns the answer for the parts that a model gave.
 
     `once`: a call of an id is taken only once. `fills`: the first call of an id, if it has no arguments,

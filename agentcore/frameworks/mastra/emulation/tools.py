@@ -131,14 +131,14 @@ def offered(store: Store, tools: Value, choice: Value, active: Value, *, none_hi
     if not named:
         return Offer(UNDEFINED, UNDEFINED)
     shown = [
-        _shown(store, name, named[name])
+        _describe_tool(store, name, named[name])
         for name in in_object_order(named)
         if isinstance(named[name], Ref) and (is_nullish(active) or includes(store, active, name))
     ]
     return Offer(store.derive(store.array(shown), tools, active), _choice(store, choice))
 
 
-def _shown(store: Store, name: str, tool: Slot) -> Ref:
+def _describe_tool(store: Store, name: str, tool: Slot) -> Ref:
     told = store.object({"type": "function", "name": name, "description": get(store, tool, "description")})
     return store.derive(told, tool, fields=frozenset({"description"}))
 
@@ -353,8 +353,8 @@ class Models:
         self.known[made.address] = Router(name)
         return made
 
-    def answered(self, model: Ref, options: Ref) -> list[Any]:
-        """What a model answers: parts as plain JSON.
+    def call_model(self, model: Ref, options: Ref) -> list[Any]:
+        """Calls a model; returns what it answers: parts as plain JSON.
 
         Raises:
             Exception: what the model raises.

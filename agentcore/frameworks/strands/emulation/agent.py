@@ -181,13 +181,13 @@ class Agent:
         else:
             yield event
 
-    def asked(self, event: Event, name: str) -> Value:
-        """What hooks set on an event; nothing if that counts as false."""
+    def hook_setting(self, event: Event, name: str) -> Value:
+        """Returns what hooks set on an event; nothing if that counts as false."""
         return get(self.store, event.of, name) or UNDEFINED
 
     def denial(self, event: Event, otherwise: str) -> str | None:
         """The text with which a hook cancelled what the event comes before; None if no hook did."""
-        cancel = self.asked(event, "cancel")
+        cancel = self.hook_setting(event, "cancel")
         if cancel is UNDEFINED:
             return None
         return cancel if isinstance(cancel, str) else otherwise
@@ -467,8 +467,8 @@ def context(store: Store, profile: StrandsProfile, stage: str, values: Mapping[s
     return store.object(made)
 
 
-def given(store: Store, value: Ref, field: str) -> Slot:
-    """A field of a context, None where there is nothing."""
+def context_field(store: Store, value: Ref, field: str) -> Slot:
+    """Returns a field of a context, None where there is nothing."""
     cell = store.cells[value.address]
     return cell.get(field) if isinstance(cell, dict) else None
 

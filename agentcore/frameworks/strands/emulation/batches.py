@@ -89,15 +89,15 @@ class Batches:
                 kept = self._kept_output(batch.run, wanted)
         except Closed:
             # The end of the tools is reported, and by that the loop goes on.
-            yield from self._ended(batch, state)
+            yield from self._make_message(batch, state)
             return None
         except Exception:
-            yield from self._ended(batch, state)
+            yield from self._make_message(batch, state)
             raise
-        answered = yield from self._ended(batch, state)
+        answered = yield from self._make_message(batch, state)
         return Ran(answered, kept)
 
-    def _ended(self, batch: _Batch, state: Value) -> Steps[Ref]:
+    def _make_message(self, batch: _Batch, state: Value) -> Steps[Ref]:
         """Makes the message of the results, and reports it."""
         store = self.store
         content = store.array([store.object({"toolResult": result}) for result in batch.results])
@@ -138,13 +138,13 @@ class Batches:
         """Has tools race each other. There is one result for each id, the one that comes last."""
         found: dict[Value, Ref] = {}
 
-        def ended(use: Ref, result: Ref | Exception) -> Event:
+        def result_event(use: Ref, result: Ref | Exception) -> Event:
             made = self._failed(use, str(result)) if isinstance(result, Exception) else result
             found[self._id(use)] = made
             return self.agent.event("toolResult", toolResult=made)
 
         try:
-            yield from race.run(batch.run, ended)
+            yield from race.run(batch.run, result_event)
         finally:
             for use in batch.run:
                 result = found.get(self._id(use)) or self._failed(use, "Tool execution interrupted")
@@ -224,8 +224,8 @@ class Race:
         self.execute = execute
         self.turns = turns
 
-    def run(self, uses: list[Ref], ended: Callable[[Ref, Ref | Exception], Event]) -> Steps[None]:
-        """Runs tools. `ended` takes the outcome of each, when it comes, and gives the event for that."""
+    def run(self, uses: list[Ref], event_of: Callable[[Ref, Ref | Exception], Event]) -> Steps[None]:
+        """Runs tools. `event_of` takes the outcome of each, when it comes, and gives the event for that."""
         runners = [Process(self.jobs, self.execute(use)) for use in uses]
         pending = {index: self._next(runner, index) for index, runner in enumerate(runners)}
         try:
@@ -236,7 +236,7 @@ class Race:
                 event = step.event
                 if event is None:
                     del pending[index]
-                    event = ended(uses[index], step.value if step.error is None else step.error)
+                    event = event_of(uses[index], step.value if step.error is None else step.error)
                 yield from self.jobs.pause(self.turns)
                 yield event
                 if index in pending:

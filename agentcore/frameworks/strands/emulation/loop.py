@@ -19,9 +19,9 @@ from agentcore.frameworks.strands.emulation.agent import (
     Agent,
     as_text,
     context,
+    context_field,
     failed,
     field,
-    given,
     inside,
     items,
     message_of,
@@ -187,7 +187,7 @@ class Cycles:
         if self.profile.pending_uses_run and history and uses(store, history[-1]):
             return cast("Ref", history[-1]), "toolUse"
         choice = UNDEFINED if this.wanted is None else this.wanted.choice
-        result = yield from self.models.answered(this.state, choice)
+        result = yield from self.models.run_attempts(this.state, choice)
         message, reason = cast("Ref", field(store, result, "message")), field(store, result, "stopReason")
         agent.fill(this.state, "request_state")
         if self.profile.answer_kept is Kept.AT_ONCE:
@@ -214,7 +214,7 @@ class Cycles:
             raise PackageError(*self.profile.errors.max_tokens)
         if reason == "toolUse":
             return (yield from self._used(this, message))
-        return (yield from self._said(this, message, reason))
+        return (yield from self._make_result(this, message, reason))
 
     def _used(self, this: _Pass, message: Ref) -> Steps[Ref | None]:
         """Runs the tools of an answer; the result, if they gave the structured output."""
@@ -236,8 +236,8 @@ class Cycles:
 
     # ---------------------------------------------------------------- the end of the turn
 
-    def _said(self, this: _Pass, message: Ref, reason: Value) -> Steps[Ref | None]:
-        """The result; none where the model still has to give structured output."""
+    def _make_result(self, this: _Pass, message: Ref, reason: Value) -> Steps[Ref | None]:
+        """Returns the result; none where the model still has to give structured output."""
         profile, agent, wanted = self.profile, self.agent, this.wanted
         output: Value = UNDEFINED
         if wanted is not None and (reason == "endTurn" or not profile.structured_at_end_only):
@@ -379,9 +379,9 @@ class StrandsLoop:
         try:
             result = yield from self._streamed(one, options, state)
         except Exception:
-            yield from self._ended(state)
+            yield from self._tell_end(state)
             raise
-        yield from self._ended(state)
+        yield from self._tell_end(state)
         return result
 
     def _options(self) -> tuple[Value, Value]:
@@ -419,10 +419,10 @@ class StrandsLoop:
         store.push(agent.history, [message])
         if self.profile.denial_announced:
             yield from agent.tell(agent.message_added(message, state))
-        yield from self._ended(state)
+        yield from self._tell_end(state)
         return self.cycles.result(message, "endTurn", state)
 
-    def _ended(self, state: Value) -> Steps[None]:
+    def _tell_end(self, state: Value) -> Steps[None]:
         yield from self.agent.tell(self.agent.event("afterInvocation", invocationState=state))
 
     # ---------------------------------------------------------------- the stream stage
@@ -438,17 +438,17 @@ class StrandsLoop:
     def _pass(self, ctx: Ref) -> Steps[Ref]:
         store = self.store
         if self.profile.options_given:
-            state = field(store, given(store, ctx, "options"), "invocationState")
+            state = field(store, context_field(store, ctx, "options"), "invocationState")
         else:
-            state = given(store, ctx, "invocationState")
+            state = context_field(store, ctx, "invocationState")
         if state is UNDEFINED or state is None:
             state = store.object({})
-        steps = self.cycles.run(given(store, ctx, "args"), state)
+        steps = self.cycles.run(context_field(store, ctx, "args"), state)
         if self.profile.hooks_run is HooksRun.ON_ITS_WAY_OUT:
-            steps = self._told(steps)
+            steps = self._tell_hooks(steps)
         return (yield from self.jobs.passing(steps))
 
-    def _told(self, steps: Steps[Ref]) -> Steps[Ref]:
+    def _tell_hooks(self, steps: Steps[Ref]) -> Steps[Ref]:
         """Notifies hooks of the events that come out of the agent loop; what they throw closes it."""
         while True:
             try:

@@ -14,8 +14,8 @@ from agentcore.frameworks.strands.emulation.agent import (
     Agent,
     as_text,
     context,
+    context_field,
     field,
-    given,
     inside,
     items,
     own,
@@ -46,8 +46,8 @@ class Models:
         self.model = model
         self.prompted = prompted
 
-    def answered(self, state: Value, choice: Value) -> Steps[Ref]:
-        """The result of the stage, a message and a stop reason, after as many attempts as hooks ask for."""
+    def run_attempts(self, state: Value, choice: Value) -> Steps[Ref]:
+        """Returns the stage's result, a message and a stop reason, after all attempts that hooks ask for."""
         agent = self.agent
         while True:
             try:
@@ -58,12 +58,12 @@ class Models:
                 told = {name: field(self.store, result, name) for name in ("message", "stopReason")}
                 after = agent.event("afterModel", **told, invocationState=state)
                 yield from agent.announce(after)
-                if agent.asked(after, "retry") is UNDEFINED:
+                if agent.hook_setting(after, "retry") is UNDEFINED:
                     return result
             except Exception:
                 after = agent.event("afterModel", invocationState=state)
                 yield from agent.announce(after)
-                if agent.asked(after, "retry") is UNDEFINED:
+                if agent.hook_setting(after, "retry") is UNDEFINED:
                     raise
 
     def _denied(self, text: str) -> Ref:
@@ -83,7 +83,7 @@ class Models:
             nonlocal last
             if rule is ModelState.PER_ATTEMPT:
                 last = cast("Ref", agent.copies.deep(snapshot))
-            used = given(self.store, ctx, "modelState") if live else last
+            used = context_field(self.store, ctx, "modelState") if live else last
             return (yield from self._provider(ctx, used, forced=choice is not UNDEFINED))
 
         result = yield from self.chains.run("model", entered, terminal)
@@ -116,8 +116,8 @@ class Models:
     # ---------------------------------------------------------------- the provider
 
     def _provider(self, ctx: Ref, model_state: Value, *, forced: bool) -> Steps[Ref]:
-        answer = self._asked(self._request(ctx, model_state, forced=forced))
-        state = given(self.store, ctx, "invocationState")
+        answer = self._ask_model(self._request(ctx, model_state, forced=forced))
+        state = context_field(self.store, ctx, "invocationState")
         yield from self._streamed(answer, state)
         if answer.said.error is not None:
             raise self._failure(answer.said.error)
@@ -126,7 +126,7 @@ class Models:
             raise PackageError(*self.profile.errors.max_tokens)
         return self.store.object({"message": answer.message(), "stopReason": reason})
 
-    def _asked(self, request: Ref) -> Answer:
+    def _ask_model(self, request: Ref) -> Answer:
         desk = self.agent.desk
         self.prompted(request)
         desk.hook = "model"
@@ -144,25 +144,27 @@ class Models:
 
     def _streamed(self, answer: Answer, state: Value) -> Steps[None]:
         """Makes the blocks of an answer, and notifies hooks of what comes."""
-        yield from self._told("modelDelta", state)
+        yield from self._stream_events("modelDelta", state)
         for block in answer.blocks:
-            yield from self._told("modelDelta", state, times=2 + deltas(block))
+            yield from self._stream_events("modelDelta", state, times=2 + deltas(block))
             made = answer.make(block)
-            yield from self._told("contentBlock", state, block=UNDEFINED if made is None else made)
-        yield from self._told("modelDelta", state)
+            yield from self._stream_events("contentBlock", state, block=UNDEFINED if made is None else made)
+        yield from self._stream_events("modelDelta", state)
 
-    def _told(self, name: str, state: Value, *, times: int = 1, block: Value = UNDEFINED) -> Steps[None]:
+    def _stream_events(
+        self, name: str, state: Value, *, times: int = 1, block: Value = UNDEFINED
+    ) -> Steps[None]:
         if self.profile.streams_told and self.agent.hooks[name]:
             for _ in range(times):
                 yield self.agent.event(name, block=block, invocationState=state)
 
     def _request(self, ctx: Ref, model_state: Value, *, forced: bool) -> Ref:
         store = self.store
-        choice = given(store, ctx, "toolChoice")
+        choice = context_field(store, ctx, "toolChoice")
         request: dict[str, Value] = {
-            "messages": self._messages(given(store, ctx, "messages")),
-            "system": self._system(given(store, ctx, "system")),
-            "toolSpecs": self._specs(given(store, ctx, "toolSpecs"), choice, forced=forced),
+            "messages": self._messages(context_field(store, ctx, "messages")),
+            "system": self._system(context_field(store, ctx, "system")),
+            "toolSpecs": self._specs(context_field(store, ctx, "toolSpecs"), choice, forced=forced),
             "toolChoice": choice,
             "modelState": model_state,
         }
@@ -262,7 +264,9 @@ class Answer:
 
     def make(self, block: Block) -> Ref | None:
         """The next block as it enters the message; None if the SDK takes it for nothing."""
-        kept = _kept(block) if self.profile.empty_block is EmptyBlock.TEXT else _worth_keeping(block)
+        kept = (
+            _normalize_block(block) if self.profile.empty_block is EmptyBlock.TEXT else _worth_keeping(block)
+        )
         if kept is None:
             return None
         ref: Ref = self.store.load(kept)
@@ -303,8 +307,8 @@ def deltas(block: Block) -> int:
     return sum(kind in block for kind in ("text", "toolUse", "reasoning"))
 
 
-def _kept(block: Block) -> Block:
-    """A block in TypeScript, where one of nothing is an empty text."""
+def _normalize_block(block: Block) -> Block:
+    """Returns a block as in TypeScript, where one of nothing is an empty text."""
     use, reasoning = block.get("toolUse"), block.get("reasoning")
     if use and use["toolUseId"]:
         return {"toolUse": _use(use)}

@@ -17,9 +17,9 @@ from agentcore.frameworks.strands.emulation.agent import (
     Registered,
     as_text,
     context,
+    context_field,
     failed,
     field,
-    given,
     own,
 )
 from agentcore.frameworks.strands.emulation.settings import (
@@ -152,7 +152,7 @@ class Tools:
         yield from agent.jobs.pause()
         yield from agent.announce(after)
         kept = cast("Ref", field(self.store, after.of, "toolResult"))
-        return kept, agent.asked(after, "retry") is not UNDEFINED
+        return kept, agent.hook_setting(after, "retry") is not UNDEFINED
 
     def _failed(self, call: _Call, text: str) -> Ref:
         return failed(self.store, field(self.store, call.use, "toolUseId"), text)
@@ -185,8 +185,8 @@ class Tools:
 
     def _tool(self, tool: Registered | None, ctx: Ref) -> Steps[Ref]:
         jobs, pace = self.agent.jobs, self.pace
-        use: Any = given(self.store, ctx, "toolUse")
-        state = given(self.store, ctx, "invocationState")
+        use: Any = context_field(self.store, ctx, "toolUse")
+        state = context_field(self.store, ctx, "invocationState")
         tool_use_id = field(self.store, use, "toolUseId")
         if tool is None:
             name = as_text(self.store, use, "name")
@@ -195,7 +195,7 @@ class Tools:
             return self.store.object({"toolResult": result})
         self.agent.desk.hook = f"tool:{tool.name}"
         try:
-            output = self._ran(tool, self._handed(use), state)
+            output = self._ran(tool, self._copy_use(use), state)
         except Exception as error:  # noqa: BLE001 - what a tool raises is its result
             text = self.profile.wording.tool_error.format(error)
             result = failed(self.store, tool_use_id, text)
@@ -212,8 +212,8 @@ class Tools:
         if self.concurrent and isinstance(tool.tool, Tool) and tool.tool.takes:
             yield Wait(tool.tool.takes)
 
-    def _handed(self, use: Ref) -> Ref:
-        """The tool use as the tool has it, which in TypeScript is an object of its own."""
+    def _copy_use(self, use: Ref) -> Ref:
+        """Returns the tool use as the tool has it, which in TypeScript is an object of its own."""
         depth = CopyDepth.PART if self.profile.has_classes else CopyDepth.SHARE
         return cast("Ref", self.agent.copies.value(use, depth))
 

@@ -53,7 +53,7 @@ async def main() -> None:
         elif command == "stop":
             return
         elif command == "run" and "seq" in value:
-            write({"seq": value["seq"], **await answered(value.get("program"))})
+            write({"seq": value["seq"], **await answer_program(value.get("program"))})
         else:
             write({"seq": None, "error": {"name": "BadRequest", "message": NO_REQUEST}})
 
@@ -73,7 +73,7 @@ def parsed(line: bytes) -> Any:
 async def filtered(program: Any) -> dict[str, Any]:
     """What a filter answers."""
     asked = program.get("id") if isinstance(program, dict) else None
-    match await answered(program):
+    match await answer_program(program):
         case {"trace": trace}:
             return dict(trace)
         case {"error": {"name": name, "message": message}}:
@@ -90,8 +90,8 @@ async def filtered(program: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------- programs
 
 
-async def answered(program: Any) -> dict[str, Any]:
-    """The trace of a program, or why there is none."""
+async def answer_program(program: Any) -> dict[str, Any]:
+    """Returns the trace of a program, or why there is none."""
     try:
         require(program)
     except TypeError as error:
