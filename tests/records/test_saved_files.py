@@ -277,7 +277,7 @@ def test_a_log_that_could_not_be_written_is_written_anew_by_the_next_call(
         (b"{", "$", "line 4"),
         (b"[]", "$", "expected an object"),
         (b"{}", "$.outcomes", "expected an array"),
-        (b'{"outcomes": [], "others": [], "response": []}', "$.pending", "by the outcomes"),
+        (b'{"outcomes": [], "others": [], "response": []}', "$.pending", "the recorded outcomes lead to"),
         (b'{"outcomes": [7], "others": [], "response": [], "pending": "Done"}', "$.outcomes[", "expected"),
     ],
 )

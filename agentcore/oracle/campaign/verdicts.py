@@ -365,7 +365,7 @@ class Sides:
         return found
 
     def verdict(self, program: Json) -> Verdict:
-        """The verdict on one program: the reference runs first, then the driver; none may be pending there."""
+        """The verdict on one program: the reference runs first, then the driver, which has to be idle."""
         expected = self.expected(program)
         return expected if isinstance(expected, Raised) else self.compared(expected, self.driver.run(program))
 
