@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 from hypothesis import strategies as st
 
+from agentcore.agent.call.errors import outcome_of_error
 from agentcore.machine.effects import (
     Answered,
     ApprovalsNeeded,
@@ -38,7 +39,7 @@ from agentcore.machine.effects import (
 )
 from agentcore.machine.pending import Pending, pending_of
 from agentcore.machine.prepare import StepPreparation
-from agentcore.machine.processors import TripwireError, outcome_of_error
+from agentcore.machine.processors import TripwireError
 from agentcore.machine.run import give, start
 from agentcore.machine.state import Failed, Interrupted, Run
 from agentcore.messages.content import (

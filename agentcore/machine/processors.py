@@ -30,7 +30,6 @@ from agentcore.errors import (
     InvalidOverrideError,
     InvalidProcessorError,
     InvalidPromptError,
-    ProcessorFailedError,
     UnknownMessageError,
 )
 from agentcore.machine.hooks import StepOverride, StepRecord
@@ -81,7 +80,6 @@ __all__ = [
     "abort",
     "named_processors",
     "new_state",
-    "outcome_of_error",
 ]
 
 # ---------------------------------------------------------------- the message list
@@ -588,27 +586,3 @@ def _free(name: str, taken: Container[str]) -> str:
     if name not in taken:
         return name
     return next(each for number in count(2) if (each := f"{name}-{number}") not in taken)
-
-
-# ---------------------------------------------------------------- what ends them
-
-
-def outcome_of_error(
-    arguments: StepArguments[Any] | InputArguments[Any], error: Exception
-) -> Tripwire | Exception:
-    """Return the outcome of an exception that a processor raised, or that its result was answered with.
-
-    Its message list is dropped. Rule processor.failure-named.
-    """
-    arguments.message_list.close()
-    if isinstance(error, TripwireError):
-        return Tripwire(
-            processor_id=arguments.processor_id,
-            step_number=arguments.step_number,
-            reason=error.reason,
-            retry=error.retry,
-            metadata=error.metadata,
-        )
-    if isinstance(error, InvalidOverrideError) and error.processor_id is not None:
-        return error
-    return ProcessorFailedError(arguments.processor_id, arguments.step_number, error)

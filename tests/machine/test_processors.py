@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from agentcore.agent.call.config import with_prepare_step
+from agentcore.agent.call.errors import outcome_of_error
 from agentcore.errors import (
     ImmutableWriteError,
     InvalidJsonError,
@@ -22,7 +23,6 @@ from agentcore.machine.processors import (
     TripwireError,
     abort,
     named_processors,
-    outcome_of_error,
 )
 from agentcore.messages.values import freeze
 from agentcore.requirements.rules import Rule

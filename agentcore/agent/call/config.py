@@ -14,7 +14,12 @@ import attrs
 from anyio.lowlevel import checkpoint
 from attrs import field
 
-from agentcore.agent.call.errors import ForeignCancellationError, InvalidAgentError, UsageLimitError
+from agentcore.agent.call.errors import (
+    ForeignCancellationError,
+    InvalidAgentError,
+    UsageLimitError,
+    outcome_of_error,
+)
 from agentcore.agent.events import AgentEvent, ChunkEvent
 from agentcore.agent.middleware import Handlers, Middleware, Stage, handlers_of
 from agentcore.agent.models.base import LanguageModel, holds_history
@@ -43,7 +48,6 @@ from agentcore.machine.processors import (
     State,
     StepArguments,
     Tripwire,
-    outcome_of_error,
 )
 from agentcore.machine.run import Run
 from agentcore.messages.content import Usage

@@ -7,8 +7,14 @@ from typing import Any, TypeVar
 
 from agentcore.conversations.conversation import Conversation
 from agentcore.conversations.open_turn import OpenTurn, first_turn_of
-from agentcore.errors import AgentCoreError, text_at_step
+from agentcore.errors import (
+    AgentCoreError,
+    InvalidOverrideError,
+    ProcessorFailedError,
+    text_at_step,
+)
 from agentcore.machine.effects import Done, NeedFinish, NeedProcessInput, NeedStepFinish, NeedStop
+from agentcore.machine.processors import InputArguments, StepArguments, Tripwire, TripwireError
 from agentcore.machine.run import Failed, Run
 from agentcore.messages.interrupts import InterruptSignal
 
@@ -24,6 +30,7 @@ __all__ = [
     "UnfinishedStreamError",
     "UnknownModelError",
     "UsageLimitError",
+    "outcome_of_error",
     "resumable",
     "signals",
     "without_signals",
@@ -256,3 +263,24 @@ class ChunkHookError(BaseException):
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
+
+
+def outcome_of_error(
+    arguments: StepArguments[Any] | InputArguments[Any], error: Exception
+) -> Tripwire | Exception:
+    """Return the outcome of an exception that a processor raised, or that its result was answered with.
+
+    Its message list is dropped. Rule processor.failure-named.
+    """
+    arguments.message_list.close()
+    if isinstance(error, TripwireError):
+        return Tripwire(
+            processor_id=arguments.processor_id,
+            step_number=arguments.step_number,
+            reason=error.reason,
+            retry=error.retry,
+            metadata=error.metadata,
+        )
+    if isinstance(error, InvalidOverrideError) and error.processor_id is not None:
+        return error
+    return ProcessorFailedError(arguments.processor_id, arguments.step_number, error)

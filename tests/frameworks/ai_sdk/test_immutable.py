@@ -182,31 +182,14 @@ ASKED: list[Json] = [
     },
     {"role": "tool", "content": [{"type": "tool-approval-response", "approvalId": "a", "approved": False}]},
 ]
+REQUEST: Json = {"type": "tool-approval-request", "approvalId": "y", "toolCallId": "c"}
+YES: Json = {"type": "tool-approval-response", "approvalId": "y", "approved": True}
+CUT = [USER, {"role": "assistant", "content": [call(), REQUEST]}, {"role": "tool", "content": [YES]}, USER]
 THROW: Json = {"throw": "no"}
 
 # The function that allows it, and a program in whose traces it shows.
 SHOWN: list[tuple[Difference, str, Json]] = [
-    (
-        Difference.ANSWERS_BRING_RESULTS,
-        "answers_bring_results",
-        program(
-            messages=[
-                USER,
-                {
-                    "role": "assistant",
-                    "content": [
-                        {"type": "tool-call", "toolCallId": "h", "toolName": "look", "input": {}},
-                        {"type": "tool-approval-request", "approvalId": "y", "toolCallId": "h"},
-                    ],
-                },
-                {
-                    "role": "tool",
-                    "content": [{"type": "tool-approval-response", "approvalId": "y", "approved": True}],
-                },
-                USER,
-            ]
-        ),
-    ),
+    (Difference.ANSWERS_BRING_RESULTS, "answers_bring_results", program(messages=CUT)),
     (Difference.APPROVALS_AS_STREAM, "approvals_as_stream", program(messages=ASKED)),
     (
         Difference.CONTENT_AS_GENERATE,
