@@ -191,6 +191,8 @@ import signal
 from agentcore import Agent, ScriptedModel, tool
 from agentcore.records.saved import from_json, to_json
 
+# Who started the tests may have had this signal ignored, which children inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 saved = []
 ended = []
 
@@ -227,7 +229,8 @@ print(result.text, len(result.steps))
 
 
 def test_ctrl_c_cancels_the_run_which_goes_on_from_its_last_checkpoint() -> None:
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    argv = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
     assert (done.stdout, done.stderr) == ("interrupted ['slow'] 1\nafter 2\n", "")
 
 
