@@ -27,12 +27,12 @@ def block(language: str, index: int = 0) -> str:
     return str(re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)[index])
 
 
-def printed(folder: Path, *argv: str) -> list[str]:
+def printed(folder: Path, *argv: str, code: int = 1) -> list[str]:
     command = [sys.executable, "-m", "agentcore", "check-hook", *argv]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     if "could not be installed" in done.stdout and "CI" not in os.environ:
         pytest.skip(done.stdout)
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return [RELEASE.sub("X", line.rstrip()) for line in done.stdout.splitlines()]
 
 
@@ -43,9 +43,20 @@ def assert_shown(shown: str, lines: list[str]) -> None:
         assert line == "..." or RELEASE.sub("X", line) in rest, "\n".join((line, *lines))
 
 
-def test_the_hook_in_typescript_is_judged_as_the_readme_says(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("project", ["ai-6", "ai-7"])
+def test_the_hook_that_is_right_in_both_versions_is_judged_clean(
+    root: Path, tmp_path: Path, project: str
+) -> None:
     file = tmp_path / "prepareStep.ts"
     file.write_text(block("ts"), encoding="utf-8")
+    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / project))
+    lines = printed(tmp_path, f"{file.name}#prepareStep", *where, code=0)
+    assert lines[-1] == "clean: no difference between the hook and its returned values alone"
+
+
+def test_the_hook_in_typescript_is_judged_as_the_readme_says(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "prepareStep.ts"
+    file.write_text(block("ts", 1), encoding="utf-8")
     where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / "ai-6"))
     assert_shown(block("txt"), printed(tmp_path, f"{file.name}#prepareStep", *where))
 
