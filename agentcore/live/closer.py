@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -84,6 +85,9 @@ def smallest(  # noqa: PLR0913, PLR0917 - what a run is made of, and what is loo
     of = smaller(of, shows)
     shown = found[0]
     line = shown.line or (line_of(judge, of, path, seed, shown) if shown.places else None)
-    # What filled the memory or ended the process would do so again.
-    runs = None if shown.cause in _ENDING else runs_of(judge, of, path, seed, shown)
+    runs = None
+    # What filled the memory or ended the process would do so again. A finding is worth more than its moments.
+    if shown.cause not in _ENDING:
+        with suppress(Exception):
+            runs = runs_of(judge, of, path, seed, shown)
     return {**asdict(shown), "line": line, "runs": runs}, of

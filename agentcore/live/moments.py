@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentcore.guard.reading import ATOMS
 from agentcore.guard.snapshot import Snapshot
 from agentcore.live.copies import Data
+from agentcore.live.originals import Originals
 from agentcore.live.shown import show
 from agentcore.live.tap import Mode
 from agentcore.live.writes import general, writes
@@ -87,6 +88,8 @@ class Log:
         self._boundary = boundary
         self._wanted = wanted
         self._drop = drop
+        # A hook may replace what is used to look at what it did.
+        self._originals = Originals()
         self._open: list[_Call] = []
         self._moments: list[dict[str, Any]] = []
 
@@ -160,10 +163,12 @@ class Log:
         return value
 
     def _fail(self, one: _Call, error: BaseException) -> None:
+        self._originals.restore()
         self._close(one)
         self._add("raised", one.turn, one.step, f"{type(error).__name__}: {error}")
 
     def _end(self, one: _Call, returned: Any) -> None:
+        self._originals.restore()
         if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
             return  # its call goes on
         self._close(one)

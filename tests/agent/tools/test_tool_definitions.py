@@ -282,7 +282,7 @@ def test_what_is_no_function_is_refused() -> None:
 
 
 def test_an_empty_name_is_refused() -> None:
-    with pytest.raises(InvalidToolError, match="give it a name"):
+    with pytest.raises(InvalidToolError, match="must be a text that is not empty"):
         Tool("", FrozenDict())
 
 

@@ -118,10 +118,11 @@ export class Collection {
   async #runs({ signal, sample, places }) {
     if (signal.cause === 'hangs') return undefined;
     const wanted = new Set(signal.write ? places.map((place) => groupOf({ place })) : []);
+    // A finding is worth more than its moments.
     return await runsOf(
       (log, mode) => this.judge.run(sample, mode, { log }),
       (place) => wanted.has(groupOf({ place })),
-    );
+    ).catch(() => undefined);
   }
 
   async #shrunk(group, time) {
