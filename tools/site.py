@@ -32,6 +32,7 @@ SECTIONS: Final = {
     "Lessons": ["notebooks/*"],
     "Check a hook": [
         "live",
+        "/agentcore/live/js/README",
         "contracts",
         "contracts/README",
         "contracts/*",
