@@ -154,9 +154,9 @@ class Family:
     before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
     the format, None where there is no such check. `smallest(text)` is the smallest program in which a user
     says a text. `trace_problem(trace)` says where something is wrong with a trace (`.set[0]`), and what; None
-    if nothing is. `tells_refusals` says whether a `Recorded` has refused ops. `pictured` are the holders
-    that a picture of a moment of a run has, in their order; none for no picture. `notes(trace)` are sentences
-    about a trace, for its explanation.
+    if nothing is. `tells_refusals` says whether a `Recorded` has refused ops. `pictured` names the holders
+    that are drawn in the picture of a run's heap, in their order; where it is empty, none is drawn.
+    `notes(trace)` are sentences about a trace, for its explanation.
     """
 
     name: str

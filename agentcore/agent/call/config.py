@@ -483,7 +483,7 @@ class Cancellation:
             An error that names the source.
 
         Raises:
-            BaseException: `error` itself if the call is being cancelled, or if it is no cancellation.
+            BaseException: `error` itself, if it is no cancellation or if the call is being cancelled.
         """
         if not _is_cancellation(error) or self._is_under_way(own_task=own_task):
             raise error

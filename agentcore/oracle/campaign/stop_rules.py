@@ -32,9 +32,9 @@ _REASONS: Final = 100
 class Limits:
     """What ends a campaign.
 
-    It ends after so many `programs`, those left out not counted (None: as many as the time allows); with the
-    first program of the last of so many kinds of `findings`, driver failures apart; and at so many `failures`
-    of the driver.
+    It ends after so many `programs`, those left out not counted (None: as many as the time allows); as soon
+    as so many kinds of `findings` were seen, driver failures not counted; and after so many `failures` of the
+    driver.
     """
 
     programs: int | None = None

@@ -358,7 +358,7 @@ def _deterministic(session: Session) -> str | None:
             when = (
                 "when it is run again" if texts[0] != texts[1] else "in another process, after other programs"
             )
-            raise BrokenError(f"the answer to the program {program['id']} is another one {when}")
+            raise BrokenError(f"the answer to the program {program['id']} differs {when}")
     return None if any('"trace"' in text for text in first) else "no program is supported"
 
 
