@@ -154,9 +154,10 @@ class _TargetName(click.Choice[str]):
     type=click.Path(path_type=Path, file_okay=False),
     envvar="AGENTCORE_DATABASE",
     show_envvar=True,
-    help="A folder for programs that were found, which are run first; by default in your cache.",
+    help="A folder for programs that were found, which are run first, and for answers that agreed, which "
+    "need not be compared again; by default in your cache.",
 )
-@click.option("--no-database", is_flag=True, help="Neither run nor keep programs that were found.")
+@click.option("--no-database", is_flag=True, help="Use no such folder.")
 @click.option(
     "--replay",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
@@ -221,6 +222,8 @@ def check(context: click.Context, /, **given: Any) -> None:
     if options.driver and not options.scheduler:
         require_program(options.driver)
     plan = _plan(profile, options)
+    if (database := _database(options)) is not None:
+        plan = attrs.evolve(plan, agreements=str(database.agreements))
     if options.target and not targets.target_of(options.target).pinned:
         warn(f"{options.target} is held to the profile {profile}.")
     try:
@@ -318,8 +321,7 @@ def _checked(plan: Plan, options: _Options) -> int:
     oracle.never-lost).
     """
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
-    no_database = options.no_database or bool(options.replay)
-    database = None if no_database else Database(options.database or default_folder())
+    database = _database(options)
     known = replayed(options.replay, plan.profile) if options.replay else _known(plan, database)
     printer = CheckPrinter(console=console(), plan=plan, save=options.save)
     total = plan.limits.programs
@@ -343,6 +345,13 @@ def _checked(plan: Plan, options: _Options) -> int:
     for file in options.report_files:
         written("the report", file, partial(_report, file, plan, done, seed, crew.size, printer.files))
     return _exit_code(done)
+
+
+def _database(options: _Options) -> Database | None:
+    """The one to use; none to replay single files with."""
+    if options.no_database or options.replay:
+        return None
+    return Database(options.database or default_folder())
 
 
 def _report(  # noqa: PLR0913, PLR0917 - what a report is made of

@@ -389,11 +389,17 @@ _EXCERPT: Final = 200
 
 @attrs.frozen
 class Answer:
-    """The trace of the program."""
+    """The trace of the program.
+
+    `texts` are the lines of the program and of its trace, where a driver gave them. `agreed` says that this
+    trace is known to be the expected one, from an earlier check; then it was not read, and `trace` is empty.
+    """
 
     __repr__ = brief
 
     trace: dict[str, Any]
+    texts: tuple[bytes, bytes] | None = attrs.field(default=None, eq=False)
+    agreed: bool = attrs.field(default=False, eq=False)
 
 
 @attrs.frozen

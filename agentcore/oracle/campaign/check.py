@@ -414,6 +414,11 @@ class Database:
 
     folder: Path
 
+    @property
+    def agreements(self) -> Path:
+        """The file of the answers that agreed, which are not compared again (`worker.Agreements`)."""
+        return self.folder / "agreed.sqlite"
+
     def programs(self, profile: str) -> tuple[list[Json], list[str]]:
         """The programs of a profile (without its path: of all paths) by file, and why a file holds none."""
         found: list[Json] = []

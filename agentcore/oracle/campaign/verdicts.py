@@ -330,11 +330,22 @@ class Tested(Protocol):
         """
 
 
+class Known(Protocol):
+    """The lines of programs and of traces that are known to agree."""
+
+    def has(self, program: bytes, trace: bytes) -> bool:
+        """Whether these two are."""
+
+    def add(self, program: bytes, trace: bytes) -> None:
+        """Keeps that these two are."""
+
+
 @attrs.frozen
 class Sides:
     """What a program is run on: a reference, and the driver of an implementation, both for one family.
 
-    `scope` is what of their traces is compared.
+    `scope` is what of their traces is compared. `known` are answers that agreed before; to one of them the
+    reference need not run.
     """
 
     __repr__ = brief
@@ -343,6 +354,7 @@ class Sides:
     driver: Driver
     family: Family
     scope: Scope = ALL
+    known: Known | None = None
 
     def submit(self, program: Json) -> None:
         """Hands a program over to the driver."""
@@ -350,9 +362,16 @@ class Sides:
 
     def receive(self, program: Json, waited: Callable[[Callable[[], Any]], Any]) -> Verdict:
         """What becomes of the program that the driver was given first."""
+        outcome = waited(lambda: self.driver.receive(self.known.has if self.known else None))
+        if isinstance(outcome, Answer) and outcome.agreed:
+            return None
         expected = self.expected(program)
-        outcome = waited(self.driver.receive)
-        return expected if isinstance(expected, Raised) else self.compared(expected, outcome)
+        if isinstance(expected, Raised):
+            return expected
+        verdict = self.compared(expected, outcome)
+        if verdict is None and self.known and isinstance(outcome, Answer) and outcome.texts:
+            self.known.add(*outcome.texts)
+        return verdict
 
     def again(self, program: Json, fault: Fault, *, any_place: bool) -> Fault | None:
         """The fault of a program if it has the outcome and the cause of another one."""

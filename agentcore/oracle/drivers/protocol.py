@@ -8,6 +8,7 @@ apart, because to a filter that line is no program (rule driver.filter). Each wa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
@@ -90,6 +91,10 @@ class Speech(Protocol):
         """What an answer says of the program that it is due for; a text says what is wrong with it."""
         ...
 
+    def trace_text(self, line: bytes, asked: Asked) -> bytes | None:
+        """The part of an answer's line that is its trace; None where that is not plain to see."""
+        ...
+
 
 class Plain:
     """A filter: programs in, traces out, which give the program's `id` back."""
@@ -107,6 +112,10 @@ class Plain:
         if isinstance(value.get("unsupported"), str):
             return _unsupported(value["unsupported"])
         return _trace(value, trace_fields)
+
+    def trace_text(self, line: bytes, asked: Asked) -> bytes | None:  # noqa: ARG002 - the line has its id
+        """The whole line."""
+        return line
 
 
 class Spoken:
@@ -129,8 +138,14 @@ class Spoken:
             return f"an error instead of a trace of {brief(asked.id)}: {cut(error, _TEXT)}"
         return _trace(value.get("trace"), trace_fields)
 
+    def trace_text(self, line: bytes, asked: Asked) -> bytes | None:
+        """What comes after the number and the trace's name; the order that most drivers write them in."""
+        found = _BEFORE_TRACE.match(line)
+        return line[found.end() :] if found and int(found[1]) == asked.seq else None
+
 
 _TEXT: Final = 500
+_BEFORE_TRACE: Final = re.compile(rb'\{\s*"seq"\s*:\s*(\d{1,18})\s*,\s*"trace"\s*:')
 
 
 def _same(mine: Any, theirs: Any) -> bool:

@@ -140,6 +140,13 @@ class OracleRule(Requirement):
         "oracle.found-before",
         "The smallest programs are kept, run first the next time, and kept on when they show nothing.",
     )
+    AGREED_BEFORE = (
+        "oracle.agreed-before",
+        (
+            "An answer whose text agreed before, for the same program, is not compared again, unless this "
+            "package or what is compared has changed."
+        ),
+    )
     NEVER_LOST = (
         "oracle.never-lost",
         (

@@ -31,10 +31,10 @@ class Failing(InMemory):
     asked = 0
     asked_alone = 0
 
-    def receive(self) -> Any:
+    def receive(self, agreed: object = None) -> Any:
         type(self).asked += 1
         type(self).when(type(self).asked)
-        return super().receive()
+        return super().receive(agreed)
 
     def run(self, program: Any) -> Any:
         type(self).asked_alone += 1
