@@ -313,7 +313,7 @@ class Store:
             raise DepthError from None
 
     def printed(self, address: int) -> Any:
-        """What `plain` gave for a cell; None if it has not, or if anything in the cell was written since.
+        """Returns the remembered JSON of a cell; None if there is none, or the cell was written since.
 
         So whatever was made of all that is in the cell can be made again as long as this is the same object.
         """
@@ -418,7 +418,7 @@ def _not_function(slot: Slot) -> Slot:
 
 
 def _cloned(cell: Cell) -> Cell:
-    """What a clone has of a cell: of errors some fields, of others what is not computed."""
+    """Returns what a clone keeps of a cell: of an error some fields, of others all that is not computed."""
     if type(cell) is UrlCell:
         return ObjectCell({key: slot for key, slot in cell.items() if key != "href"})
     if isinstance(cell, ComputedCell | SchemaCell):

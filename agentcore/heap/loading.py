@@ -54,7 +54,7 @@ __all__ = [
 
 
 class Handle:
-    """What stands for a cell outside of its store: loading a value that holds one keeps the reference."""
+    """A cell's stand-in outside of its store: loading a value that contains one keeps the reference."""
 
     __slots__ = ("ref", "store")
 

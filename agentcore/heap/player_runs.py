@@ -256,7 +256,7 @@ def _step_of(state: Run) -> int:
 
 
 def _boundaries(state: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What is handed out to answer the need of a run."""
+    """Returns what is handed out so that a run's need is answered."""
     match state.pending:
         case NeedPrepareStep(step=step):
             yield "prepare_step", {"messages": step.messages}
@@ -365,7 +365,7 @@ _LISTS: Final = frozenset({"messages", "prompt"})
 
 
 class Kind(IntEnum):
-    """What an object is in `list -> message -> content -> part -> payload`; the number is its column."""
+    """The level of an object in `list -> message -> content -> part -> payload`; the number is its column."""
 
     RECORD = 0
     LIST = 1
@@ -390,7 +390,7 @@ class Scene:
 
 @attrs.define
 class Found:
-    """What is known of an object after all scenes: its kind, its slots in others, when it is seen.
+    """An object's facts from all scenes: its kind, its slots in other objects, when it is seen.
 
     `depth` is how far it is below the last object of another kind, `owner` the slot beside which it is
     placed.
@@ -512,7 +512,7 @@ class Walk:
                 yield key, slot.address
 
     def _leads_on(self, key: Key, slot: Ref, depth: int) -> bool:
-        """Whether a field of what is no message has messages, or an object that has a list of them."""
+        """True if a field of a non-message holds messages, or an object with a list of them."""
         cell = self._scene.heap.cells[slot.address]
         kind = self._kind_below_record(key, cell)
         if kind is not Kind.RECORD:

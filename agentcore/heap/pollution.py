@@ -123,7 +123,7 @@ class Pollution:
 
     @cached_property
     def marks(self) -> Mapping[int, int]:
-        """Which writes a cell carries, as bits by their numbers, by the cell's address."""
+        """The writes that each cell carries, by the cell's address: bit n is write n."""
         marks: dict[int, int] = {}
         for number, cells in enumerate(self.carriers):
             for address in cells:
@@ -248,7 +248,7 @@ def ones(mask: int) -> Iterable[int]:
 
 
 class Reach:
-    """Which marks are reached from a cell, in the heap that it was moved to last.
+    """Finds the marks that can be reached from a cell, in the heap of the latest move.
 
     `marks` are integers by address, one bit for each mark; marks of cells that a heap does not have yet count
     for nothing.

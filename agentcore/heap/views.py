@@ -340,7 +340,7 @@ class ObjectView(View, MutableMapping[str, Any]):
         return key in cell or key in getters(cell)
 
     def owns(self, key: str) -> bool:
-        """Whether the field is the object's own, as the name of most errors is not."""
+        """True if the field is the object's own; the `name` of most errors is inherited."""
         return type(self._cell.get(key)) is not Inherited
 
     def _require_setter(self, cell: ObjectCell, key: str) -> None:

@@ -133,7 +133,7 @@ class Conversation(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Reply:
-    """What a turn came to: the messages that the caller passes on with the next one, and the result."""
+    """A turn's outcome: the messages that the caller passes on with the next turn, and the result."""
 
     messages: Sequence[Any]
     result: Any

@@ -57,7 +57,7 @@ Edits: TypeAlias = Callable[[Callable[[], Json]], Iterator[Json]]
 
 @attrs.frozen
 class Write:
-    """Something in a program that makes a run another one: an op of a hook, or a tool that takes time.
+    """A removable cause of differences in a program: an op of a hook, or a tool that takes time.
 
     `hook` is where it runs, `op` its verb, `place` where it stands in the program.
     """
@@ -81,7 +81,7 @@ def _any_trace(_: Trace) -> None:
 
 @attrs.frozen(kw_only=True)
 class Shrinking:
-    """What there is to know of a format where its programs are made smaller.
+    """A format's description for the shrinker.
 
     `required` fields of a program stay. `names` are keys whose values stay: two things that come to be called
     alike are another program, and seldom a simpler one to read. `measure` is what a smaller program has less
@@ -126,7 +126,7 @@ class Recorded(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Emulation:
-    """What of a family runs on the heap: `profiles` as data, by name (others are made with `attrs.evolve`).
+    """A family's emulation on the heap; `profiles` are data, by name (`attrs.evolve` makes others).
 
     `trace(profile, program)` is the trace under one of them.
     """

@@ -1,4 +1,4 @@
-"""Making a program smaller while something stays true of it.
+"""Makes a program smaller while a property of it stays true.
 
 Greedy and deterministic: edits are tried from the largest to the smallest, each is kept if the program is
 then simpler by `size`, still is a program, and the test still holds; and so again until no edit is kept or
@@ -20,7 +20,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def size(program: Json, family: Family) -> tuple[Any, ...]:
-    """What a smaller program has less of: what the family measures, then what there is to read in it.
+    """Measures a program for the shrinker: the family's measure first, then how much there is to read.
 
     That is its characters, where a value that nobody can tell from others (a number, an empty text or key)
     counts for more than a text of one letter; then the alphabet.
@@ -33,7 +33,7 @@ _SAYS_NOTHING: Final = 3
 
 
 def _unreadable(value: Any) -> int:
-    """What the values in a program that nobody can tell from others weigh, beside their characters."""
+    """Weighs values that a reader cannot tell from others, in addition to their characters."""
     weight = 0
     stack = [value]
     while stack:
@@ -123,7 +123,7 @@ def _whole_fields(smallest: Callable[[], Json], known: Shrinking) -> Iterator[Js
 
 
 def _removals(smallest: Callable[[], Json]) -> Iterator[Json]:
-    """Everything that stands in something, from the outside in; long lists by halves first."""
+    """Yields everything that can be removed, from the outside in; long lists by halves first."""
     for place in places(smallest()):
         program = smallest()
         if place[:1] == ("id",) or not has(program, place):

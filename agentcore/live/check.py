@@ -37,7 +37,7 @@ _FAILING: Final = {"fault": ("fault",), "note": ("fault", "note")}
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """What is asked: the hook, the framework, and how many conversations.
+    """A request for a live check: the hook, the framework, and how many conversations.
 
     Attributes:
         hook: `FILE#EXPORT` or `module:attribute`.
@@ -77,7 +77,7 @@ class Request:
 
     @property
     def idempotent(self) -> bool:
-        """Whether `not-idempotent` is asked for, by name."""
+        """True if `not-idempotent` is asked for by name."""
         return "not-idempotent" in self.kinds and tuple(self.kinds) != KINDS
 
     @property

@@ -1,4 +1,4 @@
-"""What is made of one judged conversation: its outcome as data, and the smallest one that shows the same."""
+"""Closes one judged conversation: its outcome as data, and the smallest conversation that shows the same."""
 
 from __future__ import annotations
 

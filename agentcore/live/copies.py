@@ -201,7 +201,7 @@ class _Crossing:
                 self._made[number] = there[number].other.value
 
     def _stands(self, record: Record, there: dict[int, _Pair]) -> bool:
-        """Whether an object may be its counterpart again: neither changed, and what they hold is paired."""
+        """True if an object may count as its counterpart: neither changed, and what they hold is paired."""
         pair = there.get(id(record.value))
         if pair is None or _changed(pair.record, self._reader) or _changed(pair.other, self._reader):
             return False
@@ -378,7 +378,7 @@ def take_back(snapshot: Snapshot, reader: Reader) -> None:
 
 
 def _with(held: Contents, now: Contents | Unread, kept: Sequence[Found]) -> Contents:
-    """What was held, but for these places, which have what is there now; a list has no places of its own."""
+    """Returns what was held before, with these places as they are now; a list has no places of its own."""
     if isinstance(now, Unread) or not kept:
         return held
     kinds = {found.step and found.step.kind for found in kept}

@@ -1,4 +1,4 @@
-"""What one conversation shows of a hook: the runs it takes, and the findings."""
+"""Judges one conversation: makes the runs that it takes, and returns the findings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def key_of(shown: Mapping[str, Any]) -> Key:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What one conversation shows: a finding's kind, with what the report says of it."""
+    """A finding of one conversation: its kind, and the facts for the report."""
 
     kind: str
     place: str | None = None
@@ -260,7 +260,7 @@ class Judge:
         return [*_undetermined(noise, live), *_harmless(given)]
 
     def _is_known(self, groups: Collection[str], seed: int) -> bool:
-        """Whether who sees writes to one place has often enough been who sees any difference."""
+        """True if the holders by both comparisons have agreed often enough for this place."""
         return (
             len(groups) == 1 and all(self._whole[each] >= _KNOWN for each in groups) and not _is_sampled(seed)
         )
@@ -426,7 +426,7 @@ class Judge:
 
 
 def _is_sampled(seed: int) -> bool:
-    """Whether a conversation is one of the few; of two workers each has every second seed."""
+    """True for every n-th conversation; of two workers each has every second seed, so halves are counted."""
     return seed // 2 % _SOMETIMES == 0
 
 
@@ -531,7 +531,7 @@ def _count(prompt: Prompt, texts: Collection[str] | None) -> int:
 
 
 def _cut_by_the_hook(value: Observation) -> list[Shown]:
-    """What the hook returned, whether the framework mends it or not."""
+    """Finds pairs that the hook's own result cuts, even if the framework repairs them afterwards."""
     if value.calls is None or value.calls.cut is None:
         return []
     turn, step, ids = value.calls.cut

@@ -1,4 +1,4 @@
-"""What a hook leaves running, tasks and threads, which go on while the model is called.
+"""Runs on what a hook leaves behind, tasks and threads, while the model is called.
 
 A model call takes seconds of the hook's own time and none of the machine's (rule live.late). Runs under the
 interpreter of whoever's hook is checked: standard library only.
@@ -28,7 +28,7 @@ _of_hook: ContextVar[Left | None] = ContextVar("of_hook", default=None)
 
 
 class Left:
-    """What the hook of one run has left running."""
+    """The tasks and threads that the hook of one run has left running."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[Any]] = set()
@@ -158,7 +158,7 @@ def _patch(start: Any, submit: Any, sleep: Any) -> None:
 
 
 def _is_of_an_executor(thread: threading.Thread) -> bool:
-    """Whether it waits for further calls, and does not end with the one that it was begun for."""
+    """True for a worker thread of an executor: it waits for more calls and does not end with its first."""
     target = getattr(thread, "_target", None)
     return getattr(target, "__module__", None) == ThreadPoolExecutor.__module__
 

@@ -45,7 +45,7 @@ class WorkerFailedError(Exception):
 
 @attrs.frozen
 class Ended:
-    """How a worker ended before its job was done."""
+    """The way in which a worker ended before its job was finished."""
 
     cause: str
     said: str

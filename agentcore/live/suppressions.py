@@ -56,7 +56,7 @@ class Suppression:
         }
 
     def holds_for(self, framework: str, version: str | None) -> bool:
-        """Whether it was granted for this release."""
+        """True if the suppression was granted for this release."""
         name = re.match(r"[\w:.-]*?(?=[<>=!~]|$)", self.range)
         if name is None or name.group() != framework:
             return False

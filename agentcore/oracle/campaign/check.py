@@ -188,7 +188,7 @@ class Campaign:
     stopped: str = ""
 
     def reasons(self, outcome: str) -> dict[str, int]:
-        """How many programs had an outcome (`unsupported`, `left out`) by reason, the most frequent first."""
+        """Counts programs of an outcome (`unsupported`, `left out`) by reason, the most frequent first."""
         found = [(kind.where, count) for kind, count in self.counts.items() if kind.outcome == outcome]
         return dict(sorted(found, key=lambda each: (-each[1], each[0])))
 
@@ -333,7 +333,7 @@ class _Campaign:
                 promise.cancel()
 
     def _next_size(self, asked: int) -> int:
-        """How many seeds more to ask for. Where programs are left out, how many it takes is not known."""
+        """Returns how many more seeds to ask for; if programs are left out, the need is unknown."""
         if self._left() == 0:
             return 0
         limit = self._plan.limits.programs
@@ -404,7 +404,7 @@ _NAME: Final = 16
 
 
 def default_folder() -> Path:
-    """Where found programs are kept by default: in the user's cache."""
+    """Returns the default folder for found programs, in the user's cache."""
     return platformdirs.user_cache_path("agentcore") / "found"
 
 

@@ -1,4 +1,4 @@
-"""Who does the work of a campaign: this process, processes beside it, or those of a cluster.
+"""Crews that do a campaign's work: this process, processes beside it, or those of a cluster.
 
 A crew is given functions of `agentcore.oracle.campaign.worker` with their arguments, and gives futures for
 them. What it is does not change what comes out.
@@ -33,7 +33,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Promise(Protocol[T_co]):
-    """What a crew gives for work: a future of `concurrent.futures`, or of Dask."""
+    """A crew's promise of a result: a future of `concurrent.futures`, or of Dask."""
 
     def result(self) -> T_co:
         """Waits for it. Raises what the work raised."""

@@ -79,7 +79,7 @@ class Found:
 
 @attrs.frozen(kw_only=True)
 class Chunk:
-    """What became of the programs, in their order, and of each kind of fault the first.
+    """The outcomes of a chunk of programs, in their order, and the first fault of each kind.
 
     `seconds` is how long it took, of which `waiting` was spent on the driver's answers. `implementation` is
     what the driver said that it is. `stopped` says what stopped it before its end, after something was found.
@@ -207,7 +207,7 @@ class _Run:
                 self._sides.submit(program)
 
     def _stands(self, queue: deque[tuple[Json, str | None]]) -> bool:
-        """Whether the first program to run is there, and there is no process to run it."""
+        """True if no process could be started and a program to run is queued: its outcome is that failure."""
         return self._unstarted is not None and any(refused is None for _, refused in queue)
 
     def _take(self, program: Json, refused: str | None) -> None:
@@ -294,7 +294,7 @@ class Selection:
         return attrs.evolve(self, unwanted=self.unwanted.union(features))
 
     def has(self, program: Json) -> bool:
-        """Whether the program is run."""
+        """True if the selection includes the program."""
         return self.refused(program) is None
 
     def refused(self, program: Json) -> str | None:
@@ -326,7 +326,7 @@ class Selection:
         return program
 
     def _left(self, program: Json) -> frozenset[str]:
-        """What the program has of what is left out."""
+        """Returns the program's features that are left out."""
         return self.unwanted.intersection(self.family.features(program)) if self.unwanted else frozenset()
 
     def _better(self, candidate: Json, left: frozenset[str]) -> bool:
@@ -445,7 +445,7 @@ class DriverFailure(_Base):
 
     @property
     def reason(self) -> str:
-        """What the driver did, for people."""
+        """Describes what the driver did."""
         if isinstance(self.outcome, Hung):
             return f"no answer within {self.outcome.seconds:g} seconds"
         if isinstance(self.outcome, Malformed) and self.outcome.output:

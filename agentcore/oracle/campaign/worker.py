@@ -57,7 +57,7 @@ _ALL: Final = 1 << 30
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """What is checked, and how; data that can be sent to where the work is done.
+    """A campaign's plan: what is checked, and how; plain data that can be sent to the workers.
 
     `profile` is whose behaviour is expected (without its path: on all). For an `isolated` check programs are
     made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def run_limits(self) -> Limits:
-        """What ends the running of programs; of a check of isolation how many findings there are does not."""
+        """The limits on running programs; a check of isolation has no limit of findings."""
         return attrs.evolve(self.limits, findings=_ALL) if self.isolated else self.limits
 
     def command(self) -> tuple[str, ...]:
@@ -90,16 +90,16 @@ class Plan:
         return targets.command(self.target) if self.target else self.argv
 
     def selection(self) -> Selection:
-        """What is run. Raises UnknownFeatureError for a pattern that no feature's name fits."""
+        """The selection of programs. Raises UnknownFeatureError for a pattern that no feature's name fits."""
         return Selection.of(family_of(self.profile), self.include, self.exclude)
 
     def scope(self) -> Scope:
-        """What of traces is compared. Raises PatternError for a pattern of no path of the traces."""
+        """The scope of the comparison. Raises PatternError for a pattern that fits no path of the traces."""
         return Scope.of(family_of(self.profile).comparison, self.only, self.ignore)
 
 
 def reference_of(profile: str) -> Reference:
-    """What gives the traces of a profile; of one without its path, those of the path that the program names.
+    """Returns the reference of a profile; without a path in its name, each program's own path decides.
 
     Raises:
         UnknownProfileError: where there is no such profile.
@@ -162,7 +162,7 @@ _dismissed: Over = lambda: False  # noqa: E731 - what `watch` puts another one i
 
 
 def until(seconds: float | None) -> Over:
-    """Whether so many seconds have passed since now; never, if there is no number."""
+    """Returns a function that is True once so many seconds have passed; never, if None."""
     if seconds is None:
         return lambda: False
     deadline = time.monotonic() + seconds
@@ -347,7 +347,7 @@ class Isolated:
             self.driver.submit(variant)
 
     def receive(self, program: Json, waited: Waited) -> Verdict:
-        """What becomes of the program that was submitted first."""
+        """Returns the verdict on the program that was submitted first."""
         program = self._judge.known.prepared(program)
         outcomes = [waited(self._next) for _ in range(self._variants.popleft())]
         return self._verdict(
@@ -355,7 +355,7 @@ class Isolated:
         )
 
     def verdict(self, program: Json) -> Verdict:
-        """What becomes of one program, while nothing else is pending."""
+        """Returns the verdict on one program, while nothing else is pending."""
         self.submit(program)
         return self.receive(program, lambda ask: ask())
 
@@ -409,7 +409,7 @@ class Isolated:
 
 
 def _is_alike(fault: Fault, other: Fault, *, any_place: bool) -> bool:
-    """Whether two faults have one cause; with `any_place` whatever the place that is written."""
+    """True if two faults have one cause; `any_place` ignores the place that is written."""
     one, two = fault.kind, other.kind
     if any_place and isinstance(fault, Wrong) and isinstance(other, Wrong):
         return (one.hook, one.op) == (two.hook, two.op)

@@ -104,12 +104,12 @@ class Driver:
 
     @property
     def pending(self) -> int:
-        """How many programs wait for their outcome."""
+        """The number of programs that wait for their outcome."""
         return len(self._pending)
 
     @property
     def implementation(self) -> Implementation | None:
-        """What the process said that it is; None for a filter, and before the first `start` or `receive`."""
+        """The process's answer to `start`; None for a filter, and before the first `start` or `receive`."""
         return self._implementation
 
     def start(self) -> Failure | None:
@@ -306,7 +306,7 @@ class Process:
 
     @property
     def _has_ended(self) -> bool:
-        """Whether nothing more can come from the process."""
+        """True if nothing more can be read from the process."""
         return self._silent or self._status is not None
 
     def send(self, data: bytes) -> None:
@@ -389,7 +389,7 @@ class Process:
         self._release()
 
     def _crash(self) -> Crashed:
-        """How the process ended. One that only closed its output is given a moment to end."""
+        """Returns how the process ended. One that only closed its output gets a moment to end."""
         deadline = time.monotonic() + _END_SECONDS
         while self._status is None and (left := deadline - time.monotonic()) > 0:
             self.pump(left)

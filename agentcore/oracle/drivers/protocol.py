@@ -51,7 +51,7 @@ START: Final = b'{"cmd":"start","version":%d}\n' % VERSION
 
 @attrs.frozen(kw_only=True)
 class Implementation:
-    """What a driver said that it is: `unsupported` are features of programs that it never runs."""
+    """A driver's answer to `start`: `unsupported` are features of programs that it never runs."""
 
     name: str
     version: str
@@ -78,7 +78,7 @@ class Asked:
 
 
 class Speech(Protocol):
-    """How a driver is spoken to."""
+    """The way in which a driver is spoken to: by the protocol, or as a filter."""
 
     farewell: bytes
     """What lets it end, besides the end of its input."""
@@ -88,7 +88,7 @@ class Speech(Protocol):
         ...
 
     def outcome(self, value: Json, asked: Asked, trace_fields: Collection[str]) -> Outcome | str:
-        """What an answer says of the program that it is due for; a text says what is wrong with it."""
+        """Returns the outcome in an answer; a text if the answer itself is at fault."""
         ...
 
     def trace_text(self, line: bytes, asked: Asked) -> bytes | None:
@@ -149,7 +149,7 @@ _BEFORE_TRACE: Final = re.compile(rb'\{\s*"seq"\s*:\s*(\d{1,18})\s*,\s*"trace"\s
 
 
 def _same(mine: Any, theirs: Any) -> bool:
-    """Whether the two are the same JSON: true is not 1, and 1.0 is."""
+    """True if the two are the same JSON: true is not 1, and 1.0 is."""
     return canonical_json(mine) == canonical_json(theirs)
 
 
@@ -169,7 +169,7 @@ def _answers() -> Schema:
 
 
 def introduced(line: bytes, value: Json, said: str) -> Implementation | Malformed | Incompatible | None:
-    """What a driver said to `start`; None where that is what a filter says to a line that is no program.
+    """Returns a driver's answer to `start`; None if it is a filter's answer to a line that is no program.
 
     `said` is what it wrote to standard error.
     """

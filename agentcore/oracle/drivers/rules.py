@@ -1,4 +1,4 @@
-"""What holds for programs, traces, drivers and checks, whatever is traced, by name."""
+"""Rules for programs, traces, drivers and checks of every framework, by name."""
 
 from __future__ import annotations
 
