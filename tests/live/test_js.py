@@ -29,7 +29,7 @@ PROJECTS: Final = (
     *("mastra", "langchain", "strands", "openai-agents"),
 )
 # Everything takes long, and a sample on a machine with other work may, too.
-LIMIT: Final = None if "AGENTCORE_LIVE_ALL" in os.environ else 1800
+LIMIT: Final = None if "AGENTCORE_WHOLE" in os.environ else 1800
 SUITES: Final = sorted(path.name for path in TESTS.glob("*.test.js"))
 
 

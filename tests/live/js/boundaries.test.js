@@ -1,5 +1,5 @@
 // At every boundary, on every major version, on both paths: a subtle polluting hook and a clean one are told apart. By itself a sample:
-// prepareStep on every major version, the others on one, by turns, and each on one path; with AGENTCORE_LIVE_ALL=1 all.
+// prepareStep on every major version, the others on one, by turns, and each on one path; with AGENTCORE_WHOLE=1 all.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { boundaries, reminder, stateful } from './hooks.js';
@@ -7,7 +7,7 @@ import { examples, judged, kindsOf, majors, packageFile, project, report } from 
 
 const { isolate } = await import(packageFile('index.js'));
 
-const all = process.env.AGENTCORE_LIVE_ALL === '1';
+const all = process.env.AGENTCORE_WHOLE === '1';
 const byTurns = (items, turn) => (all ? items : [items[turn % items.length]]);
 
 for (const [turn, major] of majors.entries()) {

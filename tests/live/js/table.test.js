@@ -1,5 +1,5 @@
 // A table of hooks, subtle ones that pollute and clean ones of the same sort, each with its verdict, places and lines. By itself a sample: for
-// each boundary one clean hook and one of each kind of finding, in one release and on one path, by turns; with AGENTCORE_LIVE_ALL=1 all hooks
+// each boundary one clean hook and one of each kind of finding, in one release and on one path, by turns; with AGENTCORE_WHOLE=1 all hooks
 // everywhere, isolated and strict as well; AGENTCORE_LIVE_ONLY='6 stream' names releases and paths.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ const { isolate, strict } = await import(packageFile('index.js'));
 const { boundaries } = await import(packageFile('adapters/ai-boundaries.js'));
 const { boundariesOf } = await import('./table/callbacks.js');
 
-const all = process.env.AGENTCORE_LIVE_ALL === '1';
+const all = process.env.AGENTCORE_WHOLE === '1';
 const only = process.env.AGENTCORE_LIVE_ONLY;
 const examples = Number(process.env.AGENTCORE_LIVE_EXAMPLES ?? 14);
 const FILES = {
