@@ -49,6 +49,7 @@ def test_the_package_was_measured_in_that_release_or_before_and_after_it(
     assert release in listed or (listed[0] < release < listed[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.sample(5)
 @pytest.mark.parametrize(("framework", "release", "at"), BOUNDARIES)
 def test_a_boundary_of_a_profile_is_as_the_package_has_it(framework: str, release: str, at: str) -> None:
