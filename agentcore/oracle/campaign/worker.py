@@ -133,6 +133,7 @@ def _sides(plan: Plan, family: Family) -> Iterator[Tested]:
             yield Isolated(driver, family, scope)
         else:
             yield Sides(reference_of(plan.profile), driver, family, scope)
+    # Whatever stopped the work may have left answers under way: the next one would read them as its own.
     except BaseException:
         driver.close()
         raise
@@ -298,6 +299,8 @@ class Isolated:
                 return None
             case (*breaches,):
                 line = self.family.to_line({**program, "id": ""})
+                # By a checksum of the program and not by `hash`, which differs from process to process: the
+                # same seeds find the same with any number of jobs.
                 return self._wrong(breaches[zlib.crc32(line.encode()) % len(breaches)])
             case Unsupported():
                 return found
