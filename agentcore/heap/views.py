@@ -109,6 +109,7 @@ class Desk:
     def refuse(self, error: HostValueError, path: str = "$") -> HostValueError:
         """Returns the error with who gave the value. The run ends with the first of them."""
         named = error.given_by(self.source or f"hook {self.hook}", path)
+        # The first one: what follows is mostly what the hook made of that error.
         self.refused = self.refused or named
         return named
 
@@ -323,6 +324,8 @@ class ObjectView(View, MutableMapping[str, Any]):
         keys = iter(reversed(cell) if reverse else cell)
         while True:
             now = self._cell
+            # As a dict does, with its texts: a hook that changes what it goes through is at fault in
+            # Python, too.
             if len(now) != len(cell):
                 raise RuntimeError("dictionary changed size during iteration")
             if now is not cell and now.keys() != cell.keys():
@@ -404,6 +407,8 @@ class ArrayView(View, MutableSequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         at = 0
+        # The array is read anew at each element: one that grows on the way is gone through to its new end,
+        # as a list is.
         while at < len(cell := self._cell):
             yield self._child(cell[at], at)
             at += 1

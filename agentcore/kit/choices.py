@@ -81,6 +81,8 @@ class Weights:
 
     def draw(self, choices: Choices) -> str:
         """Returns one of the names."""
+        # One integer and no chain of chances: a test tool that shrinks moves it to 0, which is the simplest
+        # name.
         drawn = choices.integer(0, _HUNDRED - 1)
         for name, weight in self._weights.items():
             if drawn < weight:

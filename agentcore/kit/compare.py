@@ -116,6 +116,7 @@ def differences(
     for permit in comparison.permitted.values():
         if permit not in off:
             expected, actual = permit(expected), permit(actual)
+    # Nearly all traces agree: the quick comparison spares them the walk.
     if alike(expected, actual):
         return None
     for path, mine, theirs in _fields("$", expected, actual, comparison.order):
@@ -259,6 +260,8 @@ def _first(expected: Any, actual: Any) -> tuple[Trail, Any, Any] | None:
             below = []
         else:
             return trail, mine, theirs
+        # Reversed, so that the first key is on top: what is returned is the first difference in the trace's
+        # order.
         stack.extend(reversed(below))
     return None
 

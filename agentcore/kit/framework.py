@@ -166,6 +166,8 @@ class Entry:
 @cache
 def entries() -> tuple[Entry, ...]:
     """All entry points of the group, by name; read once."""
+    # Sorted: the order of entry points is that of the folders on the path, and lists of frameworks must not
+    # depend on it.
     found = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _provider(point)))
     return _distinct([_loaded(point) for point in found])
 

@@ -304,7 +304,11 @@ class _Case:
             raise _StopError(self.failed)
         if not self.known.judged(self.value):
             return
+        # All of them, though one is enough for a verdict: which one a campaign counts is picked by the
+        # program, so that a fault which every program shows does not hide the others.
         found = [*self._writes(), *self._out_of_order(), *self._accumulated(), *self._own()]
+        # Run once more only where something was found: noise matters there alone, and most programs show
+        # nothing.
         if found and any(one.differs for one in self._apart(self.value, self._run())):
             raise _StopError(Malformed(_NOISE, "", ""))
         yield from found
@@ -340,6 +344,7 @@ class _Case:
         found = False
         refused: list[Act] = []
         for act in self.acts:
+            # With one write the run with all writes is the run with this one: half of the runs are saved.
             trace = self.live if len(self.acts) == 1 else self._alone(act)
             if trace is None or not (effect := self._effect(trace)):
                 continue
@@ -348,6 +353,7 @@ class _Case:
                 continue
             found = True
             yield self._breach(act, effect, trace)
+        # Two writes may show only together, as one that shares an object and one that writes to it.
         if not found:
             yield from self._together([act for act in self.acts if act not in refused])
 
@@ -360,6 +366,7 @@ class _Case:
         trace = self._run(*kept)
         if len(kept) < 2 or not self._effect(trace):  # noqa: PLR2004 - two are the fewest
             return
+        # In the order of the run, so that the last one that is left is the one that shows it: the cause.
         for act in acts:
             fewer = [one for one in kept if one is not act]
             if self._effect(again := self._run(*fewer)):

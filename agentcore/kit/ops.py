@@ -253,6 +253,8 @@ class Turn(ABC):
             try:
                 self.do(op)
             except NowhereError as error:
+                # Listed and passed over: where a path leads depends on the framework, and a program has to
+                # run on all of them.
                 self.list_error(number, str(error))
             except self.refusals as error:
                 self.refused(number, op, error)

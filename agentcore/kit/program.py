@@ -185,10 +185,14 @@ def _float(text: str) -> int | float:
     if number in (float("inf"), float("-inf")):
         shown = text if len(text) < len("-1.2345678e+1000") else f"{text[:12]}..."
         raise BadNumber(f"the number {shown} is beyond what a 64-bit float holds; write it as a text")
+    # Beyond 2**53 a float stays a float, as JavaScript writes it: an int of the same digits would be exact
+    # here and rounded there.
     return int(number) if number.is_integer() and -_EXACT < number < _EXACT else number
 
 
 def _int(text: str) -> int | float:
+    # By its length first: Python refuses to read integers of thousands of digits, and a number so long is a
+    # float anyway.
     return int(text) if len(text) < len(str(_EXACT)) else _float(text)
 
 

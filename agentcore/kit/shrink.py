@@ -75,6 +75,7 @@ def smaller(
 ) -> Iterator[Json]:
     """Yields ever smaller programs of which `holds` is true, until none is found or the time is over."""
     deadline = clock() + seconds
+    # By their lines: many edits lead to one program, and running one costs a driver's answer.
     tried = {family.to_line(program)}
     smallest = program
 
@@ -82,6 +83,8 @@ def smaller(
         return smallest
 
     before = None
+    # Once more after any success: what could not go before may go now, as a tool that a removed step
+    # called.
     while before is not smallest:
         before = smallest
         for candidate in _passes(current, family.shrinking):
@@ -136,6 +139,7 @@ def _removals(smallest: Callable[[], Json]) -> Iterator[Json]:
 
 
 def _halves(smallest: Callable[[], Json], place: Place, length: int) -> Iterator[Json]:
+    # Halves down to pairs; single elements come as removals of their own.
     width = length // 2
     while width > 1:
         for start in range(0, length, width):
@@ -227,6 +231,7 @@ def windows_out(
         roots: first keys of paths into it.
         within: the fields of the program that have such paths.
     """
+    # Two first: a call without its result, or a result without its call, is often no valid program.
     for width in (2, 1):
         for index in reversed(range(len(smallest().get(field, ())))):
             program = smallest()

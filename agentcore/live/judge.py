@@ -185,6 +185,8 @@ class Judge:
                 out.judged = False
         value = self.run(of, path, seed, Mode.VALUE)
         out.shown += self._prompt_faults(of, path, seed, live, value, plain)
+        # That the framework refuses a prompt with half a pair is the effect of the cut and no fault of its
+        # own.
         if any(each.kind == "cuts-pair" for each in out.shown):
             out.shown = [each for each in out.shown if each.cause != "refused"]
         raises = [each for each in out.shown if each.kind == "raises"]
@@ -252,6 +254,8 @@ class Judge:
             if effect:
                 found = self._effect(given, effect, landed, other)
                 as_seen = self._effect(given, left, live, value)
+                # One disagreement takes all credit away: the shorter comparison is right for this place
+                # only as long as it is always right.
                 self._whole[min(groups)] += 1 if found.seen == as_seen.seen else -_KNOWN
                 return self._one_by_one(of, path, seed, given, other, noise) or [found]
             self._whole[min(groups)] -= _KNOWN
@@ -276,6 +280,8 @@ class Judge:
     ) -> list[Shown]:
         """Lets the writes of one place through at a time; empty if none of them has an effect by itself."""
         groups: dict[str, list[Write]] = {}
+        # The early ones first: the first write of a group says where and when, and a late one knows neither
+        # exactly.
         for each in sorted(given, key=lambda each: each.late):
             groups.setdefault(general(each.place), []).append(each)
         # What was written late, or through a handle, lands in any case.
@@ -296,6 +302,7 @@ class Judge:
         self, written: Sequence[Write], effect: Sequence[Path], one: Observation, other: Observation
     ) -> Shown:
         first = written[0]
+        # An effect may be at a prompt that only one of the runs came to.
         longer = one if len(one.prompts) >= len(other.prompts) else other
         after = self.boundary.after
         seen = [holder_of(path, longer, first.turn, first.step, after=after) for path in effect]

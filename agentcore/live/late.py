@@ -22,6 +22,8 @@ __all__ = ["Left"]
 _MODEL_CALL: Final = 60.0  # seconds of the hook's own time
 _STEPS: Final = 14  # the first of them is short, and each twice as long as the one before
 _ROUNDS: Final = 3
+# A thread that waits for something that never comes would otherwise cost its whole time in each of hundreds
+# of runs.
 _PATIENCE: Final = 0.3  # seconds of the machine's that threads are waited for
 
 _of_hook: ContextVar[Left | None] = ContextVar("of_hook", default=None)
@@ -92,8 +94,11 @@ class Left:
         loop = asyncio.get_running_loop() if self._tasks else None
         if loop is None or loop not in self._clocks:
             return
+        # In growing steps, so that what sleeps for a moment and what sleeps for half a minute go on in
+        # their order, and not all at once.
         seconds = _MODEL_CALL / (1 << _STEPS)
         for _ in range(_STEPS):
+            # A task that goes on may wake another one, which needs a turn of its own.
             for _ in range(_ROUNDS):
                 await asyncio.sleep(0)
             self._tasks = {each for each in self._tasks if not each.done()}
@@ -129,6 +134,8 @@ class Left:
         def start_noted(thread: threading.Thread) -> None:
             if _of_hook.get() is self and not _is_of_an_executor(thread):
                 self._threads.append(thread)
+                # It waits on an event and not by `time.sleep`, which is the only sleep that is replaced
+                # here.
                 if isinstance(thread, threading.Timer):
                     thread.interval = 0.0
                 setattr(thread, "run", functools.partial(marked, thread.run))  # noqa: B010 - of this one only

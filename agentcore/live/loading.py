@@ -205,6 +205,7 @@ def _resolved(found: Any, attribute: str, methods: Sequence[str], bases: Sequenc
 
 def _own_method(found: Any, name: str, bases: Sequence[type]) -> Callable[..., Any] | None:
     method = getattr(found, name, None)
+    # A function may carry anything as an attribute, and is a hook by itself.
     if inspect.isfunction(found) or not callable(method):
         return None
     own = getattr(type(found), name, None)

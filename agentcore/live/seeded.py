@@ -45,6 +45,7 @@ class _Source:
 
 _OWN: Final = _Source()
 _OTHERS: Final = _Source()
+# Frames of these modules are passed over: they draw for whoever called them.
 _BETWEEN: Final = frozenset({"uuid", "random", "secrets", "datetime", __name__})
 
 

@@ -106,6 +106,7 @@ def _definitions(text: str) -> dict[int, tuple[str, int]]:
     """The function or class at the top of the module that has a line, and its first line, by lines."""
     try:
         body = ast.parse(text).body
+    # The hook's own import reports it better; a file that cannot be read as Python has no definitions.
     except SyntaxError:
         return {}
     found: dict[int, tuple[str, int]] = {}

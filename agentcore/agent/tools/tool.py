@@ -326,6 +326,8 @@ class Tool(Generic[_P, _R]):
         try:
             recorded = to_json(value)
         except InvalidJsonError:
+            # What has no JSON cannot be kept in the run. The model's form can, and is what later steps see
+            # anyway.
             recorded = output_json(shown)
         return ToolSucceeded(tool_call_id, recorded, model_output=shown)
 

@@ -142,6 +142,7 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
             return Agreement(_report(tally, [chunk], chunk.seconds))
         [found] = chunk.found.values()
         if _worth_shrinking(found, tally):
+            # A new process for the shrinking, in which nothing is left of the programs before.
             driver.close()
             return settled(sides, found, Selection(family), seconds=shrink_seconds, any_place=True)
         return unsettled(found)
@@ -310,6 +311,8 @@ class _Campaign:
 
     def _chunks_from(self, first: int) -> Iterator[Chunk]:
         """The seeds from the first on, in their order, until the end; some chunks are under way meanwhile."""
+        # One chunk each to work on and one waiting, so that nobody idles while this process counts. Alone
+        # it would only be work that the end throws away.
         ahead = self._crew.size * 2 if self._crew.size > 1 else 1
         under_way: deque[tuple[int, Promise[Chunk]]] = deque()
         asked = 0
@@ -381,6 +384,8 @@ def chosen(found: Mapping[Kind, Found], tally: Tally, plan: Plan) -> Iterator[tu
     for kind, one in found.items():
         groups.setdefault(_group(kind, one), []).append(kind)
     for kinds in groups.values():
+        # The most frequent cause of a group stands for it. The sort is stable: ties stay in the order of
+        # the seeds, with any number of jobs.
         kinds.sort(key=lambda kind: -tally.of(kind))
     rounds = zip_longest(*groups.values())
     ordered = (kind for kinds in rounds for kind in kinds if kind is not None)
@@ -426,6 +431,7 @@ class Database:
         for file in sorted(file for run in profiles_under(profile).values() for file in self._files(run)):
             try:
                 found.append(self._read(file, profile))
+            # A file of an older format, or one that somebody edited, must not end the check of all others.
             except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
                 problems.append(f"{file} holds no program, and is passed over: {error}; delete it")
         return found, problems

@@ -98,6 +98,8 @@ def parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
 
     Raises BadProgram when it comes to an invalid one.
     """
+    # A generator may put one object in two places; over a pipe it is two, and the reference would run
+    # another program than the driver.
     return (family.parse(family.to_line(program)) for program in programs)
 
 
@@ -158,6 +160,8 @@ class _Run:
             if not self._found:
                 raise
             stopped = reason(error)
+        # Answers that are due belong to programs beyond the end, and would be taken for those of the next
+        # ones.
         if self._sides.driver.pending:
             self._sides.driver.close()
         return Chunk(
@@ -184,6 +188,8 @@ class _Run:
             return
         if self._sides.driver.pending:
             self._sides.driver.close()
+        # Kinds change by their cause, so the first fault of each is found anew, still in the order of the
+        # programs.
         found, self._found = self._found, {}
         for number, kind in enumerate(self._kinds):
             one = self._wrong.get(number) or found.get(kind)
@@ -335,6 +341,7 @@ class Selection:
     def _without_ops(self, program: Json, left: frozenset[str]) -> Json | None:
         """The program without an op, all ops of a verb, or all those of a hook: the first that helps."""
         writes = [*self.family.writes(program)]
+        # From the end: taking out a late op changes least of what the ops before it meet.
         groups = [[write] for write in reversed(writes)]
         groups += [[one for one in writes if one.op == op] for op in {write.op: None for write in writes}]
         groups += [[one for one in writes if one.hook == hook] for hook in {w.hook: None for w in writes}]

@@ -93,6 +93,8 @@ class Tally:
     @staticmethod
     def _counted(kind: Kind, counts: Counter[Kind]) -> Kind:
         """The kind, or that of all others where a driver has a reason of its own for each program."""
+        # A driver may word its reason for each program: a million of them would fill memory, and no report
+        # would be read.
         if kind.is_fault or not kind.where or kind in counts or len(counts) < _REASONS:
             return kind
         return Kind(kind.outcome, "other reasons")

@@ -139,6 +139,7 @@ def _sides(plan: Plan, family: Family, known: Agreements | None = None) -> Itera
             yield Isolated(driver, family, scope)
         else:
             yield Sides(reference_of(plan.profile), driver, family, scope, known)
+    # Whatever stopped the work may have left answers under way: the next one would read them as its own.
     except BaseException:
         driver.close()
         raise
@@ -398,6 +399,8 @@ class Isolated:
                 return None
             case (*breaches,):
                 line = self.family.to_line({**program, "id": ""})
+                # By a checksum of the program and not by `hash`, which differs from process to process: the
+                # same seeds find the same with any number of jobs.
                 return self._wrong(breaches[zlib.crc32(line.encode()) % len(breaches)])
             case Unsupported():
                 return found
