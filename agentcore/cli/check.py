@@ -22,6 +22,7 @@ from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
 from agentcore.kit.framework import FRAMEWORKS
 from agentcore.kit.isolation import Breach
 from agentcore.kit.program import BadProgram
+from agentcore.kit.sweeps import SWEEPS, NoSweepError, sweep_programs
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors
 from agentcore.oracle.campaign.check import (
@@ -103,6 +104,12 @@ class _TargetName(click.Choice[str]):
     "--isolated",
     is_flag=True,
     help="Expect that hooks get copies, and nothing else: compare the driver with itself, without a profile.",
+)
+@click.option(
+    "--sweep",
+    type=click.Choice(tuple(SWEEPS)),
+    help="Run no random programs, but those that read each field of what each hook is given (fields), or "
+    "write to each object there and read every later hook (aliases).",
 )
 @click.option(
     "--target",
@@ -235,6 +242,7 @@ def check(context: click.Context, /, **given: Any) -> None:
 class _Options:
     profile: str | None
     isolated: bool
+    sweep: str | None
     target: str | None
     programs: int | None
     seconds: float | None
@@ -282,13 +290,12 @@ def _list_features(options: _Options) -> None:
 
 
 def _plan(profile: str, options: _Options) -> Plan:
-    programs = 0 if options.replay else options.programs
-    if programs is None and options.seconds is None:
-        programs = _PROGRAMS
+    programs = _program_count(profile, options)
     findings = options.max_findings or (_BREACHES if options.isolated else 1)
     plan = Plan(
         profile=profile,
         isolated=options.isolated,
+        sweep=options.sweep,
         target=options.target,
         argv=options.driver,
         include=options.include,
@@ -310,6 +317,26 @@ def _plan(profile: str, options: _Options) -> Plan:
     return plan
 
 
+def _program_count(profile: str, options: _Options) -> int | None:
+    """How many programs to run at most; None where only the time says when to end."""
+    if options.replay:
+        return 0
+    if options.sweep is not None:
+        try:
+            count = len(sweep_programs(options.sweep, profile)) - (options.seed or 0)
+        except NoSweepError as error:
+            raise click.UsageError(str(error)) from None
+        return max(0, count if options.programs is None else min(count, options.programs))
+    return _PROGRAMS if options.programs is None and options.seconds is None else options.programs
+
+
+def _first_seed(options: _Options) -> int:
+    """The seed of the first program: of a sweep the first there is, else one that is drawn."""
+    if options.seed is not None:
+        return options.seed
+    return 0 if options.sweep is not None else random.SystemRandom().randrange(2**32)
+
+
 def _checked(plan: Plan, options: _Options) -> int:
     """Runs the campaign, and gives the exit code.
 
@@ -317,7 +344,7 @@ def _checked(plan: Plan, options: _Options) -> int:
     neither a full disk nor a folder that is not there takes a finding away, or its exit code (rule
     oracle.never-lost).
     """
-    seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
+    seed = _first_seed(options)
     no_database = options.no_database or bool(options.replay)
     database = None if no_database else Database(options.database or default_folder())
     known = replayed(options.replay, plan.profile) if options.replay else _known(plan, database)

@@ -13,6 +13,7 @@ from agentcore.frameworks.ai_sdk.profiles import PROFILES
 from agentcore.frameworks.ai_sdk.program import FEATURES, check, features, path_of, to_line, trace_problem
 from agentcore.frameworks.ai_sdk.programs import random_program
 from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES, recording, trace, trace_under
+from agentcore.frameworks.ai_sdk.sweeps import scenes
 from agentcore.kit.choices import Choices
 from agentcore.kit.compare import Trace, ids_may_differ
 from agentcore.kit.families import (
@@ -586,4 +587,5 @@ FAMILY: Final = Family(
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
     isolation=ISOLATION,
+    scenes=scenes,
 )

@@ -1,0 +1,181 @@
+"""Sweeps: programs that are made one after the other for all that there is, and not at random.
+
+A `Scene` is a program in which hooks are called, with how its format reads and writes there. Two sweeps are
+made of scenes. The field sweep reads each field of each argument of each hook, those that the reference lacks
+too. The alias sweep writes to each object of each argument of each hook, and in the same program every later
+call of a hook is read as a whole: whoever sees the write shows it. Where objects are is asked of the
+reference, by running the scene with all readings.
+
+The programs are programs like any other: they are run, compared, made smaller and saved as random ones are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from agentcore.errors import AgentCoreError
+from agentcore.kit.families import family_of, profiles_under
+
+__all__ = ["SWEEPS", "Moment", "NoSweepError", "Scene", "sweep_programs"]
+
+Json: TypeAlias = dict[str, Any]
+Op: TypeAlias = Mapping[str, Any]
+Path: TypeAlias = tuple[str | int, ...]
+
+
+class NoSweepError(AgentCoreError, LookupError):
+    """The format of a profile has no scenes."""
+
+    def __init__(self, profile: str) -> None:
+        super().__init__(f"there is no sweep for the profile {profile!r}: its format has no scenes")
+        self.profile = profile
+
+
+@attrs.frozen(kw_only=True)
+class Moment:
+    """A call of a hook in a scene.
+
+    Attributes:
+        name: what readings call it; each moment of a scene has its own.
+        place: where the format has its ops.
+        fields: paths of what can be asked for there.
+        writable: whether ops can change anything there.
+    """
+
+    name: str
+    place: tuple[Any, ...]
+    fields: tuple[Path, ...]
+    writable: bool = True
+
+
+class Scene(ABC):
+    """A program in which hooks are called, and how its format reads and writes there.
+
+    Attributes:
+        name: what the ids of its programs begin with.
+        program: the program, without readings.
+        moments: the calls of its hooks, in the order of the run.
+    """
+
+    name: str
+    program: Json
+    moments: tuple[Moment, ...]
+
+    @abstractmethod
+    def with_ops(self, program: Json, moment: Moment, ops: Sequence[Op]) -> Json:
+        """Returns the program with more ops at a moment, before those that a sweep has put there."""
+
+    @abstractmethod
+    def read(self, path: Path, name: str) -> Sequence[Op]:
+        """Returns the ops by which a trace shows what is at a path, under a name."""
+
+    @abstractmethod
+    def writes(self, path: Path, value: Any) -> Iterable[Sequence[Op]]:
+        """Returns the ways to write in place to what is at a path: each as ops.
+
+        Args:
+            path: where the object is, from the hook's argument.
+            value: what is there, as a trace shows it.
+        """
+
+    @abstractmethod
+    def readings(self, trace: Json) -> Mapping[str, Any]:
+        """Returns what the readings of a program have shown, by name."""
+
+
+Tracer: TypeAlias = Callable[[Json], Json]
+
+
+def _fields(scene: Scene, tracer: Tracer) -> Iterator[Json]:
+    """Each field alone: one that cannot be read ends a run, and is no reason not to read the others."""
+    del tracer
+    for moment in scene.moments:
+        for path in moment.fields:
+            yield _reading(scene, scene.program, [(moment, path)])
+
+
+def _aliases(scene: Scene, tracer: Tracer) -> Iterator[Json]:
+    readable = [*_readable(scene, tracer)]
+    shown = scene.readings(tracer(_reading(scene, scene.program, readable)))
+    for index, moment in enumerate(scene.moments):
+        later = {each.name for each in scene.moments[index:]}
+        known = [(read, path) for read, path in readable if read.name in later]
+        program = _reading(scene, scene.program, known)
+        for path in (path for read, path in readable if read is moment and moment.writable):
+            for below, value in _objects(shown.get(_name(moment, path)), ()):
+                for ops in scene.writes((*path, *below), value):
+                    yield scene.with_ops(program, moment, ops)
+
+
+def _readable(scene: Scene, tracer: Tracer) -> Iterator[tuple[Moment, Path]]:
+    """The fields that are there, by the reference; the whole scene runs on after such a reading."""
+    usual = tracer(scene.program)
+    for moment in scene.moments:
+        for path in moment.fields:
+            trace = tracer(_reading(scene, scene.program, [(moment, path)]))
+            shown = scene.readings(trace).get(_name(moment, path))
+            if shown is not None and trace.get("error") == usual.get("error"):
+                yield moment, path
+
+
+def _reading(scene: Scene, program: Json, readings: Sequence[tuple[Moment, Path]]) -> Json:
+    for moment, path in reversed(readings):
+        program = scene.with_ops(program, moment, scene.read(path, _name(moment, path)))
+    return program
+
+
+def _name(moment: Moment, path: Path) -> str:
+    return f"{moment.name}: {'.'.join(map(str, path))}"
+
+
+def _objects(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The objects and lists in a value; of a long list the first element and the last."""
+    if not isinstance(value, dict | list) or _is_cycle(value):
+        return
+    yield path, value
+    inside: Iterable[tuple[str | int, Any]]
+    if isinstance(value, dict):
+        inside = value.items()
+    else:
+        inside = ((index, value[index]) for index in sorted({0, len(value) - 1}) if value)
+    for key, child in inside:
+        yield from _objects(child, (*path, key))
+
+
+def _is_cycle(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"cycle"}
+
+
+SWEEPS: Final[Mapping[str, Callable[[Scene, Tracer], Iterator[Json]]]] = MappingProxyType(
+    {"fields": _fields, "aliases": _aliases}
+)
+"""The sweeps by name."""
+
+
+@cache
+def sweep_programs(sweep: str, profile: str) -> Sequence[Json]:
+    """Returns the programs of a sweep, each with an id of its own; made once in a process.
+
+    Args:
+        sweep: a name in SWEEPS.
+        profile: whose hooks and fields; without its path, those of all paths.
+
+    Raises:
+        NoSweepError: if the format has no scenes.
+        UnknownProfileError: if there is no such profile.
+    """
+    family = family_of(profile)
+    if family.scenes is None:
+        raise NoSweepError(profile)
+    made: list[Json] = []
+    for run in profiles_under(profile).values():
+        for scene in family.scenes(run):
+            programs = SWEEPS[sweep](scene, lambda program, run=run: family.trace(program, run))
+            made += [{**one, "id": f"{sweep}-{scene.name}-{n}"} for n, one in enumerate(programs)]
+    return made
