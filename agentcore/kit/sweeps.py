@@ -20,7 +20,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from agentcore.errors import AgentCoreError
-from agentcore.kit.families import family_of, profiles_under
+from agentcore.kit.families import Family, family_of, profiles_under
+from agentcore.kit.program import Place, at, put
 
 __all__ = ["SWEEPS", "Moment", "NoSweepError", "Scene", "sweep_programs"]
 
@@ -43,23 +44,26 @@ class Moment:
 
     Attributes:
         name: what readings call it; each moment of a scene has its own.
-        place: where the format has its ops.
+        place: the list in the program that has its ops.
         fields: paths of what can be asked for there.
-        writable: whether ops can change anything there.
+        after: how many ops of that list come before a sweep's.
+        entry: which call of the hook it is, from 0, where one list has the ops of all of them.
     """
 
     name: str
-    place: tuple[Any, ...]
+    place: Place
     fields: tuple[Path, ...]
-    writable: bool = True
+    after: int = 0
+    entry: int = 0
 
 
+@attrs.frozen(kw_only=True)
 class Scene(ABC):
     """A program in which hooks are called, and how its format reads and writes there.
 
     Attributes:
         name: what the ids of its programs begin with.
-        program: the program, without readings.
+        program: the program, without a sweep's ops.
         moments: the calls of its hooks, in the order of the run.
     """
 
@@ -68,18 +72,15 @@ class Scene(ABC):
     moments: tuple[Moment, ...]
 
     @abstractmethod
-    def with_ops(self, program: Json, moment: Moment, ops: Sequence[Op]) -> Json:
-        """Returns the program with more ops at a moment, before those that a sweep has put there."""
+    def read(self, moment: Moment, path: Path, name: str) -> Op:
+        """Returns the op by which a trace shows what is at a path, under a name."""
 
     @abstractmethod
-    def read(self, path: Path, name: str) -> Sequence[Op]:
-        """Returns the ops by which a trace shows what is at a path, under a name."""
-
-    @abstractmethod
-    def writes(self, path: Path, value: Any) -> Iterable[Sequence[Op]]:
-        """Returns the ways to write in place to what is at a path: each as ops.
+    def writes(self, moment: Moment, path: Path, value: Any) -> Iterable[Op]:
+        """Returns the ops that write in place to the object or list at a path, each in a way of its own.
 
         Args:
+            moment: when it is written.
             path: where the object is, from the hook's argument.
             value: what is there, as a trace shows it.
         """
@@ -101,33 +102,47 @@ def _fields(scene: Scene, tracer: Tracer) -> Iterator[Json]:
 
 
 def _aliases(scene: Scene, tracer: Tracer) -> Iterator[Json]:
-    readable = [*_readable(scene, tracer)]
+    readable = [*_objects_shown(scene, tracer)]
     shown = scene.readings(tracer(_reading(scene, scene.program, readable)))
     for index, moment in enumerate(scene.moments):
         later = {each.name for each in scene.moments[index:]}
         known = [(read, path) for read, path in readable if read.name in later]
         program = _reading(scene, scene.program, known)
-        for path in (path for read, path in readable if read is moment and moment.writable):
+        for path in (path for read, path in readable if read is moment):
             for below, value in _objects(shown.get(_name(moment, path)), ()):
-                for ops in scene.writes((*path, *below), value):
-                    yield scene.with_ops(program, moment, ops)
+                for op in scene.writes(moment, (*path, *below), value):
+                    yield _with_ops(program, moment, [op])
 
 
-def _readable(scene: Scene, tracer: Tracer) -> Iterator[tuple[Moment, Path]]:
-    """The fields that are there, by the reference; the whole scene runs on after such a reading."""
+def _objects_shown(scene: Scene, tracer: Tracer) -> Iterator[tuple[Moment, Path]]:
+    """The fields that have an object, by the reference, and can be read without an end to the run."""
     usual = tracer(scene.program)
+
+    def found(moment: Moment, paths: Sequence[Path]) -> Iterator[Path]:
+        trace = tracer(_reading(scene, scene.program, [(moment, path) for path in paths]))
+        if "unsupported" not in trace and trace.get("error") == usual.get("error"):
+            shown = scene.readings(trace)
+            yield from (path for path in paths if isinstance(shown.get(_name(moment, path)), dict | list))
+        elif len(paths) > 1:
+            half = len(paths) // 2
+            yield from (*found(moment, paths[:half]), *found(moment, paths[half:]))
+
     for moment in scene.moments:
-        for path in moment.fields:
-            trace = tracer(_reading(scene, scene.program, [(moment, path)]))
-            shown = scene.readings(trace).get(_name(moment, path))
-            if shown is not None and trace.get("error") == usual.get("error"):
-                yield moment, path
+        yield from ((moment, path) for path in found(moment, moment.fields))
 
 
 def _reading(scene: Scene, program: Json, readings: Sequence[tuple[Moment, Path]]) -> Json:
-    for moment, path in reversed(readings):
-        program = scene.with_ops(program, moment, scene.read(path, _name(moment, path)))
+    for moment in scene.moments:
+        ops = [scene.read(moment, path, _name(moment, path)) for read, path in readings if read is moment]
+        program = _with_ops(program, moment, ops)
     return program
+
+
+def _with_ops(program: Json, moment: Moment, ops: Sequence[Op]) -> Json:
+    """The program with more ops at a moment, before those that a sweep has put there."""
+    known = at(program, moment.place)
+    changed: Json = put(program, moment.place, [*known[: moment.after], *ops, *known[moment.after :]])
+    return changed
 
 
 def _name(moment: Moment, path: Path) -> str:
@@ -176,6 +191,10 @@ def sweep_programs(sweep: str, profile: str) -> Sequence[Json]:
     made: list[Json] = []
     for run in profiles_under(profile).values():
         for scene in family.scenes(run):
-            programs = SWEEPS[sweep](scene, lambda program, run=run: family.trace(program, run))
+            programs = SWEEPS[sweep](scene, _tracer(family, run))
             made += [{**one, "id": f"{sweep}-{scene.name}-{n}"} for n, one in enumerate(programs)]
     return made
+
+
+def _tracer(family: Family, profile: str) -> Tracer:
+    return lambda program: family.trace(program, profile)

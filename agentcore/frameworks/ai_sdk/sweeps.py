@@ -9,17 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from agentcore.frameworks.ai_sdk.program import path_of
 from agentcore.frameworks.ai_sdk.profiles import PROFILES
+from agentcore.frameworks.ai_sdk.program import path_of
 from agentcore.kit.sweeps import Moment, Op, Path, Scene
 
-__all__ = ["scenes"]
+__all__ = ["HOOKS", "scenes"]
 
 Json: TypeAlias = dict[str, Any]
 
 _MARK: Final = "#swept"
 _SINK: Final = "sink"
-_SHOWN: Final = "shown"
+_OPENING: Final[Sequence[Op]] = (
+    {"set": [_SINK], "to": {}},
+    {"keep": [_SINK], "as": _SINK},
+    {"delete": [_SINK]},
+)
+_ENDING: Final[Op] = {"set": ["$caller", 0, "shown"], "to": {"$ref": [f"${_SINK}"]}}
+_TEXTS: Final = ("text", "content", "b")
+HOOKS: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")
+"""In the order in which a step comes to them."""
 
 
 def _options(name: str) -> Json:
@@ -72,7 +80,7 @@ _CALL: Final = [
     {"type": "tool-result", "toolCallId": "c1", "toolName": "search", "result": {"a": {"b": "#c2"}}},
 ]
 _DONE: Final = [{"type": "text", "text": "#t1", "providerMetadata": _options("t1")}]
-_SCENE: Final = {
+_SCENE: Final[Json] = {
     "messages": _MESSAGES,
     "system": {"role": "system", "content": "#sys", "providerOptions": _options("sys")},
     "script": [_CALL, _DONE],
@@ -155,28 +163,45 @@ def scenes(profile: str) -> Iterator[Scene]:
     if "runtimeContext" in PROFILES[profile].shown_to_prepare_step:
         contexts = {"runtimeContext": {"a": {"b": "#rt"}}, "toolsContext": {"look": {"a": {"b": "#tc"}}}}
     plain = {"path": path, **_SCENE, "options": {**_SCENE["options"], **contexts}}
-    yield _Scene("plain", plain)
-    yield _Scene("approved", {**plain, "messages": _APPROVED})
+    yield _scene("plain", plain)
+    yield _scene("approved", {**plain, "messages": _APPROVED})
     returned = {
         "messages": [{"append": [{"role": "user", "content": [{"type": "text", "text": "#ret"}]}]}],
         "providerOptions": {"p": {"in": {"c": "#over"}}},
         "model": "second",
         "system": "#sys1",
     }
-    yield _Scene("returned", {**plain, "hooks": {"prepareStep": [[{"return": returned}]]}})
+    yield _scene("returned", {**plain, "hooks": {"prepareStep": [[{"return": returned}]]}})
 
 
-def _moments(steps: int) -> Iterator[Moment]:
-    for step in range(steps):
-        last = step == steps - 1
-        hooks = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen")
-        for hook in (*hooks[:3], "onStepFinish", "onFinish") if last else hooks:
-            yield Moment(name=f"step {step}, {hook}", place=(hook, step), fields=_paths(hook, step))
+def _scene(name: str, program: Json) -> Scene:
+    steps = range(len(program["script"]))
+    hooks: dict[str, list[list[Op]]] = {hook: [[] for _ in steps] for hook in HOOKS}
+    hooks["prepareStep"][0] = [*_OPENING, *program.get("hooks", {}).get("prepareStep", [[]])[0]]
+    hooks["onFinish"][-1] = [_ENDING]
+    return _Scene(
+        name=f"{name}-{program['path']}",
+        program={"id": "scene", **program, "hooks": hooks},
+        moments=tuple(_moments(steps)),
+    )
+
+
+def _moments(steps: range) -> Iterator[Moment]:
+    for step in steps:
+        never = ("execute", "stopWhen") if step == steps[-1] else ("onFinish",)
+        for hook in (hook for hook in HOOKS if hook not in never):
+            first = step == 0 and hook == "prepareStep"
+            yield Moment(
+                name=f"step {step}, {hook}",
+                place=("hooks", hook, step),
+                fields=_paths(hook, step),
+                after=len(_OPENING) if first else 0,
+            )
 
 
 def _paths(hook: str, step: int) -> tuple[Path, ...]:
     names = _NAMES.get(hook) or (_RESULT if hook == "onStepFinish" else (*_RESULT, *_END))
-    found = []
+    found: list[Path] = []
     for name in names:
         found.append((name,))
         if name != "steps" or step:
@@ -185,44 +210,27 @@ def _paths(hook: str, step: int) -> tuple[Path, ...]:
 
 
 class _Scene(Scene):
-    def __init__(self, name: str, program: Json) -> None:
-        self.name = f"{name}-{program['path']}"
-        self.moments = tuple(_moments(len(program["script"])))
-        self._opening = 0
-        self.program = {"id": "scene", **program}
-        first, last = self.moments[0], self.moments[-1]
-        opening = ({"set": [_SINK], "to": {}}, {"keep": [_SINK], "as": _SINK}, {"delete": [_SINK]})
-        self.program = self._put(self.program, last, ({"set": ["$caller", 0, _SHOWN], "to": {"$ref": [f"${_SINK}"]}},))
-        self.program = self._put(self.program, first, opening)
-        self._opening = len(opening)
+    """A run whose readings are copies in the sink."""
 
-    def with_ops(self, program: Json, moment: Moment, ops: Sequence[Op]) -> Json:
-        return self._put(program, moment, ops)
+    def read(self, moment: Moment, path: Path, name: str) -> Op:
+        """Copies what is there into the sink."""
+        del moment
+        return {"set": [f"${_SINK}", name], "to": {"$clone": [*path]}}
 
-    def _put(self, program: Json, moment: Moment, ops: Sequence[Op]) -> Json:
-        hook, step = moment.place
-        entries = [*program.get("hooks", {}).get(hook, ())]
-        entries += [None] * (step + 1 - len(entries))
-        known = entries[step] or []
-        begun = self._opening if moment is self.moments[0] else 0
-        entries[step] = [*known[:begun], *ops, *known[begun:]]
-        return {**program, "hooks": {**program.get("hooks", {}), hook: entries}}
-
-    def read(self, path: Path, name: str) -> Sequence[Op]:
-        return ({"set": [f"${_SINK}", name], "to": {"$clone": [*path]}},)
-
-    def writes(self, path: Path, value: Any) -> Iterable[Sequence[Op]]:
+    def writes(self, moment: Moment, path: Path, value: Any) -> Iterable[Op]:
+        """One more element, one more field, and more of a text in it."""
+        del moment
         if isinstance(value, list):
-            added = {"$clone": [*path, -1]} if value else _MARK
-            yield ({"append": [*path], "with": added},)
+            yield {"append": [*path], "with": {"$clone": [*path, -1]} if value else _MARK}
             return
-        if len(path) > 1 or path:
-            yield ({"set": [*path, "swept"], "to": _MARK},)
-        texts = [key for key in ("text", "content", "b") if isinstance(value.get(key), str)]
-        yield from (({"append": [*path, key], "with": _MARK},) for key in texts)
+        yield {"set": [*path, "swept"], "to": _MARK}
+        for key in _TEXTS:
+            if isinstance(value.get(key), str):
+                yield {"append": [*path, key], "with": _MARK}
 
     def readings(self, trace: Json) -> Mapping[str, Any]:
-        caller = trace.get("caller")
-        first = caller[0] if isinstance(caller, list) and caller else {}
-        found: Mapping[str, Any] = first.get(_SHOWN, {}) if isinstance(first, dict) else {}
-        return found
+        """What is in the sink at the end."""
+        match trace.get("caller"):
+            case [{"shown": dict(found)}, *_]:
+                return found
+        return {}

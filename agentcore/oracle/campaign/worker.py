@@ -58,9 +58,10 @@ class Plan:
 
     `profile` is whose behaviour is expected (without its path: on all). For an `isolated` check programs are
     made for that profile, and the driver is compared with itself (rule isolated.two-runs). The programs are
-    those of a `sweep`, seed 0 being the first of them, or else random ones. The driver is that of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
-    `exclude` are patterns of features, `only` and `ignore` patterns of paths of traces. `time_limit` and
-    `shrink_seconds` are seconds for one program and for one finding.
+    random ones, or those of a `sweep`, of which seed 0 is the first. The driver is that of the `target`,
+    which installs itself where it is needed, or else what `argv` starts. `include` and `exclude` are patterns
+    of features, `only` and `ignore` patterns of paths of traces. `time_limit` and `shrink_seconds` are
+    seconds for one program and for one finding.
     """
 
     profile: str
