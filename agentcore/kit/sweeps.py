@@ -46,6 +46,7 @@ class Moment:
         name: what readings call it; each moment of a scene has its own.
         place: the list in the program that has its ops.
         fields: paths of what can be asked for there.
+        objects: those of them that the alias sweep reads and writes in; all, unless they are given.
         after: how many ops of that list come before a sweep's.
         entry: which call of the hook it is, from 0, where one list has the ops of all of them.
     """
@@ -53,8 +54,13 @@ class Moment:
     name: str
     place: Place
     fields: tuple[Path, ...]
+    objects: tuple[Path, ...] = attrs.field()
     after: int = 0
     entry: int = 0
+
+    @objects.default
+    def _all(self) -> tuple[Path, ...]:
+        return self.fields
 
 
 @attrs.frozen(kw_only=True)
@@ -128,7 +134,7 @@ def _objects_shown(scene: Scene, tracer: Tracer) -> Iterator[tuple[Moment, Path]
             yield from (*found(moment, paths[:half]), *found(moment, paths[half:]))
 
     for moment in scene.moments:
-        yield from ((moment, path) for path in found(moment, moment.fields))
+        yield from ((moment, path) for path in found(moment, moment.objects))
 
 
 def _reading(scene: Scene, program: Json, readings: Sequence[tuple[Moment, Path]]) -> Json:

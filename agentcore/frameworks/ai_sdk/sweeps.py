@@ -164,14 +164,14 @@ def scenes(profile: str) -> Iterator[Scene]:
         contexts = {"runtimeContext": {"a": {"b": "#rt"}}, "toolsContext": {"look": {"a": {"b": "#tc"}}}}
     plain = {"path": path, **_SCENE, "options": {**_SCENE["options"], **contexts}}
     yield _scene("plain", plain)
-    yield _scene("approved", {**plain, "messages": _APPROVED})
     returned = {
         "messages": [{"append": [{"role": "user", "content": [{"type": "text", "text": "#ret"}]}]}],
         "providerOptions": {"p": {"in": {"c": "#over"}}},
         "model": "second",
         "system": "#sys1",
     }
-    yield _scene("returned", {**plain, "hooks": {"prepareStep": [[{"return": returned}]]}})
+    hooks = {"prepareStep": [[{"return": returned}]]}
+    yield _scene("approved", {**plain, "messages": _APPROVED, "hooks": hooks})
 
 
 def _scene(name: str, program: Json) -> Scene:

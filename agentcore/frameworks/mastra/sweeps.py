@@ -80,20 +80,25 @@ _INSIDE: Final[Mapping[str, tuple[Path, ...]]] = {
         for field in ("id", "description", "inputSchema", "outputSchema", "type", "providerOptions")
     ),
 }
+# A view of one source has the objects that those of all have.
+_OBJECTS: Final = (
+    *("messages", "systemMessages", "requestContext", "steps", "toolChoice", "activeTools"),
+    *("providerOptions", "modelSettings", "list", "view:all.aiV5.model", "view:all.aiV5.prompt"),
+)
 _TEXTS: Final = ("text", "content", "b", "a")
 
 
 def scenes(profile: str) -> Iterator[Scene]:
-    """Yields the scenes of a profile: processors of the call, and of the agent, on both of its methods."""
+    """Yields the scenes of a profile: processors of the call, and those of the agent, each on one method."""
     del profile
-    steps = {str(step): [] for step in range(len(_SCENE["script"]))}
-    for path in ("generate", "stream"):
-        first: Json = {"id": "p1", "input": [], "steps": steps}
-        second: Json = {"id": "p2", "steps": steps}
-        program = {"id": "scene", "path": path, **_SCENE}
-        yield _scene("call", {**program, "processors": [first, second], "prepareStep": steps})
-        constructed = [{**first, "where": "ctor"}, {**second, "where": "ctor"}]
-        yield _scene("agent", {**program, "processors": constructed, "defaultPrepareStep": steps})
+    steps: Json = {str(step): [] for step in range(len(_SCENE["script"]))}
+    first: Json = {"id": "p1", "input": [], "steps": steps}
+    second: Json = {"id": "p2", "steps": steps}
+    called = {"processors": [first, second], "prepareStep": steps}
+    constructed = [{**first, "where": "ctor"}, {**second, "where": "ctor"}]
+    made = {"processors": constructed, "defaultPrepareStep": steps}
+    yield _scene("call", {"id": "scene", "path": "generate", **_SCENE, **called})
+    yield _scene("agent", {"id": "scene", "path": "stream", **_SCENE, **made})
 
 
 def _scene(name: str, program: Json) -> Scene:
@@ -116,7 +121,8 @@ def _moments(program: Json) -> Iterator[Moment]:
 def _moment(name: str, place: Place, names: tuple[str, ...]) -> Moment:
     whole = [(field,) for field in (*names, "list", *_VIEWS)]
     inside = [(field, *path) for field in names for path in _INSIDE.get(field, ())]
-    return Moment(name=name, place=place, fields=(*whole, *inside))
+    objects = tuple((field,) for field in _OBJECTS)
+    return Moment(name=name, place=place, fields=(*whole, *inside), objects=objects)
 
 
 class _Scene(Scene):

@@ -1,4 +1,4 @@
-"""Scenes of the middleware format for sweeps: two model calls with a tool, a handler and a hook of each kind."""
+"""Scenes of the middleware format for sweeps: two model calls and a tool, with handlers and hooks."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ _HOOKS: Final[Mapping[str, tuple[str, ...]]] = {
 _STREAMED: Final[Mapping[str, tuple[str, ...]]] = {"modelDelta": (), "contentBlock": ("block",)}
 _AGENT: Final = (("agent", "messages"), ("agent", "system"), ("agent", "toolSpecs"), ("agent", "modelState"))
 _ENTRIES: Final[Mapping[str, int]] = {
-    "model": 2, "beforeModel": 2, "afterModel": 2, "messageAdded": 4,
+    "model": 2,
+    "beforeModel": 2,
+    "afterModel": 2,
+    "messageAdded": 4,
     "contentBlock": 4,
 }
 # What of an object takes another value, the first of these that it has.
@@ -105,7 +108,7 @@ def scenes(profile: str) -> Iterator[Scene]:
 
 
 def _of_handlers() -> Iterator[Moment]:
-    """An input handler, an output handler, and one that wraps; of the last, before and after what it wraps."""
+    """What handlers see: one of input, one of output, and one that wraps, before and after what it wraps."""
     for index, (stage, (context, result)) in enumerate(_STAGES.items()):
         for entry in range(_ENTRIES.get(stage, 1)):
             given = tuple((field,) for field in context)
