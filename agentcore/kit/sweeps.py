@@ -2,9 +2,9 @@
 
 A `Scene` is a program in which hooks are called, with how its format reads and writes there. Two sweeps are
 made of scenes. The field sweep reads each field of each argument of each hook, those that the reference lacks
-too. The alias sweep writes to each object of each argument of each hook, and in the same program every later
-call of a hook is read as a whole: whoever sees the write shows it. Where objects are is asked of the
-reference, by running the scene with all readings.
+too. The alias sweep writes to each object of each argument of each hook, and in the same program every call of
+a hook is read as a whole: whoever sees the write shows it. Where objects are is asked of the reference, by
+running the scene with all readings.
 
 The programs are programs like any other: they are run, compared, made smaller and saved as random ones are.
 """
@@ -70,7 +70,7 @@ class Scene(ABC):
     Attributes:
         name: what the ids of its programs begin with.
         program: the program, without a sweep's ops.
-        moments: the calls of its hooks, in the order of the run.
+        moments: the calls of its hooks.
     """
 
     name: str
@@ -95,6 +95,10 @@ class Scene(ABC):
     def readings(self, trace: Json) -> Mapping[str, Any]:
         """Returns what the readings of a program have shown, by name."""
 
+    def ending(self, trace: Json) -> Any:
+        """Returns what a run came to: the same, if a reading did not end it."""
+        return trace.get("error")
+
 
 Tracer: TypeAlias = Callable[[Json], Json]
 
@@ -109,24 +113,21 @@ def _fields(scene: Scene, tracer: Tracer) -> Iterator[Json]:
 
 def _aliases(scene: Scene, tracer: Tracer) -> Iterator[Json]:
     readable = [*_objects_shown(scene, tracer)]
-    shown = scene.readings(tracer(_reading(scene, scene.program, readable)))
-    for index, moment in enumerate(scene.moments):
-        later = {each.name for each in scene.moments[index:]}
-        known = [(read, path) for read, path in readable if read.name in later]
-        program = _reading(scene, scene.program, known)
-        for path in (path for read, path in readable if read is moment):
-            for below, value in _objects(shown.get(_name(moment, path)), ()):
-                for op in scene.writes(moment, (*path, *below), value):
-                    yield _with_ops(program, moment, [op])
+    program = _reading(scene, scene.program, readable)
+    shown = scene.readings(tracer(program))
+    for moment, path in readable:
+        for below, value in _objects(shown.get(_name(moment, path)), ()):
+            for op in scene.writes(moment, (*path, *below), value):
+                yield _with_ops(program, moment, [op])
 
 
 def _objects_shown(scene: Scene, tracer: Tracer) -> Iterator[tuple[Moment, Path]]:
     """The fields that have an object, by the reference, and can be read without an end to the run."""
-    usual = tracer(scene.program)
+    usual = scene.ending(tracer(scene.program))
 
     def found(moment: Moment, paths: Sequence[Path]) -> Iterator[Path]:
         trace = tracer(_reading(scene, scene.program, [(moment, path) for path in paths]))
-        if "unsupported" not in trace and trace.get("error") == usual.get("error"):
+        if "unsupported" not in trace and scene.ending(trace) == usual:
             shown = scene.readings(trace)
             yield from (path for path in paths if isinstance(shown.get(_name(moment, path)), dict | list))
         elif len(paths) > 1:

@@ -93,7 +93,7 @@ def scenes(profile: str) -> Iterator[Scene]:
     hooks = {**_HOOKS, **(_STREAMED if typescript else {})}
     middleware: list[Json] = []
     for stage in _STAGES:
-        middleware += [{"stage": stage, "phase": phase, "ops": []} for phase in ("input", "output")]
+        middleware += [{"stage": stage, "phase": phase, "ops": []} for phase in ("input", "output", "wrap")]
         middleware.append({"stage": stage, "ops": [{"op": "next"}]})
     program = {
         "id": "scene",
@@ -117,12 +117,12 @@ def _of_handlers() -> Iterator[Moment]:
             for offset, kind, after, fields in (
                 (0, "input", 0, given),
                 (2, "before", 0, given),
-                (2, "after", 1, (*given, *wrapped)),
+                (3, "after", 1, (*given, *wrapped)),
                 (1, "output", 0, made),
             ):
                 yield Moment(
                     name=f"{stage}.{kind}@{entry}",
-                    place=("middleware", 3 * index + offset, "ops"),
+                    place=("middleware", 4 * index + offset, "ops"),
                     fields=(*fields, *_AGENT),
                     after=after,
                     entry=entry,
@@ -167,6 +167,10 @@ class _Scene(Scene):
     def readings(self, trace: Json) -> Mapping[str, Any]:
         """The observations."""
         return {each["what"]: each["value"] for each in trace.get("observations", ())}
+
+    def ending(self, trace: Json) -> Any:
+        """The errors of the invocations."""
+        return [result.get("error") for result in trace.get("results", ())]
 
 
 def _target(path: Path) -> Json:
