@@ -34,6 +34,7 @@ from agentcore.oracle.campaign.check import (
     campaign,
     default_folder,
 )
+from agentcore.oracle.campaign.coverage import Coverage
 from agentcore.oracle.campaign.executors import Crew
 from agentcore.oracle.campaign.findings import (
     Disagreement,
@@ -479,6 +480,8 @@ class CheckPrinter:
                 if done.replayed:
                     self._say(_replayed(done.replayed))
                 self._say(_summary(done.report, seed, jobs))
+                if self.plan.sweep is None and done.coverage.met:
+                    self._say(_pairs(done.coverage, len(family_of(self.plan.profile).feature_names)))
             for line in _reasons(done):
                 self._say(line)
             if not done.findings:
@@ -578,6 +581,12 @@ def _summary(report: Report, seed: int, jobs: int) -> str:
         f"{report.programs} programs{unsupported} from seed {seed}{left_out} in {report.seconds:.1f} s: "
         f"{report.per_second:.0f} a second, {report.own_share:.0%} of the time {place}."
     )
+
+
+def _pairs(coverage: Coverage, names: int) -> str:
+    there_are = names * (names - 1) // 2
+    can_be = min(coverage.expected, there_are)
+    return f"Pairs of features: {coverage.met} of about {can_be} that such programs have ({names} features)."
 
 
 def _run_again(counts: dict[Kind, int]) -> str:

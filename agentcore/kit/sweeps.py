@@ -2,8 +2,8 @@
 
 A `Scene` is a program in which hooks are called, with how its format reads and writes there. Two sweeps are
 made of scenes. The field sweep reads each field of each argument of each hook, those that the reference lacks
-too. The alias sweep writes to each object of each argument of each hook, and in the same program every call of
-a hook is read as a whole: whoever sees the write shows it. Where objects are is asked of the reference, by
+too. The alias sweep writes to each object of each argument of each hook, and in the same program every call
+of a hook is read as a whole: whoever sees the write shows it. Where objects are is asked of the reference, by
 running the scene with all readings.
 
 The programs are programs like any other: they are run, compared, made smaller and saved as random ones are.
