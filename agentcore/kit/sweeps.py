@@ -68,12 +68,10 @@ class Scene(ABC):
     """A program in which hooks are called, and how its format reads and writes there.
 
     Attributes:
-        name: what the ids of its programs begin with.
         program: the program, without a sweep's ops.
         moments: the calls of its hooks.
     """
 
-    name: str
     program: Json
     moments: tuple[Moment, ...]
 
@@ -182,7 +180,7 @@ SWEEPS: Final[Mapping[str, Callable[[Scene, Tracer], Iterator[Json]]]] = Mapping
 
 @cache
 def sweep_programs(sweep: str, profile: str) -> Sequence[Json]:
-    """Returns the programs of a sweep, each with an id of its own; made once in a process.
+    """Returns the programs of a sweep, their ids numbered from 0; made once in a process.
 
     Args:
         sweep: a name in SWEEPS.
@@ -198,9 +196,8 @@ def sweep_programs(sweep: str, profile: str) -> Sequence[Json]:
     made: list[Json] = []
     for run in profiles_under(profile).values():
         for scene in family.scenes(run):
-            programs = SWEEPS[sweep](scene, _tracer(family, run))
-            made += [{**one, "id": f"{sweep}-{scene.name}-{n}"} for n, one in enumerate(programs)]
-    return made
+            made += SWEEPS[sweep](scene, _tracer(family, run))
+    return [{**program, "id": f"{sweep}-{number}"} for number, program in enumerate(made)]
 
 
 def _tracer(family: Family, profile: str) -> Tracer:

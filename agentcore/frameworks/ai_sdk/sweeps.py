@@ -163,7 +163,7 @@ def scenes(profile: str) -> Iterator[Scene]:
     if "runtimeContext" in PROFILES[profile].shown_to_prepare_step:
         contexts = {"runtimeContext": {"a": {"b": "#rt"}}, "toolsContext": {"look": {"a": {"b": "#tc"}}}}
     plain = {"path": path, **_SCENE, "options": {**_SCENE["options"], **contexts}}
-    yield _scene("plain", plain)
+    yield _scene(plain)
     returned = {
         "messages": [{"append": [{"role": "user", "content": [{"type": "text", "text": "#ret"}]}]}],
         "providerOptions": {"p": {"in": {"c": "#over"}}},
@@ -171,16 +171,15 @@ def scenes(profile: str) -> Iterator[Scene]:
         "system": "#sys1",
     }
     hooks = {"prepareStep": [[{"return": returned}]]}
-    yield _scene("approved", {**plain, "messages": _APPROVED, "hooks": hooks})
+    yield _scene({**plain, "messages": _APPROVED, "hooks": hooks})
 
 
-def _scene(name: str, program: Json) -> Scene:
+def _scene(program: Json) -> Scene:
     steps = range(len(program["script"]))
     hooks: dict[str, list[list[Op]]] = {hook: [[] for _ in steps] for hook in HOOKS}
     hooks["prepareStep"][0] = [*_OPENING, *program.get("hooks", {}).get("prepareStep", [[]])[0]]
     hooks["onFinish"][-1] = [_ENDING]
     return _Scene(
-        name=f"{name}-{program['path']}",
         program={"id": "scene", **program, "hooks": hooks},
         moments=tuple(_moments(steps)),
     )

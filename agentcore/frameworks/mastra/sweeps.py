@@ -97,12 +97,12 @@ def scenes(profile: str) -> Iterator[Scene]:
     called = {"processors": [first, second], "prepareStep": steps}
     constructed = [{**first, "where": "ctor"}, {**second, "where": "ctor"}]
     made = {"processors": constructed, "defaultPrepareStep": steps}
-    yield _scene("call", {"id": "scene", "path": "generate", **_SCENE, **called})
-    yield _scene("agent", {"id": "scene", "path": "stream", **_SCENE, **made})
+    yield _scene({"id": "scene", "path": "generate", **_SCENE, **called})
+    yield _scene({"id": "scene", "path": "stream", **_SCENE, **made})
 
 
-def _scene(name: str, program: Json) -> Scene:
-    return _Scene(name=f"{name}-{program['path']}", program=program, moments=tuple(_moments(program)))
+def _scene(program: Json) -> Scene:
+    return _Scene(program=program, moments=tuple(_moments(program)))
 
 
 def _moments(program: Json) -> Iterator[Moment]:

@@ -83,6 +83,8 @@ _ENTRIES: Final[Mapping[str, int]] = {
     "messageAdded": 4,
     "contentBlock": 4,
 }
+# Of the four handlers of a stage the first that wraps.
+_WRAPS: Final = 2
 # What of an object takes another value, the first of these that it has.
 _TEXTS: Final = ("text", "description", "type")
 
@@ -104,7 +106,7 @@ def scenes(profile: str) -> Iterator[Scene]:
     }
     moments = (*_of_handlers(), *_of_hooks(hooks))
     for executor in ("sequential", "concurrent"):
-        yield _Scene(name=executor, program={**program, "executor": executor}, moments=moments)
+        yield _Scene(program={**program, "executor": executor}, moments=moments)
 
 
 def _of_handlers() -> Iterator[Moment]:
@@ -116,14 +118,15 @@ def _of_handlers() -> Iterator[Moment]:
             wrapped = tuple(("result", field) for field in result)
             for offset, kind, after, fields in (
                 (0, "input", 0, given),
-                (2, "before", 0, given),
-                (3, "after", 1, (*given, *wrapped)),
+                (_WRAPS, "before", 0, given),
+                (_WRAPS + 1, "after", 1, (*given, *wrapped)),
                 (1, "output", 0, made),
             ):
                 yield Moment(
                     name=f"{stage}.{kind}@{entry}",
                     place=("middleware", 4 * index + offset, "ops"),
                     fields=(*fields, *_AGENT),
+                    objects=(*fields, *(_AGENT if offset >= _WRAPS else ())),
                     after=after,
                     entry=entry,
                 )
@@ -132,10 +135,12 @@ def _of_handlers() -> Iterator[Moment]:
 def _of_hooks(hooks: Mapping[str, tuple[str, ...]]) -> Iterator[Moment]:
     for index, (hook, fields) in enumerate(hooks.items()):
         for entry in range(_ENTRIES.get(hook, 1)):
+            given = tuple((field,) for field in (*fields, "invocationState"))
             yield Moment(
                 name=f"{hook}@{entry}",
                 place=("hooks", index, "ops"),
-                fields=(*((field,) for field in (*fields, "invocationState")), *_AGENT),
+                fields=(*given, *_AGENT),
+                objects=given,
                 entry=entry,
             )
 

@@ -263,10 +263,15 @@ def command(plan: Plan, finding_id: Any, file: str | None, profile: str) -> str:
         mode += ["--target", plan.target]
     elif not plan.isolated:
         mode += ["--profile", profile]
-    seed = str(finding_id).removeprefix("seed-")
-    again = ["--replay", file] if file else ["-n", "1", "--seed", seed]
+    again = ["--replay", file] if file else _one_seed(plan, str(finding_id))
     driver = [] if plan.target else ["--", *plan.argv]
     return cut(shlex.join(["agentcore", "check", *mode, *again, *driver]), _SHORT_TEXT)
+
+
+def _one_seed(plan: Plan, finding_id: str) -> list[str]:
+    """The options by which a campaign makes one program and no other: its id ends in the seed."""
+    sweep = [] if plan.sweep is None else ["--sweep", plan.sweep]
+    return [*sweep, "-n", "1", "--seed", finding_id.removeprefix("seed-").removeprefix(f"{plan.sweep}-")]
 
 
 # The report as JSON.
