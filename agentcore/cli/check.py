@@ -22,6 +22,7 @@ from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
 from agentcore.kit.framework import FRAMEWORKS
 from agentcore.kit.isolation import Breach
 from agentcore.kit.program import BadProgram
+from agentcore.kit.sweeps import SWEEPS, NoSweepError, sweep_programs
 from agentcore.oracle import reports
 from agentcore.oracle.campaign import executors
 from agentcore.oracle.campaign.check import (
@@ -33,6 +34,7 @@ from agentcore.oracle.campaign.check import (
     campaign,
     default_folder,
 )
+from agentcore.oracle.campaign.coverage import Coverage
 from agentcore.oracle.campaign.executors import Crew
 from agentcore.oracle.campaign.findings import (
     Disagreement,
@@ -103,6 +105,12 @@ class _TargetName(click.Choice[str]):
     "--isolated",
     is_flag=True,
     help="Expect that hooks get copies, and nothing else: compare the driver with itself, without a profile.",
+)
+@click.option(
+    "--sweep",
+    type=click.Choice(tuple(SWEEPS)),
+    help="Run no random programs, but those that read each field of what each hook is given (fields), or "
+    "write to each object there and read every later hook (aliases).",
 )
 @click.option(
     "--target",
@@ -238,6 +246,7 @@ def check(context: click.Context, /, **given: Any) -> None:
 class _Options:
     profile: str | None
     isolated: bool
+    sweep: str | None
     target: str | None
     programs: int | None
     seconds: float | None
@@ -285,13 +294,12 @@ def _list_features(options: _Options) -> None:
 
 
 def _plan(profile: str, options: _Options) -> Plan:
-    programs = 0 if options.replay else options.programs
-    if programs is None and options.seconds is None:
-        programs = _PROGRAMS
+    programs = _program_count(profile, options)
     findings = options.max_findings or (_BREACHES if options.isolated else 1)
     plan = Plan(
         profile=profile,
         isolated=options.isolated,
+        sweep=options.sweep,
         target=options.target,
         argv=options.driver,
         include=options.include,
@@ -313,6 +321,26 @@ def _plan(profile: str, options: _Options) -> Plan:
     return plan
 
 
+def _program_count(profile: str, options: _Options) -> int | None:
+    """How many programs to run at most; None where only the time says when to end."""
+    if options.replay:
+        return 0
+    if options.sweep is not None:
+        try:
+            count = len(sweep_programs(options.sweep, profile)) - (options.seed or 0)
+        except NoSweepError as error:
+            raise click.UsageError(str(error)) from None
+        return max(0, count if options.programs is None else min(count, options.programs))
+    return _PROGRAMS if options.programs is None and options.seconds is None else options.programs
+
+
+def _first_seed(options: _Options) -> int:
+    """The seed of the first program: of a sweep the first there is, else one that is drawn."""
+    if options.seed is not None:
+        return options.seed
+    return 0 if options.sweep is not None else random.SystemRandom().randrange(2**32)
+
+
 def _checked(plan: Plan, options: _Options) -> int:
     """Runs the campaign, and gives the exit code.
 
@@ -320,7 +348,7 @@ def _checked(plan: Plan, options: _Options) -> int:
     neither a full disk nor a folder that is not there takes a finding away, or its exit code (rule
     oracle.never-lost).
     """
-    seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
+    seed = _first_seed(options)
     database = _database(options)
     known = replayed(options.replay, plan.profile) if options.replay else _known(plan, database)
     printer = CheckPrinter(console=console(), plan=plan, save=options.save)
@@ -461,6 +489,8 @@ class CheckPrinter:
                 if done.replayed:
                     self._say(_replayed(done.replayed))
                 self._say(_summary(done.report, seed, jobs))
+                if self.plan.sweep is None and done.coverage.met:
+                    self._say(_pairs(done.coverage, len(family_of(self.plan.profile).feature_names)))
             for line in _reasons(done):
                 self._say(line)
             if not done.findings:
@@ -560,6 +590,12 @@ def _summary(report: Report, seed: int, jobs: int) -> str:
         f"{report.programs} programs{unsupported} from seed {seed}{left_out} in {report.seconds:.1f} s: "
         f"{report.per_second:.0f} a second, {report.own_share:.0%} of the time {place}."
     )
+
+
+def _pairs(coverage: Coverage, names: int) -> str:
+    there_are = names * (names - 1) // 2
+    can_be = min(coverage.expected, there_are)
+    return f"Pairs of features: {coverage.met} of about {can_be} that such programs have ({names} features)."
 
 
 def _run_again(counts: dict[Kind, int]) -> str:

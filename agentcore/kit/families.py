@@ -22,6 +22,7 @@ from agentcore.kit.program import Place, check_program, parse_program, without
 if TYPE_CHECKING:
     from agentcore.heap.pollution import Watched
     from agentcore.kit.isolation import Isolation
+    from agentcore.kit.sweeps import Scene
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -152,7 +153,8 @@ class Family:
     `writes(program)` are the tools that take time, then its ops in the order in which a run comes to them.
     `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
     before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
-    the format, None where there is no such check. `smallest(text)` is the smallest program in which a user
+    the format, None where there is no such check. `scenes(profile)` are what sweeps are made of, None where
+    there are no sweeps. `smallest(text)` is the smallest program in which a user
     says a text. `trace_problem(trace)` says where something is wrong with a trace (`.set[0]`), and what; None
     if nothing is. `tells_refusals` says whether a `Recorded` has refused ops. `pictured` names the holders
     that are drawn in the picture of a run's heap, in their order; where it is empty, none is drawn.
@@ -174,6 +176,7 @@ class Family:
     emulation: Emulation | None = None
     recording: Callable[[Json, str], Recorded] | None = None
     isolation: Isolation | None = None
+    scenes: Callable[[str], Iterable[Scene]] | None = None
     refusal: Callable[[Any, str, str], Json] = _error
     trace_fields: tuple[str, ...] = ("error",)
     trace_problem: Callable[[Json], tuple[str, str] | None] = _any_trace

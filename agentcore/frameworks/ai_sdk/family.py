@@ -13,6 +13,7 @@ from agentcore.frameworks.ai_sdk.profiles import PROFILES
 from agentcore.frameworks.ai_sdk.program import FEATURES, check, features, path_of, to_line, trace_problem
 from agentcore.frameworks.ai_sdk.programs import random_program
 from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES, recording, trace, trace_under
+from agentcore.frameworks.ai_sdk.sweeps import HOOKS, scenes
 from agentcore.kit.choices import Choices
 from agentcore.kit.compare import Trace, ids_may_differ
 from agentcore.kit.families import (
@@ -89,9 +90,6 @@ COMPARISON: Final = Comparison(
 
 
 # Where the ops of a program stand, in the order in which a run comes to them.
-
-HOOKS: Final = ("prepareStep", "onStepStart", "model", "execute", "onStepFinish", "stopWhen", "onFinish")
-"""In the order in which a step comes to them."""
 
 VERBS: Final = ("return", "set", "append", "clear", "delete", "keep", "freeze", "throw")
 
@@ -586,4 +584,5 @@ FAMILY: Final = Family(
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
     isolation=ISOLATION,
+    scenes=scenes,
 )

@@ -21,6 +21,7 @@ from agentcore.frameworks.mastra.program import (
 )
 from agentcore.frameworks.mastra.programs import random_program
 from agentcore.frameworks.mastra.reference import PROFILE_NAMES, recording, trace, trace_under
+from agentcore.frameworks.mastra.sweeps import scenes
 from agentcore.kit.compare import Trace, ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family, Shrinking, Write, slow_tools
 from agentcore.kit.isolation import Act, Isolation, Seen, Sight, timed, timeless, varied
@@ -441,6 +442,7 @@ FAMILY: Final = Family(
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
     isolation=ISOLATION,
+    scenes=scenes,
     refusal=_refusal,
     trace_fields=("events", "error"),
 )

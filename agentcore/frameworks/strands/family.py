@@ -21,6 +21,7 @@ from agentcore.frameworks.strands.program import (
 )
 from agentcore.frameworks.strands.programs import Traits, random_program
 from agentcore.frameworks.strands.reference import recording, trace, trace_under
+from agentcore.frameworks.strands.sweeps import scenes
 from agentcore.kit.choices import Choices
 from agentcore.kit.compare import Trace, ids_may_differ
 from agentcore.kit.families import Comparison, Each, Emulation, Family, Shrinking, Write, slow_tools
@@ -381,6 +382,7 @@ FAMILY: Final = Family(
     emulation=Emulation(profiles=PROFILES, trace=trace_under),
     recording=recording,
     isolation=ISOLATION,
+    scenes=scenes,
     refusal=_refusal,
     trace_fields=("impl",),
 )

@@ -24,6 +24,7 @@ import platformdirs
 from agentcore.kit.families import Family, family_of, profiles_under
 from agentcore.messages.brief import brief
 from agentcore.oracle.campaign import executors, worker
+from agentcore.oracle.campaign.coverage import Coverage, PairCounter
 from agentcore.oracle.campaign.executors import Crew, Promise
 from agentcore.oracle.campaign.findings import (
     WINDOW,
@@ -175,7 +176,8 @@ class Campaign:
     many programs in a row were left out), or `interrupted` (after something was found; `stopped` is what
     stopped it, which may also be while programs were made smaller). `counts` are programs by what became of
     them, and `replayed` the same of those that were run first. `findings` are in the order in which they were
-    found. `implementation` is what the driver said that it is.
+    found. `implementation` is what the driver said that it is. `coverage` is of the programs that were not
+    replayed.
     """
 
     __repr__ = brief
@@ -186,6 +188,7 @@ class Campaign:
     findings: tuple[Finding, ...]
     report: Report
     implementation: Implementation | None
+    coverage: Coverage = attrs.field(factory=Coverage)
     stopped: str = ""
 
     def reasons(self, outcome: str) -> dict[str, int]:
@@ -259,6 +262,7 @@ class _Campaign:
         self._deadline = None if seconds is None else self._begun + seconds
         self._tally = Tally(plan.run_limits)
         self._chunks: list[Chunk] = []
+        self._pairs = PairCounter()
         self._found: dict[Kind, Found] = {}
         self._stopped = ""
 
@@ -280,6 +284,7 @@ class _Campaign:
             findings=findings,
             report=report,
             implementation=next((c.implementation for c in self._chunks if c.implementation), None),
+            coverage=self._pairs.coverage(),
             stopped=self._stopped,
         )
 
@@ -300,10 +305,12 @@ class _Campaign:
         """Counts program by program, and none that comes after the end: it may have been run, or not."""
         self._chunks.append(chunk)
         self._stopped = chunk.stopped
-        for kind in chunk.kinds:
+        for kind, features in zip(chunk.kinds, chunk.features, strict=True):
             if self._tally.ended:
                 return
             self._tally.add(kind, replayed=replayed)
+            if not replayed:
+                self._pairs.add(features)
             if kind.is_fault and kind not in self._found:
                 self._found[kind] = chunk.found[kind]
 

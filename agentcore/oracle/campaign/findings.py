@@ -81,11 +81,13 @@ class Found:
 class Chunk:
     """The outcomes of a chunk of programs, in their order, and the first fault of each kind.
 
+    `features` are those of each program, none of one that was left out.
     `seconds` is how long it took, of which `waiting` was spent on the driver's answers. `implementation` is
     what the driver said that it is. `stopped` says what stopped it before its end, after something was found.
     """
 
     kinds: tuple[Kind, ...]
+    features: tuple[Collection[str], ...]
     found: Mapping[Kind, Found]
     seconds: float
     waiting: float
@@ -136,6 +138,7 @@ class _Run:
         self._window = window
         self._tally = Tally(limits)
         self._kinds: list[Kind] = []
+        self._features: list[Collection[str]] = []
         self._found: dict[Kind, Found] = {}
         self._wrong: dict[int, Found] = {}
         self._waiting = 0.0
@@ -166,6 +169,7 @@ class _Run:
             self._sides.driver.close()
         return Chunk(
             kinds=tuple(self._kinds),
+            features=tuple(self._features),
             found=self._found,
             seconds=time.monotonic() - self._begun,
             waiting=self._waiting,
@@ -221,6 +225,7 @@ class _Run:
         kind = _kind(verdict) if refused is None else left_out(refused)
         if isinstance(verdict, Wrong):
             self._wrong[len(self._kinds)] = Found(program=program, fault=verdict)
+        self._features.append(() if refused is not None else self._sides.family.features(program))
         self._kinds.append(kind)
         if isinstance(verdict, Fault) and kind not in self._found:
             self._found[kind] = Found(program=program, fault=verdict)

@@ -20,6 +20,7 @@ from agentcore.kit.compare import Difference, differences
 from agentcore.kit.families import Comparison, Family, family_of, profiles_under
 from agentcore.kit.isolation import Breach, Judge, JudgedBy, isolation_of
 from agentcore.kit.program import Answer, Outcome, Unsupported
+from agentcore.kit.sweeps import sweep_programs
 from agentcore.oracle.campaign.findings import Chunk, Finding, Found, Selection, parsed, run_chunk, settled
 from agentcore.oracle.campaign.stop_rules import Limits
 from agentcore.oracle.campaign.verdicts import (
@@ -60,15 +61,17 @@ class Plan:
     """A campaign's plan: what is checked, and how; plain data that can be sent to the workers.
 
     `profile` is whose behaviour is expected (without its path: on all). For an `isolated` check programs are
-    made for that profile, and the driver is compared with itself (rule isolated.two-runs). The driver is that
-    of the `target`, which installs itself where it is needed, or else what `argv` starts. `include` and
-    `exclude` are patterns of features, `only` and `ignore` patterns of paths of traces. `time_limit` and
-    `shrink_seconds` are seconds for one program and for one finding. `agreements` is a file of answers that
-    agreed before (`Agreements`); without it none are kept.
+    made for that profile, and the driver is compared with itself (rule isolated.two-runs). The programs are
+    random ones, or those of a `sweep`, of which seed 0 is the first. The driver is that of the `target`,
+    which installs itself where it is needed, or else what `argv` starts. `include` and `exclude` are patterns
+    of features, `only` and `ignore` patterns of paths of traces. `time_limit` and `shrink_seconds` are
+    seconds for one program and for one finding.
+    `agreements` is a file of answers that agreed before (`Agreements`); without it none are kept.
     """
 
     profile: str
     isolated: bool = False
+    sweep: str | None = None
     target: str | None = None
     argv: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
@@ -88,6 +91,12 @@ class Plan:
     def command(self) -> tuple[str, ...]:
         """The command line of the driver. Raises TargetError for a target that cannot be set up."""
         return targets.command(self.target) if self.target else self.argv
+
+    def programs(self, seeds: range) -> Iterable[Json]:
+        """The programs of these seeds. Raises NoSweepError for a sweep that the format does not have."""
+        if self.sweep is None:
+            return family_of(self.profile).programs(seeds, self.profile)
+        return sweep_programs(self.sweep, self.profile)[seeds.start : seeds.stop]
 
     def selection(self) -> Selection:
         """The selection of programs. Raises UnknownFeatureError for a pattern that no feature's name fits."""
@@ -178,8 +187,7 @@ def watch(dismissed: Over) -> None:
 
 def run_seeds(plan: Plan, seeds: range, seconds: float | None) -> Chunk:
     """The programs of these seeds, on both sides, for at most so many seconds."""
-    family = family_of(plan.profile)
-    return _run(plan, family, family.programs(seeds, plan.profile), seconds, trims=True)
+    return _run(plan, family_of(plan.profile), plan.programs(seeds), seconds, trims=plan.sweep is None)
 
 
 def run_programs(plan: Plan, programs: Sequence[Json], seconds: float | None) -> Chunk:

@@ -15,6 +15,7 @@ from agentcore.kit.families import Family, family_of
 from agentcore.kit.isolation import Act, Breach
 from agentcore.kit.safe_text import bounded, cut
 from agentcore.oracle.campaign.check import Campaign
+from agentcore.oracle.campaign.coverage import Coverage
 from agentcore.oracle.campaign.findings import Disagreement, Finding, ReferenceFailure
 from agentcore.oracle.campaign.verdicts import Kind
 from agentcore.oracle.campaign.worker import Plan, profile_for
@@ -40,6 +41,7 @@ FORMAT: Final = 1
 """The version of the document: fields may be added, none changes its meaning without a new version."""
 
 _TEXT: Final = 20_000
+_RAREST: Final = 30
 _OUTCOMES: Final = (
     *("agreed", "wrong", "unsupported", "left out"),
     *("crashed", "hung", "malformed", "incompatible", "changed", "raised"),
@@ -57,6 +59,7 @@ def document(plan: Plan, done: Campaign, *, seed: int, jobs: int, files: Sequenc
         "verdict": done.verdict,
         "profile": plan.profile,
         "isolated": plan.isolated,
+        "sweep": plan.sweep,
         "target": plan.target,
         "driver": [cut(word, _TEXT) for word in plan.argv],
         "implementation": _implementation(done.implementation),
@@ -71,6 +74,7 @@ def document(plan: Plan, done: Campaign, *, seed: int, jobs: int, files: Sequenc
         "replayed": _outcomes(done.replayed),
         "unsupported": _reasons(done, "unsupported"),
         "leftOut": _reasons(done, "left out"),
+        "pairs": _pairs(done.coverage),
         "seconds": round(told.seconds, 3),
         "perSecond": round(told.per_second, 1),
         "ownShare": round(told.own_share, 3),
@@ -94,6 +98,12 @@ def _outcomes(counts: Mapping[Kind, int]) -> Json:
     for kind, count in counts.items():
         found[kind.outcome] += count
     return {outcome: found[outcome] for outcome in _OUTCOMES}
+
+
+def _pairs(coverage: Coverage) -> Json:
+    """The pairs of features, and the rarest of them by name."""
+    rarest = [{"features": [*pair], "programs": count} for pair, count in coverage.rarest(_RAREST)]
+    return {"met": coverage.met, "expected": coverage.expected, "rarest": rarest}
 
 
 def _reasons(done: Campaign, outcome: str) -> list[Json]:
@@ -253,10 +263,15 @@ def command(plan: Plan, finding_id: Any, file: str | None, profile: str) -> str:
         mode += ["--target", plan.target]
     elif not plan.isolated:
         mode += ["--profile", profile]
-    seed = str(finding_id).removeprefix("seed-")
-    again = ["--replay", file] if file else ["-n", "1", "--seed", seed]
+    again = ["--replay", file] if file else _one_seed(plan, str(finding_id))
     driver = [] if plan.target else ["--", *plan.argv]
     return cut(shlex.join(["agentcore", "check", *mode, *again, *driver]), _SHORT_TEXT)
+
+
+def _one_seed(plan: Plan, finding_id: str) -> list[str]:
+    """The options by which a campaign makes one program and no other: its id ends in the seed."""
+    sweep = [] if plan.sweep is None else ["--sweep", plan.sweep]
+    return [*sweep, "-n", "1", "--seed", finding_id.removeprefix("seed-").removeprefix(f"{plan.sweep}-")]
 
 
 # The report as JSON.
