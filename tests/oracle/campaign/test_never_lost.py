@@ -95,6 +95,8 @@ def test_an_error_before_any_finding_is_raised(error: BaseException, failing: ty
         campaign(plan(), first=0)
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("submitted", [2, 3])
 @pytest.mark.parametrize("late", [False, True], ids=["when it is asked", "when it answers"])
 @pytest.mark.usefixtures("failing")
