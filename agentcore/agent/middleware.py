@@ -415,6 +415,8 @@ def _changed(before: Any, after: Any, depth: int) -> Iterable[str]:
     for attribute in attrs.fields(type(before)):
         name = attribute.name
         old, new = getattr(before, name), getattr(after, name)
+        # Fields that take no part in equality, such as the state that is shared on purpose, are no change
+        # by a handler.
         if not attribute.eq or old is new or old == new:
             continue
         if depth > 1 and type(old) is type(new) and attrs.has(type(old)):

@@ -135,6 +135,8 @@ def of_watch(
         *((one.writes, 1, _moment_of(watch, one)) for one in watch.handed),
         *((one.write.number, 2, _written(watch, one.write)) for one in findings),
     ]
+    # By the number of writes before them, and a boundary before the write that came next: what was passed
+    # there did not have it yet.
     ordered = [moment for *_, moment in sorted(moments, key=lambda one: one[:2])]
     for snapshot in run.snapshots[-1:]:
         named = {run.holders[name]: slot for name, slot in snapshot.holders.items() if name in run.holders}
@@ -227,6 +229,8 @@ def of_core(run: Run, name: str = "immutable") -> Recorded:
     error = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Failed) else None
     if isinstance(ended, Done | Failed | Interrupted):
         moments.append(values.end(run, error))
+    # One heap for all moments: values of the core never change, so what was shared once is shared in all of
+    # them.
     heap = values.heap()
     return Recorded(
         name=name,

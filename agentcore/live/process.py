@@ -130,7 +130,7 @@ class Worker:
         Raises:
             WorkerFailedError: if the worker failed before a hook was called.
         """
-        # Until it is ready it imports a framework, which may take a minute from a cold disk and is not the
+        # Until it is ready it imports a framework, which takes long from a cold disk and is not the
         # hook's time.
         deadline = time.monotonic() + (self._limit if self._ready else _START_LIMIT)
         while True:

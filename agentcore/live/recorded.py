@@ -66,6 +66,7 @@ def sample(index: int, known: Sequence[Conversation], seed: int, texts: Sequence
         seed: the seed of the check.
         texts: what some texts begin with.
     """
+    # First and unchanged: they are what really happened, and a small check should at least have these.
     if index < len(known):
         return known[index]
     if known:
@@ -155,6 +156,7 @@ def _call(part: Mapping[str, Any]) -> dict[str, Any]:
     given: Any = _first(part, "input", "args", "arguments")
     given = _parsed(given) if isinstance(given, str) else given
     given = given if isinstance(given, dict) else {}
+    # A name that every framework takes; a recorded one may have dots or spaces.
     tool = re.sub(r"[^A-Za-z0-9_-]", "_", str(name or "tool"))
     tool = tool if re.match(r"[A-Za-z_]", tool) else f"_{tool}"
     return {

@@ -287,6 +287,7 @@ class Tap:
         self._require_same_process()
         if isinstance(error, MemoryError):
             traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
+        # The framework's own errors and its way to end a call are none of the hook's.
         passing = isinstance(error, asyncio.CancelledError | GeneratorExit) or any(
             error is each for each in self._passing
         )
@@ -318,6 +319,8 @@ class Tap:
             if self._only is not None and number != self._only:
                 return boundary.passive(given), None
             self._report()
+            # Here and not at the start of the run: frameworks make event loops of their own, some one for
+            # each turn.
             self.left.watch_tasks()
             self.look()
             turn, step = self._where()

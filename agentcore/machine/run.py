@@ -133,18 +133,14 @@ def give(run: Run, outcome: Outcome) -> Run:
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
     that does not answer the need; the run is as it was (rule run.answer-fits).
     """
-    # Before the move: a hook's result may be an iterator, or an object that it goes on changing. The move
-    # and the kept outcome have to read the same value, or the run could not be replayed.
-    outcome = kept_outcome(run.pending, outcome)
+    outcome = kept_outcome(run.pending, outcome)  # before the move, so that a replay reads the same
     try:
         after = _give(run, outcome)
-    # The driver's fault and not the run's: a run that failed by it would lose a need that can still be met.
-    except UnexpectedOutcomeError:
+    except UnexpectedOutcomeError:  # the driver's fault: the run's need can still be met
         raise
     except AgentCoreError as error:
         after = _failed(run, error)
-    # A run that begins to wait comes back to this very need: kept now, it would be in the history twice.
-    moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)
+    moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)  # which comes back here
     history = grown(run.history, (run,)) if moved_on else run.history
     return moved(run, after, history, grown(run.outcomes, (outcome,)))
 
@@ -152,9 +148,7 @@ def give(run: Run, outcome: Outcome) -> Run:
 def _is_kept(run: Run) -> bool:
     """Whether the history keeps this run (rule run.kept)."""
     kind = type(run.pending)
-    # One state a step is enough: the state before a step is that after the step before, replayed by the few
-    # outcomes between the two. Keeping both held twice as much.
-    return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)
+    return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)  # the rest is replayed
 
 
 def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
@@ -192,9 +186,7 @@ def _answer(run: Run, need: Interrupted | Done, given: Answered) -> Move:
     before = need.run if isinstance(need, Interrupted) else run
     answered = taken(run, given.answers)
     known = run.answers | answered.answers
-    # Only a finished run takes its reply now. While tools of the step still run, the reply waits on the
-    # run: its message has to follow the step's own.
-    if answered.reply is not None and isinstance(before.pending, Done):
+    if answered.reply is not None and isinstance(before.pending, Done):  # else it follows its step
         return _replied(run, answered.reply)._replace(answers=known)
     # interrupt.needed-again
     reply = run.reply if answered.reply is None else answered.reply
@@ -303,7 +295,6 @@ def _request_approvals(run: Run, _: NeedApprovals, given: ApprovalsNeeded) -> Mo
 def _with_requests(run: Run, draft: Draft, needed: frozenset[str]) -> Move:
     requests = approval_requests(draft.calls, needed, run.settings)
     if requests:
-        # Only where there are some: nearly every step has none, and keeps the draft that it has.
         draft = attrs.evolve(draft, requests=requests)
     runnable = runnable_calls(draft.calls, requests, run.settings)
     if runnable:
@@ -358,9 +349,7 @@ def _end(run: Run, need: NeedFinish, _: HookResult) -> Move:
 
 
 def _reject(run: Run, need: NeedFinish, _: Rejected) -> Move:
-    # There is no step left to answer better in, a processor ended the run on purpose, or the reply of a
-    # person comes first: the result stands, and its OutputError is the caller's.
-    if run.step_number >= run.settings.max_steps or need.result.tripwire or run.reply:
+    if run.step_number >= run.settings.max_steps or need.result.tripwire or run.reply:  # it stands
         return _end(run, need, NO_RESULT)
     return _next_step(run)
 
