@@ -150,8 +150,8 @@ class InvokeModelContext(Generic[State]):
         """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         Args:
-            name: the name of the question, by which `resume` takes its answer; another for each question
-                here.
+            name: the name of the question, which ends the id that `resume` takes an answer by; each question
+                that is asked here needs one of its own.
             reason: JSON for whoever answers, such as a text.
 
         Returns:
@@ -199,8 +199,8 @@ class ExecuteToolContext(Generic[State]):
         """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         Args:
-            name: the name of the question, by which `resume` takes its answer; another for each question
-                here.
+            name: the name of the question, which ends the id that `resume` takes an answer by; each question
+                that is asked here needs one of its own.
             reason: JSON for whoever answers, such as a text.
 
         Returns:
@@ -253,8 +253,8 @@ class AgentStreamContext(Generic[State]):
         """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         Args:
-            name: the name of the question, by which `resume` takes its answer; another for each question
-                here.
+            name: the name of the question, which ends the id that `resume` takes an answer by; each question
+                that is asked here needs one of its own.
             reason: JSON for whoever answers, such as a text.
 
         Returns:

@@ -348,7 +348,7 @@ class ObjectView(View, MutableMapping[str, Any]):
 
     def _require_setter(self, cell: ObjectCell, key: str) -> None:
         if type(cell) is UrlCell and key in cell.computed and key != "origin":
-            raise self.desk.leave_out(f"URL.{key}", "assign href, or a text")
+            raise self.desk.leave_out(f"URL.{key}", "assign its href, or put a text in its place")
         if key in getters(cell) or (type(cell) is SchemaCell and key == "jsonSchema" and key in cell):
             raise HeapTypeError(f"Cannot set property {key} which has only a getter")
 

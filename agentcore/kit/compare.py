@@ -110,7 +110,8 @@ def differences(
 ) -> Difference | None:
     """The first difference in the order of the run, or None if the traces agree.
 
-    `strict_about` names permissions that are switched off. Raises KeyError for names of no permission.
+    `strict_about` names permissions that are switched off. Raises KeyError for a name
+    that `comparison.permitted` does not have.
     """
     off = {comparison.permitted[name] for name in strict_about}
     for permit in comparison.permitted.values():

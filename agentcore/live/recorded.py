@@ -79,7 +79,7 @@ def _require(each: Any, place: str) -> None:
         raise ValueError(f"{place} is no conversation of format {FORMAT}; see conversation.schema.json")
     for turn in each["turns"]:
         if not turn.get("messages") or not turn.get("answers") or turn["messages"][-1]["role"] != "user":
-            raise ValueError(f"{place}: a turn needs messages that end with the user's, and answers")
+            raise ValueError(f"{place}: a turn needs `messages`, the last of them the user's, and `answers`")
 
 
 # ---------------------------------------------------------------- messages of frameworks

@@ -85,7 +85,8 @@ def suppressions_in(file: Path, name: str, hook: str) -> list[Suppression]:
         form = _FORM.match(comment["rest"])
         if form is None or form["kind"] not in KINDS:
             raise SuppressionError(
-                f"{name}:{number}: no suppression; write `{_SYNTAX}` with one of {', '.join(KINDS)}"
+                f"{name}:{number}: this is no valid suppression; write `{_SYNTAX}` with one of "
+                f"{', '.join(KINDS)}"
             )
         if not form["range"] or not form["reason"]:
             raise SuppressionError(

@@ -90,7 +90,7 @@ def prepare(chains: Chains, edits: Sequence[ProcessorEdit]) -> Chains:
 
 
 def finish(chains: Chains, content: Iterable[ContentPart]) -> Chains:
-    """Returns the chains after a step whose chains were prepared: its messages are in, its override is gone.
+    """Returns prepared chains as they are after the step: with the messages it produced, and no override.
 
     Rules step.response-grows, step.override-dropped and those named content.* and output.*.
     """

@@ -59,7 +59,7 @@ class Implementation:
     unsupported: tuple[str, ...] = ()
 
     def to_answer(self) -> Json:
-        """The answer to `start` that says so."""
+        """Returns this as the JSON of the answer to `start`."""
         return {
             "version": VERSION,
             "implementation": {"name": self.name, "version": self.version},
