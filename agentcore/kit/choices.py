@@ -151,6 +151,12 @@ class ChoicePoints:
         possible = (name for point in counted for name in self._named(point, point.possible()))
         self.names: tuple[str, ...] = tuple(dict.fromkeys(possible))
 
+    @classmethod
+    def every(cls, schema: Json) -> ChoicePoints:
+        """Returns the choice points of all definitions, each under its own name."""
+        places = (point.place for point in cls(schema, {})._points.values())
+        return cls(schema, {place: place for place in places})
+
     def of(self, program: Json) -> set[str]:
         """Returns the features of a program."""
         found: set[str] = set()

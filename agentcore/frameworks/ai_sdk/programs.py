@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.frameworks.ai_sdk.edges import Edges
 from agentcore.frameworks.ai_sdk.writes import (
     ADDRESSES,
     BASE64,
@@ -139,6 +140,8 @@ class _Generator:
             program["hooks"] = self.hooks
         if calls and choices.chance(50 if _at_once(program["script"]) else 5):
             slow_down(program["tools"], choices)
+        if choices.chance(12):
+            Edges(choices, self.make, wanted=bool(self.shown)).put(program)
         return program
 
     def conversation(self) -> Json:
