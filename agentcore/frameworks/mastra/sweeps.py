@@ -132,7 +132,10 @@ class _Scene(Scene):
         del moment
         on, *below = path
         if isinstance(value, list):
-            yield {"op": "push", "on": on, "at": below, "value": value[-1] if value else _MARK}
+            said: Json = {"value": value[-1] if value else _MARK}
+            if value and isinstance(value[-1], dict) and "role" in value[-1]:
+                said = {"message": {"role": "user", "text": _MARK}}
+            yield {"op": "push", "on": on, "at": below, **said}
             return
         yield {"op": "set", "on": on, "at": [*below, "swept"], "value": _MARK}
         for key in _TEXTS:

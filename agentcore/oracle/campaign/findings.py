@@ -188,14 +188,20 @@ class _Run:
             return
         if self._sides.driver.pending:
             self._sides.driver.close()
-        found, self._found = self._found, {}
-        for number, kind in enumerate(self._kinds):
-            one = self._wrong.get(number) or found.get(kind)
-            if number in self._wrong and one is not None and isinstance(one.fault, Wrong):
-                one = Found(program=one.program, fault=self._sides.explained(one.program, one.fault))
-                self._kinds[number] = one.fault.kind
-            if one is not None:
-                self._found.setdefault(one.fault.kind, one)
+        found, explained = self._found, dict[Kind, Found]()
+        try:
+            for number, kind in enumerate(self._kinds):
+                one = self._wrong.get(number) or found.get(kind)
+                if number in self._wrong and one is not None and isinstance(one.fault, Wrong):
+                    one = Found(program=one.program, fault=self._sides.explained(one.program, one.fault))
+                    self._kinds[number] = one.fault.kind
+                if one is not None:
+                    explained.setdefault(one.fault.kind, one)
+        except BaseException:
+            # Those that were not come to keep the kind that they have (rule oracle.never-lost).
+            self._found = {**found, **explained}
+            raise
+        self._found = explained
 
     def _fill(self, queue: deque[tuple[Json, str | None]], source: Iterator[Json]) -> None:
         driver = self._sides.driver
