@@ -8,13 +8,10 @@ from typing import Any, Final, TypeAlias
 from agentcore.frameworks.ai_sdk.writes import Maker
 from agentcore.kit.choices import Choices
 
-__all__ = ["NEVER", "Edges"]
+__all__ = ["Edges"]
 
 Json: TypeAlias = dict[str, Any]
 Path: TypeAlias = list[str | int]
-
-NEVER: Final[dict[str, str]] = {}
-"""Choices of the format's schema that no random program makes, with the reason; there are none."""
 
 # Where a hook has an object of a message or a result, at whose new field a trace shows a value.
 _SHOWN: Final[dict[str, Path]] = {
