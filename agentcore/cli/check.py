@@ -16,7 +16,7 @@ import click
 
 from agentcore.cli.check_printer import CheckPrinter
 from agentcore.cli.terminal import console, printable, progress, require_program, warn, written
-from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
+from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.kit.framework import FRAMEWORKS
 from agentcore.kit.program import BadProgram
 from agentcore.kit.sweeps import SWEEPS, NoSweepError, sweep_programs
@@ -272,14 +272,21 @@ def _profile(options: _Options) -> str:
 def _list_features(options: _Options) -> None:
     """Prints the features of the programs that are asked for; of all of them if no profile or target is."""
     if options.profile or options.target:
-        click.echo("\n".join(family_of(_profile(options)).feature_names))
+        _echo_features(family_of(_profile(options)))
         return
     profiles: dict[str, list[str]] = {}
     for name in _PROFILES:
         profiles.setdefault(family_of(name).name, []).append(name)
     for names in profiles.values():
         click.echo(f"# --profile {', '.join(names)}")
-        click.echo("\n".join(family_of(names[0]).feature_names))
+        _echo_features(family_of(names[0]))
+
+
+def _echo_features(family: Family) -> None:
+    """Prints the features of a format's programs, then what of the format no random program has."""
+    click.echo("\n".join(family.feature_names))
+    for choice, reason in family.never_drawn.items():
+        click.echo(f"# never drawn: {choice}. {reason}")
 
 
 def _plan(profile: str, options: _Options) -> Plan:
