@@ -341,6 +341,8 @@ class Calls:
         """The error of an approved call whose input is not what its schema made of the model's."""
         name = get(self.store, call, "toolName")
         cause = "Approved tool input does not match the validated schema output."
+        if self.profile.approvals_asked_again:
+            cause = f"Error: {cause}"
         message = f"Invalid input for tool {text(self.store, name)}: {cause}"
         given = stringified(self.store, get(self.store, call, "input"))
         return self._error("AI_InvalidToolInputError", message, toolName=name, toolInput=given)
