@@ -14,9 +14,9 @@ from typing import Any, Final, TypeAlias
 import attrs
 import click
 
-from agentcore.cli.check_printer import EXIT_CODES, CheckPrinter
+from agentcore.cli.check_printer import CheckPrinter
 from agentcore.cli.terminal import console, printable, progress, require_program, warn, written
-from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, family_of
+from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.kit.framework import FRAMEWORKS
 from agentcore.kit.program import BadProgram
 from agentcore.kit.sweeps import SWEEPS, NoSweepError, sweep_programs
@@ -45,6 +45,7 @@ from agentcore.oracle.reports.document import document
 __all__ = ["check", "profile_for_driver", "replayed"]
 
 _NO_VERDICT: Final = 2
+EXIT_CODES: Final = {"agreement": 0, "disagreement": 1, "no verdict": 2}
 # A campaign may take hours.
 _PROGRESS_SECONDS: Final = 30.0
 _PROGRAMS: Final = 1000
@@ -274,14 +275,21 @@ def _profile(options: _Options) -> str:
 def _list_features(options: _Options) -> None:
     """Prints the features of the programs that are asked for; of all of them if no profile or target is."""
     if options.profile or options.target:
-        click.echo("\n".join(family_of(_profile(options)).feature_names))
+        _echo_features(family_of(_profile(options)))
         return
     profiles: dict[str, list[str]] = {}
     for name in _PROFILES:
         profiles.setdefault(family_of(name).name, []).append(name)
     for names in profiles.values():
         click.echo(f"# --profile {', '.join(names)}")
-        click.echo("\n".join(family_of(names[0]).feature_names))
+        _echo_features(family_of(names[0]))
+
+
+def _echo_features(family: Family) -> None:
+    """Prints the features of a format's programs, then what of the format no random program has."""
+    click.echo("\n".join(family.feature_names))
+    for choice, reason in family.never_drawn.items():
+        click.echo(f"# never drawn: {choice}. {reason}")
 
 
 def _plan(profile: str, options: _Options) -> Plan:

@@ -1,4 +1,4 @@
-"""What `agentcore check` prints: each finding as soon as it is made, and in the end what was run."""
+"""What `agentcore check` prints of a campaign, and the files that it saves programs in."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from agentcore.oracle.campaign.verdicts import Kind
 from agentcore.oracle.campaign.worker import profile_for
 from agentcore.oracle.spec.vectors import pretty
 
-__all__ = ["EXIT_CODES", "CheckPrinter"]
+__all__ = ["CheckPrinter"]
 
 Json: TypeAlias = dict[str, Any]
 
 _REASONS: Final = 5
-EXIT_CODES: Final = {"agreement": 0, "disagreement": 1, "no verdict": 2}
 
 
 @attrs.frozen(kw_only=True)

@@ -148,10 +148,16 @@ class ChoicePoints:
         self._called = called or {}
         self._points: dict[tuple[int, str], _Point] = {}
         self._root = self._point(self._schema, "program")
+        self.places: tuple[str, ...] = tuple(dict.fromkeys(point.place for point in self._points.values()))
         self._useful = self._leading_to_words()
         counted = [point for point in self._points.values() if point.place in words]
         possible = (name for point in counted for name in self._named(point, point.possible()))
         self.names: tuple[str, ...] = tuple(dict.fromkeys(possible))
+
+    @classmethod
+    def every(cls, schema: Json) -> ChoicePoints:
+        """Returns the choice points of all definitions, each under its own name."""
+        return cls(schema, {place: place for place in cls(schema, {}).places})
 
     def of(self, program: Json) -> set[str]:
         """Returns the features of a program."""

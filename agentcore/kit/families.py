@@ -149,7 +149,8 @@ class Family:
     a program of the format. `to_line` is its line of ASCII, with the top-level fields in a fixed order.
     `program(choices, id, profile)` is a random program for a profile. `refusal(id, name, message)` is the
     answer to a line that gives no trace, and `trace_fields` are those that every answer has otherwise.
-    `features(program)` says what the program has of `feature_names`, which name what programs may contain.
+    `features(program)` says what the program has of `feature_names`, which name what programs may contain;
+    `never_drawn` are the choices of the schema that no random program makes, with the reason.
     `writes(program)` are the tools that take time, then its ops in the order in which a run comes to them.
     `emulation` is None where there is no profile that is data, and `recording(program, profile)`, the run
     before it begins, where runs cannot be looked into. `isolation` is what a check of isolation knows of
@@ -171,6 +172,7 @@ class Family:
     shrinking: Shrinking
     feature_names: tuple[str, ...]
     features: Callable[[Json], Collection[str]]
+    never_drawn: Mapping[str, str] = attrs.field(factory=dict)
     smallest: Callable[[str], Json]
     writes: Callable[[Json], Iterable[Write]] = _none_else
     emulation: Emulation | None = None

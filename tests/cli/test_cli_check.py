@@ -41,13 +41,37 @@ def check(saved: Path, *arguments: str, env: dict[str, str] | None = None) -> Re
 def test_the_trace_command_is_a_driver_that_agrees(profile: str, saved: Path) -> None:
     result = run(*CHECK, "--profile", profile, "-n", "100", "--save", str(saved), "--", *TRACE)
     assert result.exit_code == 0
-    summary, verdict = result.stdout.splitlines()
+    summary, pairs, verdict = result.stdout.splitlines()
     assert re.fullmatch(
         r"100 programs from seed \d+ in [\d.]+ s: \d+ a second, \d+% of the time in this process\.", summary
+    )
+    assert re.fullmatch(
+        r"Pairs of features: \d+ of about \d+ that such programs have \(\d+ features\)\.", pairs
     )
     assert verdict == "No disagreement."
     assert result.stderr == ""
     assert not saved.exists()
+
+
+def test_a_sweep_runs_its_programs_from_the_seed_that_is_named(saved: Path) -> None:
+    sweep = ("--sweep", "aliases", "--shrink-seconds", "0")
+    result = check(saved, *sweep, "-n", "20", "--", *TRACE)
+    assert result.exit_code == 0
+    summary, verdict = result.stdout.splitlines()
+    assert summary.startswith("20 programs from seed 0 in ")
+    assert verdict == "No disagreement."
+    wrong = check(saved, *sweep, "--", *FAULTY)
+    assert wrong.exit_code == 1
+    number = FAMILY.parse(saved.read_text("utf-8"))["id"].removeprefix("aliases-")
+    again = check(saved, *sweep, "-n", "1", "--seed", number, "--", *FAULTY)
+    assert again.exit_code == 1
+    assert "1 programs from seed " + number in again.stdout
+
+
+def test_a_profile_whose_format_has_no_scenes_has_no_sweep(saved: Path) -> None:
+    result = run(*CHECK, "--profile", "store/live", "--sweep", "fields", "--save", str(saved), "--", *TRACE)
+    assert result.exit_code == 2
+    assert "there is no sweep for the profile 'store/live'" in result.stderr
 
 
 def test_programs_of_both_paths_are_drawn_for_the_immutable_profile(saved: Path) -> None:

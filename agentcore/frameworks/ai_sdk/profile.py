@@ -392,7 +392,8 @@ class AiSdkProfile:
     )
     approvals_asked_again: bool = attrs.field(
         metadata=decision(
-            "Whether tools are asked again whether an approved call needs approval; the call is a copy."
+            "Whether tools are asked again whether an approved call needs approval, and whether its input is "
+            "that of the request; the call is a copy."
         )
     )
     denial_names_approval: bool = attrs.field(

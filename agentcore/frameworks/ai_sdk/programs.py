@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import attrs
 
+from agentcore.frameworks.ai_sdk.edges import Edges
 from agentcore.frameworks.ai_sdk.writes import (
     ADDRESSES,
     BASE64,
@@ -137,9 +138,16 @@ class _Generator:
         self.write_hooks(program)
         if self.hooks:
             program["hooks"] = self.hooks
+        self.finish(program, calls=calls)
+        return program
+
+    def finish(self, program: Json, *, calls: bool) -> None:
+        """What is drawn last, so that a seed gives the rest as ever."""
+        choices = self.choices
         if calls and choices.chance(50 if _at_once(program["script"]) else 5):
             slow_down(program["tools"], choices)
-        return program
+        if choices.chance(12):
+            Edges(choices, self.make, wanted=bool(self.shown)).put(program)
 
     def conversation(self) -> Json:
         # A model that says nothing at the end is no simpler to read, though it takes fewer choices.

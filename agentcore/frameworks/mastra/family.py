@@ -436,6 +436,10 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    never_drawn={
+        "program timeoutMs": "It ends a run by the clock, and says nothing about the run.",
+        "model router": "It names a provider of the package, which would be asked over the network.",
+    },
     smallest=lambda text: {"id": "lint", "messages": [text]},
     trace_problem=trace_problem,
     writes=writes,

@@ -354,3 +354,40 @@ class Edges:
         """A model that fails with a blank text."""
         blank = self.choices.sample(("", " ", "\t"))
         program.setdefault("script", []).append([{"type": "throw", "message": blank}])
+
+    # --- what is drawn last ---
+
+    def finish(self, program: Json) -> None:
+        """Writes out what is meant if nothing is said, or puts an op in that leads further inside."""
+        choices, make = self.choices, self.make
+        if choices.chance(40):
+            program.setdefault("path", "generate")
+            for processor in program.get("processors", ()):
+                processor.setdefault("where", "call")
+            return
+        ops = [ops for by_step in self._turns(program) for ops in by_step.values()]
+        inside = ["content", "parts"]
+        first: tuple[Op, ...] = (
+            {"op": "reverse", "at": [0, *inside]},
+            {"op": "observe", "at": [0, "content"], "as": "inside"},
+            {"op": "observe", "on": "steps", "at": [-1], "as": "step"},
+            {
+                "op": "splice",
+                "at": [0, *inside],
+                "start": 0,
+                "count": 0,
+                "items": [{"value": make.text_part()}],
+            },
+            {
+                "op": "push",
+                "message": {"role": "user", "content": {"format": 2, "parts": [make.text_part()]}},
+            },
+        )
+        last: tuple[Op, ...] = (
+            {"op": "return", "messages": {"from": "current", "pipe": [{"ids": ["i1", "i2"]}]}},
+            {"op": "return", "systemMessages": {"from": "current", "pipe": [{"take": 1}]}},
+        )
+        if ops and choices.chance(70):
+            choices.sample(ops)[:0] = [choices.sample(first)]
+        elif ops:
+            choices.sample(ops).append(choices.sample(last))

@@ -316,7 +316,9 @@ class _Turn(Turn):
     def _stage(self, messages: Any, name: str, value: Any) -> Any:
         if name in ("concat", "prepend"):
             added = [self._message(spec) for spec in value]
-            return [*messages, *added] if name == "concat" else [*added, *messages]
+            # A spread has undefined for an empty place, as no other item but `clone` makes of one.
+            spread = [None if is_empty(one) else one for one in messages]
+            return [*spread, *added] if name == "concat" else [*added, *spread]
         if name == "clone":
             return self.objects.clone(messages)
         if name in _PICKED:

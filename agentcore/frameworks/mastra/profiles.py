@@ -227,6 +227,9 @@ class MastraProfile:
             "How an answer of a model and those of its tools get into the list.", heading="Answers"
         )
     )
+    keeps_raw_usage: bool = attrs.field(
+        metadata=decision("The usage of a step has the provider's own beside the sums, as `raw`.")
+    )
     names_models: bool = attrs.field(
         metadata=decision("The model that answered is written into the message's mark of the step.")
     )
@@ -338,6 +341,7 @@ MASTRA_1_71: Final = MastraProfile(
     retries_run_processors=False,
     goes_on_with_fallback=True,
     recording=Recording.WHOLE,
+    keeps_raw_usage=True,
     names_models=True,
     records_errors=True,
     hides_inactive_tools=True,
@@ -399,6 +403,7 @@ MASTRA_1_0: Final = MastraProfile(
     retries_run_processors=True,
     goes_on_with_fallback=False,
     recording=Recording.PIECES,
+    keeps_raw_usage=False,
     names_models=False,
     records_errors=False,
     hides_inactive_tools=False,

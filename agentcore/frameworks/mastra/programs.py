@@ -53,8 +53,11 @@ class _Generator:
         if calls and choices.chance(25):
             slow_down(program["tools"], choices)
         self.reading(program)
+        edges = Edges(choices, self.make)
         if choices.chance(20):
-            Edges(choices, self.make).put(program)
+            edges.put(program)
+        if choices.chance(8):
+            edges.finish(program)
         return program
 
     # --- the conversation ---

@@ -56,16 +56,13 @@ _SCENE: Final[Json] = {
     "activeTools": ["look"],
     "requestContext": {"k": {"a": "#rc"}},
 }
-# What the versions give to a processor, before the first step and at each, known or not: what the
-# reference lacks has to be asked for as well.
-_NAMES: Final = (
-    *("messages", "systemMessages", "requestContext", "retryCount", "tracingContext", "state", "messageId"),
-    *("tracing", "writer", "abortSignal", "rotateResponseMessageId", "agent", "loggerVNext", "metrics"),
-    *("sendSignal", "sendStateSignal", "abort", "messageList"),
-)
+# What the versions give to a processor, before the first step and at each, known or not: what the reference
+# lacks has to be asked for as well. What is no data (the agent, its list, loggers, what traces) is left out:
+# it leads to all there is.
+_NAMES: Final = ("messages", "systemMessages", "requestContext", "retryCount", "messageId", "state")
 _AT_STEPS: Final = (
     *("stepNumber", "steps", "tools", "toolChoice", "model", "activeTools", "providerOptions"),
-    *("modelSettings", "structuredOutput", "runId", "llmRequestStage"),
+    *("modelSettings", "structuredOutput", "runId"),
 )
 _FORMS: Final = ("db", "aiV5.model", "aiV5.ui")
 _VIEWS: Final = (
@@ -74,11 +71,8 @@ _VIEWS: Final = (
 )
 # Fields of a model and of a tool, which as wholes are for functions.
 _INSIDE: Final[Mapping[str, tuple[Path, ...]]] = {
-    "model": (("modelId",), ("provider",), ("specificationVersion",), ("supportedUrls",)),
-    "tools": tuple(
-        ("look", field)
-        for field in ("id", "description", "inputSchema", "outputSchema", "type", "providerOptions")
-    ),
+    "model": (("modelId",), ("provider",), ("specificationVersion",)),
+    "tools": (("look", "id"), ("look", "description")),
 }
 # A view of one source has the objects that those of all have.
 _OBJECTS: Final = (
@@ -119,7 +113,7 @@ def _moments(program: Json) -> Iterator[Moment]:
 
 
 def _moment(name: str, place: Place, names: tuple[str, ...]) -> Moment:
-    whole = [(field,) for field in (*names, "list", *_VIEWS)]
+    whole = [(field,) for field in (*names, "list", *_VIEWS) if field not in _INSIDE]
     inside = [(field, *path) for field in names for path in _INSIDE.get(field, ())]
     objects = tuple((field,) for field in _OBJECTS)
     return Moment(name=name, place=place, fields=(*whole, *inside), objects=objects)
@@ -138,7 +132,10 @@ class _Scene(Scene):
         del moment
         on, *below = path
         if isinstance(value, list):
-            yield {"op": "push", "on": on, "at": below, "value": value[-1] if value else _MARK}
+            said: Json = {"value": value[-1] if value else _MARK}
+            if value and isinstance(value[-1], dict) and "role" in value[-1]:
+                said = {"message": {"role": "user", "text": _MARK}}
+            yield {"op": "push", "on": on, "at": below, **said}
             return
         yield {"op": "set", "on": on, "at": [*below, "swept"], "value": _MARK}
         for key in _TEXTS:

@@ -376,6 +376,9 @@ FAMILY: Final = Family(
     shrinking=SHRINKING,
     feature_names=FEATURES,
     features=features,
+    never_drawn={
+        "program timeoutMs": "It ends a run by the clock, and says nothing about the run.",
+    },
     smallest=lambda text: {"id": "lint", "input": text},
     trace_problem=trace_problem,
     writes=writes,

@@ -411,8 +411,11 @@ class _Generator:
         """Has tools take moments, which shows where they run at once; and puts odd values in."""
         if "tools" in program and self.choices.chance(50 if "executor" in program else 5):
             slow_down(program["tools"], self.choices)
+        edges = Edges(self.choices, self.make)
         if self.choices.chance(10):
-            Edges(self.choices, self.make).put(program)
+            edges.put(program)
+        if self.choices.chance(6):
+            edges.finish(program, typescript=self.traits.typescript)
 
     # --- what the agent is made with and asked --------------------------------------------------------------
 

@@ -341,3 +341,50 @@ class Edges:
 
     def _number(self, program: Json) -> None:
         program.setdefault("modelState", {})["huge"] = self.choices.sample(_NUMBERS)
+
+    # --- what is drawn last ---
+
+    def finish(self, program: Json, *, typescript: bool) -> None:
+        """Writes out what is meant if nothing is said, or puts in an edit or an op that is seldom."""
+        choices = self.choices
+        if choices.chance(50):
+            self._spell_out(program, typescript=typescript)
+            return
+        edits: tuple[Json, ...] = (
+            {"op": "insert", "path": ["messages"], "index": 0, "value": self.make.message()},
+            {"op": "delete", "path": ["messages", -1, "content", 0]},
+        )
+        entries = program.get("script", [])
+        if entries and choices.chance(50):
+            index = choices.integer(0, len(entries) - 1)
+            entry = entries[index] if isinstance(entries[index], dict) else {"blocks": entries[index]}
+            entries[index] = {**entry, "mutate": [choices.sample(edits)]}
+            return
+        seen: Json = {"op": "observe", "path": ["messages"], "on": "agent", "as": self.make.mark(), "when": 0}
+        state: Json = {"op": "observeModelState", "as": self.make.mark()}
+        handler = {"stage": "model", "phase": "input", "ops": [choices.sample((seen, state))]}
+        program["middleware"] = [*program.get("middleware", []), handler]
+
+    def _spell_out(self, program: Json, *, typescript: bool) -> None:
+        program.setdefault("executor", "sequential")
+        if typescript:
+            program.setdefault("messagesForm", "message")
+        for handler in program.get("middleware", ()):
+            handler.setdefault("phase", "wrap")
+            handler["stage"] = _LONG_NAMES[handler["stage"]]
+            for op in handler.get("ops", ()):
+                _spell_op(op, tool=handler["stage"] == _LONG_NAMES["tool"])
+
+
+_LONG_NAMES: Final = {"model": "InvokeModelStage", "tool": "ExecuteToolStage", "stream": "AgentStreamStage"}
+
+
+def _spell_op(op: Json, *, tool: bool) -> None:
+    """Writes out what an op means if it says nothing."""
+    if op["op"] == "next":
+        op.setdefault("ctx", "current")
+        op.setdefault("events", "pass")
+    elif op["op"] == "shortCircuit" and not tool:
+        op.setdefault("stopReason", "endTurn")
+    elif op["op"] == "setModelStateViaContext":
+        op.setdefault("when", 0)

@@ -194,14 +194,20 @@ class _Run:
             self._sides.driver.close()
         # Kinds change by their cause, so the first fault of each is found anew, still in the order of the
         # programs.
-        found, self._found = self._found, {}
-        for number, kind in enumerate(self._kinds):
-            one = self._wrong.get(number) or found.get(kind)
-            if number in self._wrong and one is not None and isinstance(one.fault, Wrong):
-                one = Found(program=one.program, fault=self._sides.explained(one.program, one.fault))
-                self._kinds[number] = one.fault.kind
-            if one is not None:
-                self._found.setdefault(one.fault.kind, one)
+        found, explained = self._found, dict[Kind, Found]()
+        try:
+            for number, kind in enumerate(self._kinds):
+                one = self._wrong.get(number) or found.get(kind)
+                if number in self._wrong and one is not None and isinstance(one.fault, Wrong):
+                    one = Found(program=one.program, fault=self._sides.explained(one.program, one.fault))
+                    self._kinds[number] = one.fault.kind
+                if one is not None:
+                    explained.setdefault(one.fault.kind, one)
+        except BaseException:
+            # Those that were not come to keep the kind that they have (rule oracle.never-lost).
+            self._found = {**found, **explained}
+            raise
+        self._found = explained
 
     def _fill(self, queue: deque[tuple[Json, str | None]], source: Iterator[Json]) -> None:
         driver = self._sides.driver

@@ -99,6 +99,20 @@ class OracleRule(Requirement):
         "oracle.seeded",
         "A seed and a path name a program.",
     )
+    SWEPT = (
+        "oracle.swept",
+        (
+            "A sweep has a program for each field of what each hook is given, which reads it, or for each "
+            "object there, which writes to it and reads what all hooks are given."
+        ),
+    )
+    PAIRS = (
+        "oracle.pairs",
+        (
+            "A check counts the pairs of features that its programs had, and says about how many such "
+            "programs have."
+        ),
+    )
     ORDER_OF_SEEDS = (
         "oracle.order-of-seeds",
         (

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentcore.frameworks.ai_sdk.emulation.settings import Tool
+from agentcore.frameworks.ai_sdk.reference import trace
 from agentcore.heap.heap import Function
 from frameworks.ai_sdk.scene import SCRIPT, Scene, calls, dump, live, look, says, user
 from frameworks.ai_sdk.seven import GENERATE, REMINDER, STREAM, at, both, counts, fail, outputs, tool_message
@@ -396,3 +397,24 @@ def test_models_are_of_the_fourth_version_and_older_ones_are_taken_too(path: str
     scene = Scene(path, prepare_step=hook).run()
     assert seen == ["v4", "v3", "v4"]
     assert scene.failure[0] == "AI_UnsupportedModelVersionError"
+
+
+@pytest.mark.parametrize(("at_once", "ended"), [(None, ["c1", "c0"]), (2, ["c1", "c0"]), (1, ["c0", "c1"])])
+def test_of_calls_only_so_many_run_at_once_as_the_settings_allow(
+    at_once: int | None, ended: list[str]
+) -> None:
+    """As ai@7.0.173 has it: a call that waits for its turn ends after the one that it waited for."""
+    calls = [
+        {"type": "tool-call", "toolCallId": f"c{number}", "toolName": name, "input": {}}
+        for number, name in enumerate(("slow", "quick"))
+    ]
+    program = {
+        "id": "a",
+        "path": "stream",
+        "messages": [{"role": "user", "content": "hi"}],
+        "script": [calls],
+        "tools": {"slow": {"output": "a", "takes": 1}, "quick": {"output": "b"}},
+        "options": {} if at_once is None else {"toolCallConcurrency": at_once},
+    }
+    content = trace(program, "ai-sdk-7/stream")["steps"][0]["onStepFinish"]["content"]
+    assert [part["toolCallId"] for part in content if part["type"] == "tool-result"] == ended

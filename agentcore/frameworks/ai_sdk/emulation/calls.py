@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -137,6 +138,7 @@ class Calls:
         self.hooks = hooks
         self._drawn = 0
         self.approvals: Value = UNDEFINED
+        self.at_once: Value = UNDEFINED
         self._takes = {name: tool.takes for name, tool in (tools or {}).items()}
         self.tools: Value = UNDEFINED if tools is None else self._tools(tools)
 
@@ -341,6 +343,8 @@ class Calls:
         """The error of an approved call whose input is not what its schema made of the model's."""
         name = get(self.store, call, "toolName")
         cause = "Approved tool input does not match the validated schema output."
+        if self.profile.approvals_asked_again:
+            cause = f"Error: {cause}"
         message = f"Invalid input for tool {text(self.store, name)}: {cause}"
         given = stringified(self.store, get(self.store, call, "input"))
         return self._error("AI_InvalidToolInputError", message, toolName=name, toolInput=given)
@@ -380,12 +384,25 @@ class Calls:
 
         A tool that throws at once is ready before one that returns at once.
         """
+        started = [*results]
+        if self.at_once == 1:
+            return started
+        ends = dict(zip(started, self._ends(started), strict=True))
 
         def when(result: Ref) -> tuple[int, bool]:
-            takes = self.takes(result)
-            return takes, takes == 0 and get(self.store, result, "type") != "tool-error"
+            at_once = self.takes(result) == 0
+            return ends[result], at_once and get(self.store, result, "type") != "tool-error"
 
-        return sorted(results, key=when)
+        return sorted(started, key=when)
+
+    def _ends(self, started: Iterable[Ref]) -> Iterator[int]:
+        """When calls end, of which only so many run at once as the call's settings allow."""
+        limit = int(self.at_once) if isinstance(self.at_once, int | float) else None
+        free: list[int] = []
+        for result in started:
+            begins = heapq.heappop(free) if limit is not None and len(free) >= limit else 0
+            heapq.heappush(free, begins + self.takes(result))
+            yield begins + self.takes(result)
 
     def run(self, call: Ref, step: StepCalls) -> Ref | None:
         """Runs a call: its result or error as recorded; None for a tool without execute.

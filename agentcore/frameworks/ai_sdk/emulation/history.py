@@ -339,7 +339,8 @@ class Approving:
         """Why an approved call may not run with its input."""
         store, call = self.store, approval.call
         tool = self.calls.tool(step.tools, get(store, call, "toolName"))
-        if not self.profile.approvals_validated or not self.calls.takes_input(tool):
+        validated = self.profile.approvals_validated or self.profile.approvals_asked_again
+        if not validated or not self.calls.takes_input(tool):
             return None
         asked = fields(store, approval.request)
         given = get(store, call, "input")

@@ -175,6 +175,7 @@ class AiSdkLoop:
         check_counts(self.profile, self._option)
         self.model_settings = read_settings(self.profile, self._option)
         self.calls.approvals = self._option("toolApproval")
+        self.calls.at_once = self._option("toolCallConcurrency")
         self.headers = self._option("headers")
         if self.profile.headers_named:
             named = self.profile.package.replace("@", "/")

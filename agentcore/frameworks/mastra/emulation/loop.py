@@ -75,7 +75,7 @@ class MastraLoop:
         self.clock = Clock()
         self.list = MessageList(self.store, self.clock, profile)
         self.list.leave_out = self.desk.leave_out
-        self.recorder = RECORDERS[profile.recording](self.list, self.clock)
+        self.recorder = RECORDERS[profile.recording](self.list, self.clock, streams=settings.streams)
         self.models = Models(self.desk, profile)
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
@@ -239,7 +239,7 @@ class MastraLoop:
         self.message_id = self._message_id(step.fields)
         self._record(step, attempt_id)
         self.recorder.add_calls(step.answered, self.message_id)
-        self.recorder.report(step.answered)
+        self.recorder.report(step.answered, step.fields["model"])
         self.outcome.step_texts.append(self.texts[-1])
         self.recorder.add_again()
         error = step.answered.error

@@ -19,14 +19,18 @@ from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get
 from agentcore.kit.emulate import StepCell
 
+_FLAT_USAGE: Final = ("v1", "v2")
+"""The versions of models that count tokens by one number each."""
+
 
 class Recorder:
     """Records an answer as one message, and what tools answered in the parts of it that have the calls."""
 
-    def __init__(self, target: MessageList, clock: Clock) -> None:
+    def __init__(self, target: MessageList, clock: Clock, *, streams: bool) -> None:
         self.target = target
         self.store: Store = target.store
         self.clock = clock
+        self.streams = streams
         self.steps = self.store.array(())
 
     @property
@@ -47,7 +51,7 @@ class Recorder:
         if elements(store, content):
             reported = elements(store, self.steps)
             last = reported[-1]
-            again = self._step(content, get(store, last, "response"), get(store, last, "finishReason"))
+            again = store.object({**fields(store, last), "content": content}, StepCell)
             store.replace(self.steps, (*reported[:-1], again))
 
     def add_pieces(self, answered: Answered, own_id: Value) -> Exception | None:
@@ -68,12 +72,43 @@ class Recorder:
     def add_calls(self, answered: Answered, own_id: Value) -> None:
         """Adds what comes after the answer."""
 
-    def report(self, answered: Answered) -> None:
+    def report(self, answered: Answered, model: Value) -> None:
         """Enters the step into the array that processors are given."""
+        store = self.store
         content = self._content()
-        reason = UNDEFINED if answered.error is None else "error"
-        response = self.store.object({"messages": self.response_messages()})
-        self.store.push(self.steps, [self._step(content, response, reason)])
+        made: dict[str, Value] = {
+            "content": content,
+            "finishReason": UNDEFINED if answered.error is None else "error",
+            "usage": self._usage(model),
+            "warnings": store.array(()),
+            "request": store.object({}),
+            "response": store.object({**self._metadata(model), "messages": self.response_messages()}),
+        }
+        store.push(self.steps, [store.object(made, StepCell)])
+
+    def _usage(self, model: Value) -> Ref:
+        """What a scripted model says that its answer took."""
+        store = self.store
+        counts = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+        if not self.target.profile.keeps_raw_usage:
+            return store.object(counts)
+        raw: Any = counts
+        if get(store, model, "specificationVersion") not in _FLAT_USAGE:
+            raw = {"inputTokens": {"total": 1}, "outputTokens": {"total": 1}}
+        return store.object({**counts, "raw": store.load(raw)})
+
+    def _metadata(self, model: Value) -> dict[str, Value]:
+        """What the package notes of an answer that came as a stream."""
+        if not self.streams:
+            return {}
+        store = self.store
+        return {
+            "id": self.clock.draw_id(),
+            "timestamp": date(store, self.clock.now),
+            "modelId": get(store, model, "modelId"),
+            "modelVersion": get(store, model, "specificationVersion"),
+            "modelProvider": get(store, model, "provider"),
+        }
 
     def add_again(self) -> None:
         """Adds the agent's messages once more before tools run, where the package does."""
@@ -101,9 +136,6 @@ class Recorder:
     def _content(self) -> Ref:
         return step_content(self.target, self.count + 1)
 
-    def _step(self, content: Ref, response: Value, reason: Value) -> Ref:
-        return self.store.object({"content": content, "finishReason": reason, "response": response}, StepCell)
-
     def _answer(self, answer: Answer, told: Mapping[str, Value]) -> None:
         store, call = self.store, answer.call
         named = {name: get(store, call, name) for name in ("toolCallId", "args")}
@@ -114,8 +146,8 @@ class Recorder:
 class PieceRecorder(Recorder):
     """Records each text, all calls, and all answers of tools as messages, which the list merges."""
 
-    def __init__(self, target: MessageList, clock: Clock) -> None:
-        super().__init__(target, clock)
+    def __init__(self, target: MessageList, clock: Clock, *, streams: bool) -> None:
+        super().__init__(target, clock, streams=streams)
         self.seen = 0
 
     def open_step(self) -> None:

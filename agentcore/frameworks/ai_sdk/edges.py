@@ -1,0 +1,114 @@
+"""What is seldom in a program, put in after the rest of it, so that a seed gives the rest as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+from agentcore.frameworks.ai_sdk.writes import Maker
+from agentcore.kit.choices import Choices
+
+__all__ = ["Edges"]
+
+Json: TypeAlias = dict[str, Any]
+Path: TypeAlias = list[str | int]
+
+# Where a hook has an object of a message or a result, at whose new field a trace shows a value.
+_SHOWN: Final[dict[str, Path]] = {
+    "prepareStep": ["messages", 0, "x"],
+    "onStepStart": ["messages", 0, "x"],
+    "model": ["prompt", -1, "providerOptions", "x"],
+    "execute": ["output", "x"],
+    "onStepFinish": ["content", 0, "x"],
+    "stopWhen": ["steps", -1, "content", 0, "x"],
+    "onFinish": ["steps", -1, "content", 0, "x"],
+}
+_READ: Final[dict[str, tuple[Path, ...]]] = {
+    "prepareStep": (["messages"], ["messages", -1, "content"], ["steps"]),
+    "onStepStart": (["messages", 0], ["messages", -1, "content"]),
+    "model": (["prompt", -1], ["prompt", -1, "content"], ["providerOptions"]),
+    "execute": (["input"], ["output"], ["messages", -1]),
+    "onStepFinish": (["content"], ["response", "messages"], ["content", 0]),
+    "stopWhen": (["steps"], ["steps", -1, "response", "messages"]),
+}
+
+
+class Edges:
+    """Puts one seldom thing into a program.
+
+    `wanted`: there is a package whose profile it is for, and with it settings that some releases know.
+    """
+
+    def __init__(self, choices: Choices, make: Maker, *, wanted: bool) -> None:
+        self.choices = choices
+        self.make = make
+        self.wanted = wanted
+
+    def put(self, program: Json) -> None:
+        """Changes the program in place."""
+        kinds: tuple[Callable[[Json], None], ...] = (self._provided, self._source, self._given_back)
+        wanted = (self._allowed, self._asked, self._carried, self._carried, self._carried)
+        self.choices.sample((*kinds, *(wanted if self.wanted else ())))(program)
+
+    def _provided(self, program: Json) -> None:
+        """What the provider says of the result of a call that it ran itself."""
+        results = [part for parts in program["script"] for part in parts if part["type"] == "tool-result"]
+        if results:
+            part = self.choices.sample(results)
+            part["dynamic"] = True
+            part["providerMetadata"] = self.make.provider_options()
+
+    def _source(self, program: Json) -> None:
+        source = {"type": "source", "sourceType": "url", "id": "s1", "url": "https://example.com/s"}
+        said = {"title": self.make.mark(), "providerMetadata": self.make.provider_options()}
+        self.choices.sample(program["script"]).append({**source, **said})
+
+    def _given_back(self, program: Json) -> None:
+        """A tool that has no output but its input."""
+        if program.get("tools"):
+            tool = program["tools"][self.choices.sample([*program["tools"]])]
+            tool.pop("output", None)
+            tool["returns"] = "input"
+
+    def _allowed(self, program: Json) -> None:
+        allowed = self.choices.sample((True, False, None))
+        program["options"] = {**program.get("options", {}), "allowSystemInMessages": allowed}
+
+    def _asked(self, program: Json) -> None:
+        """What a release may put into a request for approval: the input that was asked about, a signature."""
+        for call, request in _requests(program["messages"]):
+            like = self.choices.chance(60)
+            request["inputSchemaInput"] = call["input"] if like else self.make.payload()
+            if self.choices.chance(40):
+                request["signature"] = self.make.mark()
+
+    def _carried(self, program: Json) -> None:
+        """What one hook reads, and a later one puts elsewhere: itself, or a copy of it."""
+        choices = self.choices
+        steps = len(program["script"])
+        reader, step = choices.sample([*_READ]), choices.integer(0, steps - 1)
+        writer, later = choices.sample([*_SHOWN]), choices.integer(step, steps - 1)
+        name = "carried"
+        value = {choices.sample(("$clone", "$ref")): [f"${name}"]}
+        self._ops(program, reader, step).insert(0, {"keep": choices.sample(_READ[reader]), "as": name})
+        self._ops(program, writer, later).append({"set": _SHOWN[writer], "to": value})
+
+    def _ops(self, program: Json, hook: str, step: int) -> list[Json]:
+        """The ops of a hook at a step, before one that returns."""
+        entries = program.setdefault("hooks", {}).setdefault(hook, [])
+        entries += [None] * (step + 1 - len(entries))
+        ops: list[Json] = entries[step] or []
+        entries[step] = [op for op in ops if "return" not in op]
+        found: list[Json] = entries[step]
+        return found
+
+
+def _requests(messages: list[Any]) -> Iterator[tuple[Json, Json]]:
+    """The calls of a history for which an approval was asked, and the requests."""
+    for message in messages:
+        parts = message.get("content") if isinstance(message, dict) else None
+        known = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        calls = {part.get("toolCallId"): part for part in known if part.get("type") == "tool-call"}
+        for part in known:
+            if part.get("type") == "tool-approval-request" and part.get("toolCallId") in calls:
+                yield calls[part["toolCallId"]], part
