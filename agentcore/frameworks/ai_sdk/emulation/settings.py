@@ -46,7 +46,8 @@ class Tool:
     `needs_approval` is a bool or is called as `execute` is. `to_model_output` is called with
     `{toolCallId, input, output}` and gives the output of the message. `takes` is how long a call waits before
     it returns or throws, in moments: of the calls of a step that run at once, those of fewer moments end
-    first, and those of equally many in their order.
+    first, and those of equally many in their order. `asynchronous` says that it is an async function, whose
+    errors come a turn of the queue later than what another throws.
     """
 
     __repr__ = brief
@@ -56,6 +57,7 @@ class Tool:
     to_model_output: Hook | None = None
     on_input_available: Hook | None = None
     takes: int = 0
+    asynchronous: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -65,6 +67,7 @@ class Model:
     Parts are JSON objects: `{type: "text" | "reasoning", text}`, `{type: "tool-call", toolCallId, toolName,
     input}`, `{type: "source", ...}`, and what the provider ran itself: tool calls with `providerExecuted`
     and `{type: "tool-result", toolCallId, toolName, result, isError?}`; each with `providerMetadata?`.
+    A text that is streamed may have an `id`, and the `deltas` that it comes in, if those are not one.
     `on_parts` is called with a view of the parts as the model returned them.
     """
 
