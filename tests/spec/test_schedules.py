@@ -86,7 +86,7 @@ def test_every_number_is_decided_by_the_data(series: Series) -> None:
 
 def test_a_number_that_is_wrong_is_seen_and_found_again() -> None:
     numbers = AI_SDK.numbers()
-    wrong = {**numbers, "result_ready": numbers["result_ready"] - 20}
+    wrong = {**numbers, "returned": numbers["returned"] + 20}
     assert [*differences(AI_SDK, SMALL, wrong)] != []
     found, count = fit(AI_SDK, SMALL, wrong)
     assert count == 0
@@ -95,9 +95,9 @@ def test_a_number_that_is_wrong_is_seen_and_found_again() -> None:
 
 def test_a_range_holds_the_number_and_ends_where_an_order_changes() -> None:
     ((name, first, value, last),) = (
-        (name, first, value, last) for name, value, first, last in ranges(AI_SDK, SMALL, ["result_ready"])
+        (name, first, value, last) for name, value, first, last in ranges(AI_SDK, SMALL, ["returned"])
     )
-    assert name == "result_ready"
+    assert name == "returned"
     assert first <= value == AI_SDK.numbers()[name] <= last
     for outside in (first - 1, last + 1):
         assert [*differences(AI_SDK, SMALL, {**AI_SDK.numbers(), name: outside})] != []

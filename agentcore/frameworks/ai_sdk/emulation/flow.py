@@ -14,6 +14,7 @@ import attrs
 from agentcore.frameworks.ai_sdk.emulation.streams import (
     END,
     Body,
+    Give,
     Promise,
     Readable,
     Transform,
@@ -50,7 +51,7 @@ class Chunk:
 class Flow:
     """The stream of a run, into which those of its steps are put one after the other.
 
-    Where nobody listens, the parts of a step are read at once: no one can tell.
+    There is none where it is not `heard`: where no hook can tell when a chunk comes.
     """
 
     def __init__(self, profile: AiSdkProfile, *, heard: bool) -> None:
@@ -62,26 +63,21 @@ class Flow:
         self._added = Promise(self.turns)
         self._text_id: Value = None
         self.used_ids: set[tuple[str, Value]] = set()
-        self._out = self._gates() if heard else None
+        self.heard = heard
+        if heard:
+            self._build()
 
     def add(self, stream: Readable) -> None:
         """Puts in the stream of a step."""
-        if self._out is None:
-            self.turns.call(self._read(stream))
-            return
         self._streams.append(stream)
         self._added.settle()
         before, self._before = self._before, stream
         if before is not None:
             self.turns.after(_UNTIL_CLOSED, lambda _: before.close())
 
-    def _read(self, stream: Readable) -> Body:
-        while (chunk := (yield stream.read())) is not END:
-            yield self.turns.call(self.observe(chunk))
-
     # ---------------------------------------------------------------- what parts pass
 
-    def _gates(self) -> Readable:
+    def _build(self) -> None:
         turns = self.turns
         stream = self._again(self._stitched(), starts=3)
         for gate in self.profile.gates:
@@ -96,9 +92,8 @@ class Flow:
             branch = through(turns, branch, pass_on(turns))
         turns.call(self._consume(branch))
         turns.run()
-        return branch
 
-    def _transform(self, transform: Callable[[Chunk, Transform], Body]) -> Transform:
+    def _transform(self, transform: Callable[[Chunk, Give], Body]) -> Transform:
         return Transform(self.turns, asynchronous(self.turns, transform))
 
     def _stitched(self) -> Readable:
@@ -130,11 +125,11 @@ class Flow:
         made = Readable(self.turns, asynchronous(self.turns, pull), ahead=ahead, starts=starts)
         return made
 
-    def _pass(self, chunk: Chunk, out: Transform) -> Body:
-        out.enqueue(chunk)
+    def _pass(self, chunk: Chunk, give: Give) -> Body:
+        give(chunk)
         yield from ()
 
-    def _parse_output(self, chunk: Chunk, out: Transform) -> Body:
+    def _parse_output(self, chunk: Chunk, give: Give) -> Body:
         """The deltas of one text are parsed as the output, which takes a turn."""
         if chunk.kind == "start-step" and not self.profile.output_of_run:
             self._text_id = None
@@ -143,10 +138,10 @@ class Flow:
                 self._text_id = chunk.id
             if chunk.kind == "text-delta" and chunk.id == self._text_id:
                 yield None
-        out.enqueue(chunk)
+        give(chunk)
 
-    def _tell(self, chunk: Chunk, out: Transform) -> Body:
-        out.enqueue(chunk)
+    def _tell(self, chunk: Chunk, give: Give) -> Body:
+        give(chunk)
         yield from self.observe(chunk)
 
     def _tee(self, source: Readable) -> Readable:

@@ -19,6 +19,7 @@ from agentcore.frameworks.ai_sdk.emulation.recorder import Recorded, Recorder, S
 from agentcore.frameworks.ai_sdk.emulation.streams import (
     END,
     Body,
+    Give,
     Promise,
     Readable,
     Transform,
@@ -66,12 +67,10 @@ class Streamed(Recorder):
         self.thrown: HookError | None = None
         self.withheld = self.profile.tool_choice_enforced and forbids_calls(self.store, self.step.choice)
         self.flow.observe = self._observe
-        model = Readable(self.turns)
-        for chunk in self._chunks(sent):
-            model.enqueue(chunk)
-        model.close()
-        self.turns.run()
-        self._passed(model)
+        if self.flow.heard or self.profile.answers_merged:
+            self._passed(self._model(sent))
+        else:
+            self.turns.call(self._straight(sent))
         self.turns.run()
         while self.slow:
             self.slow.sort(key=lambda entry: entry[:2])
@@ -80,6 +79,24 @@ class Streamed(Recorder):
         if self.thrown is not None:
             raise self.thrown
         return self.recorded
+
+    def _model(self, sent: Sent) -> Readable:
+        """The stream that the model's call gave, some turns ago."""
+        model = Readable(self.turns)
+        for chunk in self._chunks(sent):
+            model.enqueue(chunk)
+        model.close()
+        self.turns.run()
+        return model
+
+    def _straight(self, sent: Sent) -> Body:
+        """Handles chunk after chunk where they pass in one row and nobody can tell when."""
+        for chunk in self._chunks(sent):
+            parsed: list[Chunk] = []
+            yield from self._parse_calls(chunk, parsed.append)
+            for each in parsed:
+                yield from self._tell_tools(each, lambda _: None)
+                yield from self._run_tools(each, self._keep)
 
     def _chunks(self, sent: Sent) -> Iterator[Chunk]:
         """What the model sends, chunk by chunk."""
@@ -111,12 +128,14 @@ class Streamed(Recorder):
 
     # ---------------------------------------------------------------- what chunks pass
 
-    def _async(self, function: Callable[[Chunk, Transform], Body]) -> Transform:
+    def _async(self, function: Callable[[Chunk, Give], Body]) -> Transform:
         return Transform(self.turns, asynchronous(self.turns, function), lambda: Promise(self.turns))
 
     def _passed(self, model: Readable) -> None:
         if self.profile.answers_merged:
-            self._put_in(self._merged(model))
+            merged = self._merged(model)
+            if self.flow.heard:
+                self._put_in(merged)
             return
         called = through(self.turns, model, self._async(self._parse_calls))
         iterable = through(self.turns, called, pass_on(self.turns))
@@ -137,7 +156,7 @@ class Streamed(Recorder):
         merged = Readable(self.turns, starts=None)
 
         def write(chunk: Chunk) -> Promise:
-            merged.enqueue(chunk)
+            (merged.enqueue if self.flow.heard else self._keep)(chunk)
             return self.turns.settled()
 
         forwarded = through(self.turns, model, self._async(self._forward))
@@ -145,12 +164,12 @@ class Streamed(Recorder):
             pipe(self.turns, stream, Writable(self.turns, write, lambda: None))
         return merged
 
-    def _of_step(self, chunk: Chunk, out: Transform) -> Body:
+    def _of_step(self, chunk: Chunk, give: Give) -> Body:
         if chunk.kind != "model-start" and not self.begun:
             self.begun = True
-            out.enqueue(Chunk("start-step"))
+            give(Chunk("start-step"))
         if chunk.kind not in _NOT_PASSED and (chunk.kind != "text-delta" or chunk.text):
-            out.enqueue(chunk)
+            give(chunk)
         yield from ()
 
     # ---------------------------------------------------------------- calls
@@ -175,27 +194,27 @@ class Streamed(Recorder):
             self.by_id[get(self.store, call, "toolCallId")] = call
         return Chunk("tool-call", recorded, of=call, invalid=bool(get(self.store, call, "invalid")))
 
-    def _forward(self, chunk: Chunk, out: Transform) -> Body:
+    def _forward(self, chunk: Chunk, give: Give) -> Body:
         """The one place that the chunks of a step pass where answers are merged with them."""
         if chunk.kind == "model-end":
-            if self._ended(out):
+            if self._ended(give):
                 for call in self.waiting:
                     self.turns.call(self._running(call, self.answers.enqueue))
         elif chunk.kind == "tool-call" and self.withheld:
             self.called.append(self.parse(chunk.ref, self.sent))  # type: ignore[arg-type]
         elif chunk.kind == "tool-call":
-            yield from self._forward_call(chunk, out)
+            yield from self._forward_call(chunk, give)
         elif chunk.kind == "tool-result":
             if not self.withheld:
                 result = self._of_provider(chunk)
-                (out if result.kind == "tool-result" else self.answers).enqueue(result)
+                (give if result.kind == "tool-result" else self.answers.enqueue)(result)
         else:
-            out.enqueue(chunk)
+            give(chunk)
 
-    def _forward_call(self, chunk: Chunk, out: Transform) -> Body:
+    def _forward_call(self, chunk: Chunk, give: Give) -> Body:
         call = yield self.turns.call(self._parsed(chunk.ref))  # type: ignore[arg-type]
         made = self._call_chunk(call)
-        out.enqueue(made)
+        give(made)
         if made.invalid:
             if self.answered_here(call):
                 self.answers.enqueue(Chunk("tool-error", self.calls.invalid_result(call)))
@@ -218,31 +237,31 @@ class Streamed(Recorder):
         else:
             self.turns.call(self._running(call, self.answers.enqueue))
 
-    def _parse_calls(self, chunk: Chunk, out: Transform) -> Body:
+    def _parse_calls(self, chunk: Chunk, give: Give) -> Body:
         if chunk.kind == "model-end":
             yield from self._turns(self.pace.model_ended)
-            self._ended(out, chunk)
+            self._ended(give, chunk)
         elif chunk.kind == "tool-call":
             call = yield self.turns.call(self._parsed(chunk.ref))  # type: ignore[arg-type]
             if self.withheld:
                 return
             made = self._call_chunk(call)
-            out.enqueue(made)
+            give(made)
             if made.invalid and self.answered_here(call):
-                out.enqueue(Chunk("tool-error", self.calls.invalid_result(call)))
+                give(Chunk("tool-error", self.calls.invalid_result(call)))
         elif chunk.kind == "tool-result":
             if not self.withheld:
-                out.enqueue(self._of_provider(chunk))
+                give(self._of_provider(chunk))
         else:
-            out.enqueue(chunk)
+            give(chunk)
 
-    def _ended(self, out: Transform, end: Chunk | None = None) -> bool:
+    def _ended(self, give: Give, end: Chunk | None = None) -> bool:
         """Whether tools may run, now that the model has sent all."""
         self.recorded.broken = self.chosen(self.called)
         if end is not None:
-            out.enqueue(end)
+            give(end)
         if self.recorded.broken is not None:
-            out.enqueue(Chunk("error", self.calls.error_part(self.recorded.broken)))
+            give(Chunk("error", self.calls.error_part(self.recorded.broken)))
         return self.recorded.broken is None
 
     def _tried(self, source: Readable) -> Readable:
@@ -260,8 +279,8 @@ class Streamed(Recorder):
         tried = Readable(self.turns, asynchronous(self.turns, pull))
         return tried
 
-    def _tell_tools(self, chunk: Chunk, out: Transform) -> Body:
-        out.enqueue(chunk)
+    def _tell_tools(self, chunk: Chunk, give: Give) -> Body:
+        give(chunk)
         if chunk.kind != "tool-call" or chunk.invalid or chunk.of is None:
             return
         if self.calls.hears_input(chunk.of, self.step):
@@ -269,12 +288,12 @@ class Streamed(Recorder):
             self.calls.input_available(chunk.of, self.step)
             yield None
 
-    def _run_tools(self, chunk: Chunk, out: Transform) -> Body:
-        out.enqueue(chunk)
+    def _run_tools(self, chunk: Chunk, give: Give) -> Body:
+        give(chunk)
         if chunk.kind == "model-end" and self.recorded.broken is None:
             waiting = iter(self.waiting)
             most = self.step.concurrency or len(self.waiting)
-            workers = [self.turns.call(self._working(waiting, out)) for _ in range(most)]
+            workers = [self.turns.call(self._working(waiting, give)) for _ in range(most)]
             yield from workers
         call = chunk.of
         if chunk.kind != "tool-call" or chunk.invalid or call is None or is_nullish(self.tool(call)):
@@ -282,22 +301,22 @@ class Streamed(Recorder):
         asked = yield self.turns.call(self._asked(call))
         if asked is not None:
             yield from self._turns(self.pace.signed)
-            self._answer(asked, out)
+            self._answer(asked, give)
         if (asked is None or not asked.blocks) and self._runs(call):
             self.waiting.append(call)
 
-    def _answer(self, asked: Asked, out: Transform) -> None:
-        out.enqueue(Chunk("tool-approval-request", asked.request))
+    def _answer(self, asked: Asked, give: Give) -> None:
+        give(Chunk("tool-approval-request", asked.request))
         if asked.response is None:
             return
-        out.enqueue(Chunk("tool-approval-response", asked.response))
+        give(Chunk("tool-approval-response", asked.response))
         self.recorded.answers.append(asked.response)
         if asked.blocks:
-            out.enqueue(Chunk("tool-output-denied", self.calls.denied(asked.response)))
+            give(Chunk("tool-output-denied", self.calls.denied(asked.response)))
 
-    def _working(self, waiting: Iterator[Ref], out: Transform) -> Body:
+    def _working(self, waiting: Iterator[Ref], give: Give) -> Body:
         for call in waiting:
-            yield self.turns.call(self._running(call, out.enqueue))
+            yield self.turns.call(self._running(call, give))
 
     def _asked(self, call: Ref) -> Body:
         """What is asked of a call; a function that says so is waited for."""
@@ -313,7 +332,7 @@ class Streamed(Recorder):
             return False
         return not is_nullish(get(self.store, self.tool(call), "execute"))
 
-    def _running(self, call: Ref, give: Callable[[Chunk], None]) -> Body:
+    def _running(self, call: Ref, give: Give) -> Body:
         running = self.calls.running(call, self.step)
         while True:
             try:

@@ -13,6 +13,7 @@ END: Final = object()
 """What is read of a stream that has ended."""
 
 Task: TypeAlias = Callable[[Any], object]
+Give: TypeAlias = Callable[[Any], None]
 Body: TypeAlias = "Generator[Promise | None, Any, Any]"
 """The body of an async function: it yields what it awaits, None for a value that is there."""
 
@@ -239,16 +240,16 @@ class Writable:
 
 
 class Transform:
-    """A transform stream: `transform` is given a chunk and the stream to enqueue to.
+    """A transform stream: `transform` is given a chunk and what to call with each that comes out.
 
-    It is passed on only while someone waits for it. `flush` is what happens at the end, if it is more than
-    that the stream ends.
+    A chunk is taken only while someone waits for what comes out. `flush` is what happens at the end, if it is
+    more than that the stream ends.
     """
 
     def __init__(
         self,
         turns: Turns,
-        transform: Callable[[Any, Transform], Promise],
+        transform: Callable[[Any, Give], Promise],
         flush: Callable[[], Promise] | None = None,
     ) -> None:
         self._turns = turns
@@ -259,8 +260,7 @@ class Transform:
         self.writable = Writable(turns, self._write, self._close, starts=3)
         self.readable = Readable(turns, self._pull, ahead=0, starts=3)
 
-    def enqueue(self, chunk: Any) -> None:
-        """Passes on a chunk."""
+    def _give(self, chunk: Any) -> None:
         self.readable.enqueue(chunk)
         if not self.readable.wants() and not self._held:
             self._hold(held=True)
@@ -286,7 +286,7 @@ class Transform:
         return written
 
     def _perform(self, chunk: Any) -> Body:
-        yield self._transform(chunk, self)
+        yield self._transform(chunk, self._give)
 
     def _close(self) -> None:
         self._flush().then(lambda _: self.readable.close())
@@ -306,8 +306,8 @@ def asynchronous(turns: Turns, function: Callable[..., Body]) -> Callable[..., P
 def pass_on(turns: Turns) -> Transform:
     """A transform that passes on what it is given."""
 
-    def transform(chunk: Any, out: Transform) -> Promise:
-        out.enqueue(chunk)
+    def transform(chunk: Any, give: Give) -> Promise:
+        give(chunk)
         return turns.settled()
 
     return Transform(turns, transform)
