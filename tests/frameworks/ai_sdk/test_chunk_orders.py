@@ -57,8 +57,8 @@ def order_of(profile: str, case: Mapping[str, Any], **hooks: Callable[[Any], Any
 
     def answer(_: Any) -> list[dict[str, Any]]:
         order.append("model")
-        parts = next(script, [])
-        inputs = [{"input": {}} if "toolName" in part else {} for part in parts]
+        parts: list[dict[str, Any]] = next(script, [])
+        inputs: list[dict[str, Any]] = [{"input": {}} if "toolName" in part else {} for part in parts]
         # The ids are those of a provider that counts the parts of each answer.
         return [{"id": f"t{i}", **inputs[i], **part} for i, part in enumerate(parts)]
 
