@@ -65,7 +65,7 @@ def test_the_data_are_those_of_the_pinned_package_and_of_all_sequences(series: S
     assert written(series, read(text)) == text
 
 
-# Programs have no hook that hears of chunks or calls (test_chunk_orders.py has the orders of those), and where
+# Programs have no hook that hears of chunks or calls (test_chunk_orders.py has the orders of those). Where
 # tools run once the model has sent all, its chunks come before every answer, however long they take.
 HOOKS: Final = ["context", "hook", "chunk", "chunk_hook", "model_ended", "built"]
 UNSEEN: Final = {

@@ -11,11 +11,11 @@ import attrs
 from agentcore.frameworks.ai_sdk.emulation.calls import INHERITED, Asked, Calls, StepCalls, called
 from agentcore.frameworks.ai_sdk.emulation.flow import Flow
 from agentcore.frameworks.ai_sdk.emulation.offered import Offer
-from agentcore.frameworks.ai_sdk.emulation.recorder import Recorded, Recorder, Sent
+from agentcore.frameworks.ai_sdk.emulation.recorder import KINDS, Recorded, Recorder, Sent
 from agentcore.frameworks.ai_sdk.emulation.settings import Model
 from agentcore.frameworks.ai_sdk.emulation.streamed import Streamed
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile
-from agentcore.heap.heap import UNDEFINED, Function, HeapTypeError, PatternCell, Ref, Value
+from agentcore.heap.heap import UNDEFINED, Function, HeapTypeError, NotEmulatedError, PatternCell, Ref, Value
 from agentcore.heap.js import (
     PackageError,
     get,
@@ -211,6 +211,9 @@ class Models:
         self.desk.hook = "model"
         with self.desk.acting("model"):
             parts = answer_parts(self.desk, called(model.answer, self.desk.hand(options, ("model",))))
+        for part in parts:
+            if part["type"] not in KINDS:
+                raise NotEmulatedError("model", f"a part of the type {part['type']}", "leave it out")
         refs, inputs = [], {}
         for part in parts:
             kept = {key: self.store.load(value) for key, value in part.items() if key != "input"}

@@ -18,9 +18,10 @@ from agentcore.heap.js import (
     is_nullish,
 )
 
-__all__ = ["Recorded", "Recorder", "Sent"]
+__all__ = ["KINDS", "Recorded", "Recorder", "Sent"]
 
-_KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
+KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
+"""The types of the parts that a model may send."""
 
 
 @attrs.define
@@ -66,7 +67,7 @@ class Recorder:
     def parts(self, sent: Sent) -> list[Ref]:
         """The model's parts, as its array holds them now; what is no part is left out."""
         listed = elements(self.store, sent.parts)
-        return [part for part in listed if self.kind(part) in _KINDS]  # type: ignore[misc]
+        return [part for part in listed if self.kind(part) in KINDS]  # type: ignore[misc]
 
     def kind(self, part: Value) -> Value:
         """The part's type."""
