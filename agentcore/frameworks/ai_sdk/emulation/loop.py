@@ -29,6 +29,8 @@ from agentcore.frameworks.ai_sdk.emulation.settings import (
     Settings,
     check_counts,
     check_settings,
+    count_of,
+    is_heard,
     load,
     named_headers,
     read_settings,
@@ -124,7 +126,7 @@ class AiSdkLoop:
         self.in_stream = False
         self.last_reason = "other"
         self.telling = Telling(self.calls)
-        self.flow = None if profile.pace is None else Flow(profile, heard=self._heard(settings))
+        self.flow = None if profile.pace is None else Flow(profile, heard=is_heard(settings))
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
 
@@ -136,16 +138,6 @@ class AiSdkLoop:
             name="stepCountIs", call=lambda argument: len(argument["steps"]) == self.settings.max_steps
         )
         return self.store.array([own, count])
-
-    def _heard(self, settings: Settings) -> bool:
-        """Whether anyone can tell when a part of an answer comes."""
-        tools = (settings.tools or {}).values()
-        of_tools = any(callable(t.needs_approval) or t.on_input_available is not None for t in tools)
-        return self.hooks.on_chunk is not None or of_tools
-
-    def _concurrency(self) -> int | None:
-        limit = self._option("toolCallConcurrency")
-        return int(limit) if isinstance(limit, int | float) else None
 
     def _context(self, name: str) -> Value:
         # ai-sdk.context-shared: loaded once.
@@ -249,7 +241,7 @@ class AiSdkLoop:
             known=step.offer.known,
             tools=step.offer.runnable,
             choice=step.offer.choice,
-            concurrency=self._concurrency(),
+            concurrency=count_of(self._option("toolCallConcurrency")),
         )
         recorded = record(self.profile, self.calls, sent, context, self.flow)
         if self.profile.calls_written:

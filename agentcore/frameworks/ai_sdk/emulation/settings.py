@@ -29,6 +29,8 @@ __all__ = [
     "Tool",
     "check_counts",
     "check_settings",
+    "count_of",
+    "is_heard",
     "load",
     "named_headers",
     "read_settings",
@@ -122,6 +124,18 @@ class Settings:
     hooks: Hooks = attrs.field(factory=Hooks, validator=is_one(Hooks, "Hooks"))
     max_steps: int = 20
     frozen: bool = False
+
+
+def is_heard(settings: Settings) -> bool:
+    """Whether a hook can tell when a part of an answer comes."""
+    tools = (settings.tools or {}).values()
+    of_tools = any(callable(each.needs_approval) or each.on_input_available is not None for each in tools)
+    return settings.hooks.on_chunk is not None or of_tools
+
+
+def count_of(limit: Value) -> int | None:
+    """The number of a setting that limits something, if it has one."""
+    return int(limit) if isinstance(limit, int | float) else None
 
 
 @attrs.frozen
