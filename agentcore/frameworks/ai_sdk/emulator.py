@@ -302,10 +302,5 @@ EMULATED: Final = (
         answer=partial(typed_message, "assistant"),
         results=typed_results,
         begin=_begin,
-        unexpressed={
-            "6.* stream onChunk chunk run.assistant.text.change": (
-                "the package's chunks of a text are deltas, and the profile has no deltas"
-            )
-        },
     ),
 )

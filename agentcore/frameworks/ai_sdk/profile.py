@@ -100,31 +100,40 @@ class Failure(Enum):
     REPORTED = "the error as an event; the finished steps are the result"
 
 
-@attrs.frozen(kw_only=True)
-class Schedule:
-    """In which order a stream records what the model sent and what the tools answered, by when each is ready.
+class Gate(Enum):
+    """What chunks pass between step and observer: a transform, or a stream that reads so many ahead."""
 
-    The model's chunks come one after the other, each taking its time; an answer is ready its delay after
-    its call came, and answers pass one at a time; the results of tools that run once the model has sent all
-    have no delay (None) and come last. The unit is half a turn of the microtask queue, the
-    smallest that tells all orders apart. The numbers were found by search: `tools/fit_schedule.py` measures
-    the package's orders and compares them.
+    TRANSFORM = "a transform"
+    READ = 0
+    READ_AHEAD = 1
+
+
+@attrs.frozen(kw_only=True)
+class Pace:
+    """How many turns of the microtask queue things take, counted in the package's code: every `await` is one.
+
+    The streams that chunks pass take theirs beside. A call takes `parse`, and one more where there are
+    tools; `context` is what a function of a tool waits for first, `signed` a request for approval; then
+    `start` passes until a tool runs, `no_hook` or `hook` for each of its events, `returned` or `thrown` for
+    what the tool does, and `result` or `error` until the answer is in the stream. `chunk` passes when a chunk
+    is told of, with `chunk_hook` more if anyone listens. `model_ended` passes when the model has sent all,
+    and `built` while the streams behind the model's are made.
     """
 
-    text_start: int
-    text_rest: int
-    source: int
-    call: int
-    unknown_call: int
-    asking_call: int
-    provider_result: int
-    provider_error: int
-    result_ready: int | None
-    error_ready: int | None
-    unknown_ready: int
-    asking_ready: int
-    provider_error_ready: int
-    passing: int
+    parse: int
+    context: int
+    signed: int
+    start: int
+    no_hook: int
+    hook: int
+    returned: int
+    thrown: int
+    result: int
+    error: int
+    chunk: int
+    chunk_hook: int
+    model_ended: int
+    built: int
 
 
 @attrs.frozen(kw_only=True)
@@ -236,11 +245,25 @@ class AiSdkProfile:
     content_made_early: bool = attrs.field(
         metadata=decision("Whether what the model sent is put together before its calls run, too.")
     )
-    schedule: Schedule | None = attrs.field(
+    pace: Pace | None = attrs.field(
         metadata=decision(
-            "By which times a stream records each part as it comes; without: the model's "
+            "In how many turns a stream records each part as it comes; without: the model's "
             "parts, then the results in the order of the calls, then the approval requests."
         )
+    )
+    answers_merged: bool = attrs.field(
+        metadata=decision(
+            "Whether what answers calls comes in a stream of its own, merged with the model's chunks."
+        )
+    )
+    gates: tuple[Gate, ...] = attrs.field(
+        metadata=decision("What chunks pass between the stream of their step and whoever listens.")
+    )
+    output_of_run: bool = attrs.field(
+        metadata=decision("Whether the text that is parsed as the output is the run's first, not the step's.")
+    )
+    part_ids_reserved: bool = attrs.field(
+        metadata=decision("Whether a streamed text gets another id than the earlier ones of the run.")
     )
     results_as_ready: bool = attrs.field(
         metadata=decision(

@@ -152,6 +152,7 @@ class Recording(StepRecording):
             execute=None if spec.get("noExecute") else execute,
             needs_approval=spec.get("needsApproval"),
             takes=spec.get("takes", 0),
+            asynchronous=True,
         )
 
     def _tool_argument(self, name: str, spec: Mapping[str, Any], given: Any, options: Any) -> Any:

@@ -91,7 +91,7 @@ def approvals_as_stream(profile: AiSdkProfile) -> AiSdkProfile:
 
 def content_as_generate(profile: AiSdkProfile) -> AiSdkProfile:
     """Only streamText records what is ready first first."""
-    return attrs.evolve(profile, schedule=None)
+    return attrs.evolve(profile, pace=None)
 
 
 def failure_keeps_steps(profile: AiSdkProfile) -> AiSdkProfile:

@@ -140,7 +140,8 @@ def test_a_chunk_hook_is_told_of_every_kind_of_part() -> None:
         max_steps=1,
         on_chunk=lambda e: kinds.append(e["chunk"]["type"]),
     ).run()
-    assert kinds == ["text", "tool-call", "tool-error"]
+    text = ("text-start", "text-delta", "text-end")
+    assert kinds == ["start", "start-step", *text, "tool-call", "tool-error", "finish-step", "finish"]
 
 
 @both

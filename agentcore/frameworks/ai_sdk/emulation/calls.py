@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any, Final
 
 import attrs
@@ -42,6 +43,20 @@ _ANSWERS: Final = {"approved": True, "denied": False}
 _FORBIDDEN: Final = "Object contains forbidden prototype property"
 _SENT: Final = ("toolCallId", "toolName", "providerExecuted", "providerMetadata")
 _CALLED: Final = ("toolCallId", "toolName", "input")
+
+
+class Wait(Enum):
+    """What a call that runs waits for."""
+
+    START = "that it begins"
+    HOOK = "a hook that was told of it"
+    NO_HOOK = "a hook that there is none of"
+    TOOL = "the tool, for its moments"
+    RETURN = "what its tool returned"
+    THROW = "what its tool threw at once"
+    REJECTION = "what its tool's promise threw"
+    RESULT = "that it ends with a result"
+    ERROR = "that it ends with an error"
 
 
 class HookError(Exception):
@@ -138,8 +153,10 @@ class Calls:
         self.hooks = hooks
         self._drawn = 0
         self.approvals: Value = UNDEFINED
-        self.at_once: Value = UNDEFINED
+        # How many calls may run at once; None where that is not limited.
+        self.concurrency: int | None = None
         self._takes = {name: tool.takes for name, tool in (tools or {}).items()}
+        self._asynchronous = {name for name, tool in (tools or {}).items() if tool.asynchronous}
         self.tools: Value = UNDEFINED if tools is None else self._tools(tools)
 
     @property
@@ -275,9 +292,16 @@ class Calls:
         named = {key: get(self.store, call, key) for key in self.profile.told_of_invalid_calls}
         return self.store.object({"type": "tool-error", **read, "error": message, "dynamic": True, **named})
 
+    def hears_input(self, call: Ref, step: StepCalls) -> bool:
+        """Whether the tool is notified that its input is complete."""
+        return isinstance(self._input_hook(call, step), Function)
+
+    def _input_hook(self, call: Ref, step: StepCalls) -> Value:
+        return self._field(self.tool(step.tools, get(self.store, call, "toolName")), "onInputAvailable")
+
     def input_available(self, call: Ref, step: StepCalls) -> None:
         """Notifies the tool that its input is complete."""
-        function = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "onInputAvailable")
+        function = self._input_hook(call, step)
         if isinstance(function, Function) and function.call is not None:
             options = {"input": get(self.store, call, "input"), **self._options(call, step)}
             self.desk.hook = "onInputAvailable"
@@ -318,14 +342,50 @@ class Calls:
 
         The setting has an answer by the name of the tool; a text stands for one without a reason.
         """
-        setting = self.approvals if is_object(self.approvals) else UNDEFINED
-        name = get(self.store, call, "toolName")
-        status = fields(self.store, setting).get(text(self.store, name), UNDEFINED)
+        status = self._status(call)
         if is_nullish(status):
             return ("user-approval" if self.needs_approval(call, step) else "not-applicable"), UNDEFINED
         if isinstance(status, str):
             return str(status), UNDEFINED
         return text(self.store, get(self.store, status, "type")), get(self.store, status, "reason")
+
+    def _status(self, call: Ref) -> Value:
+        setting = self.approvals if is_object(self.approvals) else UNDEFINED
+        name = text(self.store, get(self.store, call, "toolName"))
+        return fields(self.store, setting).get(name, UNDEFINED)
+
+    def asks_function(self, call: Ref, step: StepCalls) -> bool:
+        """Whether a function of the tool says if a call needs approval."""
+        return is_nullish(self._status(call)) and isinstance(self._needs_approval(call, step), Function)
+
+    def _needs_approval(self, call: Ref, step: StepCalls) -> Value:
+        return self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
+
+    def denied(self, response: Ref) -> Ref:
+        """What whoever listens is told of a call that was denied."""
+        call = get(self.store, response, "toolCall")
+        named = {key: get(self.store, call, key) for key in ("toolCallId", "toolName")}
+        return self.store.object({"type": "tool-output-denied", **named})
+
+    def error_part(self, error: BaseException) -> Ref:
+        """What whoever listens is told of an error."""
+        return self.store.object({"type": "error", "error": error_cell(self.desk, error)})
+
+    def show_chunk(self, chunk: Ref) -> None:
+        """Shows a chunk to whoever listens to the stream.
+
+        Raises:
+            HookError: if they threw, and that is not swallowed.
+        """
+        on_chunk = self.hooks.on_chunk
+        if on_chunk is None:
+            return
+        event = self.store.object({"chunk": chunk})
+        if self.profile.chunk_errors_swallowed:
+            observe(self.desk, "onChunk", on_chunk, event)
+        else:
+            self.desk.hook = "onChunk"
+            self.desk.settled(called(on_chunk, self.desk.hand(event, ("onChunk",))))
 
     def takes_input(self, tool: Value) -> bool:
         """Whether a tool can run, and has a schema for its input.
@@ -351,7 +411,7 @@ class Calls:
 
     def needs_approval(self, call: Ref, step: StepCalls) -> bool:
         """Whether the tool of a call asks for approval of it."""
-        needs = self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
+        needs = self._needs_approval(call, step)
         if isinstance(needs, Function) and needs.call is not None:
             self.desk.hook = "needsApproval"
             options = self.desk.hand(self.store.object(self._options(call, step)), ("needsApproval",))
@@ -377,7 +437,7 @@ class Calls:
 
     def takes(self, call: Ref) -> int:
         """How many moments a call waits before it ends, its tool having been named when the run began."""
-        return self._takes.get(text(self.store, get(self.store, call, "toolName")), 0)
+        return self._takes.get(self._name(call), 0)
 
     def as_ended(self, results: Iterable[Ref]) -> list[Ref]:
         """The results of calls that were started at once, in the order in which the calls end.
@@ -385,7 +445,7 @@ class Calls:
         A tool that throws at once is ready before one that returns at once.
         """
         started = [*results]
-        if self.at_once == 1:
+        if self.concurrency == 1:
             return started
         ends = dict(zip(started, self._ends(started), strict=True))
 
@@ -397,15 +457,24 @@ class Calls:
 
     def _ends(self, started: Iterable[Ref]) -> Iterator[int]:
         """When calls end, of which only so many run at once as the call's settings allow."""
-        limit = int(self.at_once) if isinstance(self.at_once, int | float) else None
         free: list[int] = []
         for result in started:
-            begins = heapq.heappop(free) if limit is not None and len(free) >= limit else 0
+            full = self.concurrency is not None and len(free) >= self.concurrency
+            begins = heapq.heappop(free) if full else 0
             heapq.heappush(free, begins + self.takes(result))
             yield begins + self.takes(result)
 
     def run(self, call: Ref, step: StepCalls) -> Ref | None:
-        """Runs a call: its result or error as recorded; None for a tool without execute.
+        """Runs a call: its result or error as recorded; None for a tool without execute."""
+        running = self.running(call, step)
+        while True:
+            try:
+                next(running)
+            except StopIteration as ended:
+                return ended.value  # type: ignore[no-any-return]
+
+    def running(self, call: Ref, step: StepCalls) -> Generator[Wait, None, Ref | None]:
+        """Runs a call, and says what it waits for.
 
         Rules ai-sdk.input-live and ai-sdk.metadata-shared.
         """
@@ -415,27 +484,53 @@ class Calls:
         if is_nullish(execute) or (self.profile.runs_only_functions and not isinstance(execute, Function)):
             return None
         read: dict[str, Value] = picked(store, call, _CALLED)
-        metadata = get(store, call, "providerMetadata")
-        rest: dict[str, Value] = {
-            "dynamic": self._field(tool, "type") == "dynamic",
-            "toolMetadata": self._of_call(call, "toolMetadata")
-            if self.profile.metadata_on_calls
-            else UNDEFINED,
-            "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
-        }
+        rest = self._rest(call, tool)
+        yield Wait.START
         event = self._event(call, step)
-        notify(self.desk, "onToolCallStart", self.hooks.on_tool_call_start, lambda: self._tool_event(event))
+        yield self._notify("onToolCallStart", self.hooks.on_tool_call_start, event)
+        output: Value = UNDEFINED
+        thrown: Ref | None = None
         try:
             output = self._execute(execute, get(store, call, "input"), step, call)
         except HookError as error:
             thrown = error_cell(self.desk, error.original)
+        yield from self._waits(call, thrown is not None)
+        ended: dict[str, Value]
+        if thrown is not None:
             result = store.object({"type": "tool-error", **read, "error": thrown, **rest})
             ended = {**event, "success": False, "error": thrown, "toolOutput": result}
         else:
             result = store.object({"type": "tool-result", **read, "output": output, **rest})
             ended = {**event, "success": True, "output": output, "toolOutput": result}
-        notify(self.desk, "onToolCallFinish", self.hooks.on_tool_call_finish, lambda: self._tool_event(ended))
+        yield self._notify("onToolCallFinish", self.hooks.on_tool_call_finish, ended)
+        yield Wait.RESULT if thrown is None else Wait.ERROR
         return result
+
+    def _rest(self, call: Ref, tool: Value) -> dict[str, Value]:
+        metadata = get(self.store, call, "providerMetadata")
+        named = self.profile.metadata_on_calls
+        return {
+            "dynamic": self._field(tool, "type") == "dynamic",
+            "toolMetadata": self._of_call(call, "toolMetadata") if named else UNDEFINED,
+            "providerMetadata": UNDEFINED if is_nullish(metadata) else metadata,
+        }
+
+    def _notify(self, name: str, hook: Callable[..., Any] | None, values: Mapping[str, Value]) -> Wait:
+        notify(self.desk, name, hook, lambda: self._tool_event(values))
+        return Wait.NO_HOOK if hook is None else Wait.HOOK
+
+    def _waits(self, call: Ref, failed: bool) -> Iterable[Wait]:
+        if self.takes(call):
+            yield Wait.TOOL
+        if not failed:
+            yield Wait.RETURN
+        elif self._name(call) in self._asynchronous:
+            yield Wait.REJECTION
+        else:
+            yield Wait.THROW
+
+    def _name(self, call: Ref) -> str:
+        return text(self.store, get(self.store, call, "toolName"))
 
     def _of_call(self, call: Ref, key: str) -> Value:
         value = get(self.store, call, key)

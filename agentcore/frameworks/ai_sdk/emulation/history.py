@@ -363,7 +363,7 @@ class Approving:
 
     def _as_ready(self, results: list[Ref | None]) -> list[Ref]:
         got = [result for result in results if result is not None]
-        if self.profile.schedule is None and not self.profile.results_as_ready:
+        if self.profile.pace is None:
             return got
         return self.calls.as_ended(got)
 

@@ -12,10 +12,12 @@ from typing import Final
 import attrs
 
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
+from agentcore.frameworks.ai_sdk.emulation.flow import Flow
 from agentcore.frameworks.ai_sdk.emulation.history import Approving, check_prompt, check_roles
 from agentcore.frameworks.ai_sdk.emulation.offered import Offer, make_offer, merged, require_callers
 from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, PLAIN_WITH_TEXT, prompt, prompted
-from agentcore.frameworks.ai_sdk.emulation.record import Models, Outcome, Recorded, Sent, Step, record
+from agentcore.frameworks.ai_sdk.emulation.record import Models, Outcome, Step, record
+from agentcore.frameworks.ai_sdk.emulation.recorder import Recorded, Sent
 from agentcore.frameworks.ai_sdk.emulation.results import (
     finish_event,
     result_messages,
@@ -27,12 +29,15 @@ from agentcore.frameworks.ai_sdk.emulation.settings import (
     Settings,
     check_counts,
     check_settings,
+    count_of,
+    is_heard,
     load,
     named_headers,
     read_settings,
     require_emulated,
 )
 from agentcore.frameworks.ai_sdk.emulation.tagged import TAGGED
+from agentcore.frameworks.ai_sdk.emulation.telling import Telling
 from agentcore.frameworks.ai_sdk.profiles import (
     AiSdkProfile,
     Base,
@@ -120,6 +125,8 @@ class AiSdkLoop:
         self.reported: tuple[Slot, ...] = ()
         self.in_stream = False
         self.last_reason = "other"
+        self.telling = Telling(self.calls)
+        self.flow = None if profile.pace is None else Flow(profile, heard=is_heard(settings))
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
 
@@ -165,6 +172,7 @@ class AiSdkLoop:
             return
         self.outcome.hung = self.in_stream and not self.profile.breaks_settle
         if not self.in_stream:
+            self.telling.failed(error)
             try:
                 self._finish(ended=False)
             except _CAUGHT:
@@ -175,7 +183,7 @@ class AiSdkLoop:
         check_counts(self.profile, self._option)
         self.model_settings = read_settings(self.profile, self._option)
         self.calls.approvals = self._option("toolApproval")
-        self.calls.at_once = self._option("toolCallConcurrency")
+        self.calls.concurrency = count_of(self._option("toolCallConcurrency"))
         self.headers = self._option("headers")
         if self.profile.headers_named:
             named = self.profile.package.replace("@", "/")
@@ -235,7 +243,7 @@ class AiSdkLoop:
             tools=step.offer.runnable,
             choice=step.offer.choice,
         )
-        recorded = record(self.profile, self.calls, sent, context)
+        recorded = record(self.profile, self.calls, sent, context, self.flow)
         if self.profile.calls_written:
             for call in recorded.calls:
                 stringified(self.store, call)
@@ -258,6 +266,7 @@ class AiSdkLoop:
         listed = self.carried if profile.base is Base.CARRIED else self._listed()
         step_input = store.clone(listed) if profile.chains_to_hooks is CopyDepth.DEEP else listed
         result = self._prepare_step(number, step_input)  # type: ignore[arg-type]
+        self.telling.start()
         model = self.models.resolved(or_else(self._override(result, "model"), self.model))
         system = or_else(self._system_override(result), self.system)
         # Rule ai-sdk.returned-elements-kept.
@@ -422,16 +431,22 @@ class AiSdkLoop:
     def _record_step(self, step: Step, recorded: Recorded, sent: Sent) -> None:
         profile, store = self.profile, self.store
         content = store.array(recorded.content)
+        self.last_reason = sent.finish_reason
+        if recorded.broken is not None:
+            self.last_reason = "error"
+            self.outcome.error = self.outcome.error or recorded.broken
+        response: dict[str, Value] = {
+            "id": self.calls.drawn(),
+            "timestamp": store.object({"time": Measured(0)}, DateCell),
+            "modelId": step.response_model,
+        }
+        ended = self.telling.step_end(self.last_reason, content, response)
         made: list[Ref] = []
         if profile.response_made is Moment.BEFORE_STEP_FINISH:
             made = self.calls.conversion.messages(content)
             if profile.base is Base.CHAINS:
                 store.push(self.response, made)
         report, own = self._report(content, made)
-        self.last_reason = sent.finish_reason
-        if recorded.broken is not None:
-            self.last_reason = "error"
-            self.outcome.error = self.outcome.error or recorded.broken
         own_fields = {
             "callId": self.call_id if profile.performance_reported else UNDEFINED,
             "stepNumber": self._number(step),
@@ -439,13 +454,7 @@ class AiSdkLoop:
             **self.step_contexts,
             "content": content,
         }
-        response: dict[str, Value] = {
-            "id": self.calls.drawn(),
-            "timestamp": store.object({"time": Measured(0)}, DateCell),
-            "modelId": step.response_model,
-            "messages": report,
-        }
-        result = step_result(profile, store, {**own_fields, "finishReason": self.last_reason}, response)
+        result = step_result(profile, store, {**own_fields, **ended}, recorded.start, report)
         if profile.step_recorded is Moment.BEFORE_STEP_FINISH:
             store.push(self.steps, [result])
         if profile.base_made is Moment.BEFORE_STEP_FINISH:
@@ -553,8 +562,10 @@ class AiSdkLoop:
                 self.outcome.error = PackageError("AI_NoOutputGeneratedError", "No output generated.")
             return
         self.outcome.steps = self.steps
-        self.outcome.finish_reason = self.last_reason if ended else "other"
-        total = self._total_usage() if ended else usage_of(self.store, 0)
+        if ended:
+            self.outcome.finish_reason, total = self.telling.end(self.last_reason, self._total_usage())
+        else:
+            self.outcome.finish_reason, total = "other", usage_of(self.store, 0)
         self._finished(total)
 
     def _total_usage(self) -> Ref:
@@ -562,7 +573,7 @@ class AiSdkLoop:
             return total_usage(self.store, self.steps)
         return usage_of(self.store, self.answers)
 
-    def _finished(self, total: Ref) -> None:
+    def _finished(self, total: Value) -> None:
         event = finish_event(self.profile, self.store, self.steps, self.answered, total)
         observe(self.desk, "onFinish", self.hooks.on_finish, event)
 

@@ -14,6 +14,7 @@ from agentcore.heap.heap import UNDEFINED, ErrorCell, Measured, MeasuredCell, Re
 from agentcore.heap.js import (
     elements,
     error_text,
+    fields,
     get,
     is_array,
     is_nullish,
@@ -72,21 +73,31 @@ class CopyingStepCell(StepCell):
     )
 
 
+def step_end(
+    profile: AiSdkProfile, store: Store, reason: Value, content: Ref, response: Mapping[str, Value]
+) -> dict[str, Value]:
+    """What a step's end says of it."""
+    timed = profile.performance_reported
+    return {
+        "finishReason": reason,
+        "usage": usage_of(store, 1),
+        "performance": _performance(store, profile, content) if timed else UNDEFINED,
+        "response": store.object(response),
+    }
+
+
 def step_result(
-    profile: AiSdkProfile, store: Store, own: Mapping[str, Value], response: Mapping[str, Value]
+    profile: AiSdkProfile, store: Store, own: Mapping[str, Value], start: Ref | None, report: Ref
 ) -> Ref:
-    """The result of a step: what is its own, its response, and what is the same for all.
+    """The result of a step: what is its own, what its start says if anyone was told of it, and its report.
 
     What it computes of its content, it computes at each reading (rule ai-sdk.calls-listed-anew).
     """
-    content = own["content"]
     made = {
         **own,
-        "usage": usage_of(store, 1),
-        "performance": _performance(store, profile, content) if profile.performance_reported else UNDEFINED,
-        "warnings": store.array(()),
-        "request": store.object({}),
-        "response": store.object(response),
+        "warnings": store.array(()) if start is None else get(store, start, "warnings"),
+        "request": store.object({} if start is None else fields(store, get(store, start, "request"))),
+        "response": store.object({**fields(store, own["response"]), "messages": report}),
     }
     return store.object(made, CopyingStepCell if profile.reasoning_copied else StepCell)
 
@@ -159,7 +170,7 @@ def result_messages(profile: AiSdkProfile, store: Store, steps: Ref, answered: I
 
 
 def finish_event(
-    profile: AiSdkProfile, store: Store, steps: Ref, answered: Iterable[Slot], total: Ref
+    profile: AiSdkProfile, store: Store, steps: Ref, answered: Iterable[Slot], total: Value
 ) -> Ref:
     """Makes the event that the last hook of a run is given (rule ai-sdk.events-whole).
 

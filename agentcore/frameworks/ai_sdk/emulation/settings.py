@@ -29,6 +29,8 @@ __all__ = [
     "Tool",
     "check_counts",
     "check_settings",
+    "count_of",
+    "is_heard",
     "load",
     "named_headers",
     "read_settings",
@@ -46,7 +48,8 @@ class Tool:
     `needs_approval` is a bool or is called as `execute` is. `to_model_output` is called with
     `{toolCallId, input, output}` and gives the output of the message. `takes` is how long a call waits before
     it returns or throws, in moments: of the calls of a step that run at once, those of fewer moments end
-    first, and those of equally many in their order.
+    first, and those of equally many in their order. `asynchronous` says that it is an async function, whose
+    errors come a turn of the queue later than what another throws.
     """
 
     __repr__ = brief
@@ -56,6 +59,7 @@ class Tool:
     to_model_output: Hook | None = None
     on_input_available: Hook | None = None
     takes: int = 0
+    asynchronous: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -65,6 +69,7 @@ class Model:
     Parts are JSON objects: `{type: "text" | "reasoning", text}`, `{type: "tool-call", toolCallId, toolName,
     input}`, `{type: "source", ...}`, and what the provider ran itself: tool calls with `providerExecuted`
     and `{type: "tool-result", toolCallId, toolName, result, isError?}`; each with `providerMetadata?`.
+    A text that is streamed may have an `id`, and the `deltas` that it comes in, if those are not one.
     `on_parts` is called with a view of the parts as the model returned them.
     """
 
@@ -119,6 +124,18 @@ class Settings:
     hooks: Hooks = attrs.field(factory=Hooks, validator=is_one(Hooks, "Hooks"))
     max_steps: int = 20
     frozen: bool = False
+
+
+def is_heard(settings: Settings) -> bool:
+    """Whether a hook can tell when a part of an answer comes."""
+    tools = (settings.tools or {}).values()
+    of_tools = any(callable(each.needs_approval) or each.on_input_available is not None for each in tools)
+    return settings.hooks.on_chunk is not None or of_tools
+
+
+def count_of(limit: Value) -> int | None:
+    """The number of a setting that limits something, if it has one."""
+    return int(limit) if isinstance(limit, int | float) else None
 
 
 @attrs.frozen
