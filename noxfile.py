@@ -29,9 +29,9 @@ def quick(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """All tests, with coverage."""
+    """All tests with all their cases, with coverage; takes hours."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-n", "auto", "--cov", *session.posargs)
+    session.run("pytest", "-n", "auto", "--cov", *session.posargs, env={"AGENTCORE_WHOLE": "1"})
 
 
 @nox.session(python=PYTHONS[0])
@@ -68,14 +68,15 @@ def live_corpora(session: nox.Session) -> None:
     session.install("-e", ".[test]", "pytest-xdist")
     files = ("test_boundaries", "test_corpus", "test_kinds", "test_approvals", "test_streams")
     named = session.posargs or [f"tests/live/{name}.py" for name in files]
-    session.run("pytest", "-n", "2", *named, env={"AGENTCORE_LIVE_EXAMPLES": "300"})
+    environment = {"AGENTCORE_WHOLE": "1", "AGENTCORE_LIVE_EXAMPLES": "300"}
+    session.run("pytest", "-n", "2", *named, env=environment)
 
 
 @nox.session(python=PYTHONS[0])
 def live_corpora_js(session: nox.Session) -> None:
     """Judges the JavaScript corpora in every release and on every path, over 300 conversations each."""
     session.install("-e", ".[test]")
-    environment = {"AGENTCORE_LIVE_ALL": "1", "AGENTCORE_LIVE_EXAMPLES": "300"}
+    environment = {"AGENTCORE_WHOLE": "1", "AGENTCORE_LIVE_EXAMPLES": "300"}
     session.run(
         "pytest", "tests/live/test_js.py", "-k", "table or boundaries", *session.posargs, env=environment
     )

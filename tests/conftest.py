@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+import zlib
+from collections import defaultdict
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,14 +27,40 @@ settings.register_profile(
 settings.register_profile("campaign", parent=settings.get_profile("thorough"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
+# Each case of each test runs; otherwise only a sample of the cases of tests that are marked so.
+WHOLE: Final = "AGENTCORE_WHOLE" in os.environ
+
 _TRACERS: list[Any] = []
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Measures no coverage in what runs real packages: that would double its time, and shows little here."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves samples of what is marked `sample`, and measures no coverage in what runs real packages.
+
+    Coverage would double the time of those, and shows little there.
+    """
     for item in items:
         if item.get_closest_marker("live"):
             item.add_marker("no_cover")
+    # What somebody names on the command line is run.
+    if not WHOLE and not any("[" in name for name in config.args):
+        left = {*_beyond_samples(items, config.getoption("hypothesis_seed", None))}
+        if left:
+            config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
+            items[:] = [item for item in items if item.nodeid not in left]
+
+
+def _beyond_samples(items: list[pytest.Item], seed: object) -> list[str]:
+    """Returns the cases that do not run: of a test marked `sample(n)` all but n, which the seed picks."""
+    cases: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("sample")
+        if mark is not None:
+            cases[item.nodeid.partition("[")[0], mark.args[0]].append(item.nodeid)
+    left: list[str] = []
+    for (_, size), names in cases.items():
+        # By their names, so that every process of a run picks the same.
+        left += sorted(names, key=lambda name: zlib.crc32(f"{seed} {name}".encode()))[size:]
+    return left
 
 
 def pytest_runtest_setup() -> None:

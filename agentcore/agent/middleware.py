@@ -150,8 +150,8 @@ class InvokeModelContext(Generic[State]):
         """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         Args:
-            name: the name of the question, by which `resume` takes its answer; another for each question
-                here.
+            name: the name of the question, which ends the id that `resume` takes an answer by; each question
+                that is asked here needs one of its own.
             reason: JSON for whoever answers, such as a text.
 
         Returns:
@@ -199,8 +199,8 @@ class ExecuteToolContext(Generic[State]):
         """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         Args:
-            name: the name of the question, by which `resume` takes its answer; another for each question
-                here.
+            name: the name of the question, which ends the id that `resume` takes an answer by; each question
+                that is asked here needs one of its own.
             reason: JSON for whoever answers, such as a text.
 
         Returns:
@@ -253,8 +253,8 @@ class AgentStreamContext(Generic[State]):
         """Ask a person: return the answer if the run was given one, or end the run with the question.
 
         Args:
-            name: the name of the question, by which `resume` takes its answer; another for each question
-                here.
+            name: the name of the question, which ends the id that `resume` takes an answer by; each question
+                that is asked here needs one of its own.
             reason: JSON for whoever answers, such as a text.
 
         Returns:
@@ -415,6 +415,8 @@ def _changed(before: Any, after: Any, depth: int) -> Iterable[str]:
     for attribute in attrs.fields(type(before)):
         name = attribute.name
         old, new = getattr(before, name), getattr(after, name)
+        # Fields that take no part in equality, such as the state that is shared on purpose, are no change
+        # by a handler.
         if not attribute.eq or old is new or old == new:
             continue
         if depth > 1 and type(old) is type(new) and attrs.has(type(old)):

@@ -204,6 +204,7 @@ class PartialObjects:
             value = freeze(_read(text))
         except (TypeError, ValueError):  # no JSON so far, or half a surrogate pair: the whole answer decides
             return None
+        # Not by ==, for which true and 1 are one value: a reader has to see each.
         key = strict_key(value)
         if key == self._key:
             return None
@@ -311,6 +312,8 @@ class AgentResult(Generic[_Object, State]):
         """
         if self._conversation is None:
             turn = first_turn_of(self.run) if self._turn is None else self._turn
+            # Made when it is asked for: most callers of a single question never ask, and a turn reads the
+            # whole run.
             object.__setattr__(self, "_conversation", turn.after(self.run))
         return cast("Conversation", self._conversation)
 

@@ -314,6 +314,7 @@ class Observer:
         self._warn_of(entry)
 
     def _warn_of(self, entry: Timing) -> None:
+        # Its error says more than that it was slow, and fails the run.
         if not entry.failed:
             self._warn(entry.name, entry.step_number, entry.seconds, entry.blocked_seconds)
 

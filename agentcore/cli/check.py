@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 import click
 
-from agentcore.cli.check_printer import CheckPrinter
+from agentcore.cli.check_printer import EXIT_CODES, CheckPrinter
 from agentcore.cli.terminal import console, printable, progress, require_program, warn, written
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.kit.framework import FRAMEWORKS
@@ -42,10 +42,9 @@ from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
 from agentcore.oracle.reports.document import document
 
-__all__ = ["EXIT_CODES", "CheckPrinter", "check", "profile_for_driver", "replayed"]
+__all__ = ["check", "profile_for_driver", "replayed"]
 
 _NO_VERDICT: Final = 2
-EXIT_CODES: Final = {"agreement": 0, "disagreement": 1, "no verdict": 2}
 # A campaign may take hours.
 _PROGRESS_SECONDS: Final = 30.0
 _PROGRAMS: Final = 1000
@@ -154,9 +153,10 @@ class _TargetName(click.Choice[str]):
     type=click.Path(path_type=Path, file_okay=False),
     envvar="AGENTCORE_DATABASE",
     show_envvar=True,
-    help="A folder for programs that were found, which are run first; by default in your cache.",
+    help="A folder for programs that were found, which are run first, and for answers that agreed, which "
+    "need not be compared again; by default in your cache.",
 )
-@click.option("--no-database", is_flag=True, help="Neither run nor keep programs that were found.")
+@click.option("--no-database", is_flag=True, help="Use no such folder.")
 @click.option(
     "--replay",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
@@ -221,6 +221,8 @@ def check(context: click.Context, /, **given: Any) -> None:
     if options.driver and not options.scheduler:
         require_program(options.driver)
     plan = _plan(profile, options)
+    if (database := _database(options)) is not None:
+        plan = attrs.evolve(plan, agreements=str(database.agreements))
     if options.target and not targets.target_of(options.target).pinned:
         warn(f"{options.target} is held to the profile {profile}.")
     try:
@@ -345,8 +347,7 @@ def _checked(plan: Plan, options: _Options) -> int:
     oracle.never-lost).
     """
     seed = _first_seed(options)
-    no_database = options.no_database or bool(options.replay)
-    database = None if no_database else Database(options.database or default_folder())
+    database = _database(options)
     known = replayed(options.replay, plan.profile) if options.replay else _known(plan, database)
     printer = CheckPrinter(console=console(), plan=plan, save=options.save)
     total = plan.limits.programs
@@ -370,6 +371,13 @@ def _checked(plan: Plan, options: _Options) -> int:
     for file in options.report_files:
         written("the report", file, partial(_report, file, plan, done, seed, crew.size, printer.files))
     return _exit_code(done)
+
+
+def _database(options: _Options) -> Database | None:
+    """The one to use; none to replay single files with."""
+    if options.no_database or options.replay:
+        return None
+    return Database(options.database or default_folder())
 
 
 def _report(  # noqa: PLR0913, PLR0917 - what a report is made of

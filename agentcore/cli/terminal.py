@@ -83,7 +83,7 @@ def require_program(driver: Sequence[str]) -> None:
     """Refuses the command line of a driver whose program there is not, before anything is run with it.
 
     Raises:
-        UsageError: if no file that can be executed has the name of its first word.
+        UsageError: if the first word of `driver` is no executable file, by name on the PATH or by path.
     """
     if shutil.which(driver[0]) is None:
         raise click.UsageError(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
@@ -21,7 +23,7 @@ from agentcore.heap.pollution import Verdict, written_path
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.kit.program import BadProgram
 from agentcore.kit.safe_text import cut, one_line
-from agentcore.oracle.campaign.executors import collect_seldom
+from agentcore.oracle.campaign.executors import Crew, Promise, collect_seldom, processes
 from agentcore.oracle.drivers.protocol import Implementation, answers
 from agentcore.oracle.reports.explain import Boundary, Explanation, ExplanationError, Step, Writing
 from agentcore.oracle.reports.explain import explain as run_explain
@@ -62,11 +64,33 @@ def traced(line: bytes, family: Family, profile: str | None) -> Json:
 
 def filter_lines(source: BinaryIO, target: BinaryIO, profile: str | None) -> None:
     """Writes a trace for every line that is not empty, each as soon as it is known."""
-    family = family_of(profile or DEFAULT_PROFILE)
     for line in iter(source.readline, b""):
         if line.strip():
-            trace = traced(line, family, profile)
-            _write(target, _text(trace) or _text(family.refusal(trace.get("id"), *_TOO_DEEP)))
+            _write(target, _trace_line(line, profile))
+
+
+def filter_blocks(source: BinaryIO, target: BinaryIO, profile: str | None, crew: Crew) -> None:
+    """Writes the same, in the same order, worked out by a crew, which is given blocks of lines."""
+    lines = filter(bytes.strip, iter(source.readline, b""))
+    under_way: deque[Promise[list[str]]] = deque()
+    while block := [*islice(lines, _BLOCK)]:
+        under_way.append(crew.submit(trace_lines, block, profile))
+        # Two blocks for each process: one that it works at, and one that waits for it.
+        if len(under_way) > 2 * crew.size:
+            _write(target, *under_way.popleft().result())
+    for promise in under_way:
+        _write(target, *promise.result())
+
+
+def trace_lines(lines: Sequence[bytes], profile: str | None) -> list[str]:
+    """Returns the line of a trace for each line; never raises."""
+    return [_trace_line(line, profile) for line in lines]
+
+
+def _trace_line(line: bytes, profile: str | None) -> str:
+    family = family_of(profile or DEFAULT_PROFILE)
+    trace = traced(line, family, profile)
+    return _text(trace) or _text(family.refusal(trace.get("id"), *_TOO_DEEP))
 
 
 # ---------------------------------------------------------------- the protocol
@@ -98,6 +122,7 @@ def _error(name: str, message: str) -> Json:
 
 # ---------------------------------------------------------------- both
 
+_BLOCK: Final = 32
 _ENCODER: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 
@@ -112,8 +137,8 @@ def _text(value: Json) -> str:
         return ""
 
 
-def _write(target: BinaryIO, text: str) -> None:
-    target.write(text.encode("ascii") + b"\n")
+def _write(target: BinaryIO, *texts: str) -> None:
+    target.write("".join(f"{text}\n" for text in texts).encode("ascii"))
     target.flush()
 
 
@@ -128,12 +153,25 @@ def _write(target: BinaryIO, text: str) -> None:
     is_flag=True,
     help="Be a driver: read requests of the driver protocol and write answers.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes. With more than one, traces come some dozens of programs later than with one.",
+)
 @click.argument("file", type=click.File("rb"), default="-")
-def trace(profile: str | None, *, protocol: bool, file: BinaryIO) -> None:
+def trace(profile: str | None, *, protocol: bool, jobs: int, file: BinaryIO) -> None:
     """Read programs from FILE or standard input, one JSON value per line, and write their traces, in order.
 
     A line that is no program gives a trace with the error BadProgram, and the next line is read.
     """
+    if protocol and jobs > 1:
+        raise click.UsageError("--protocol answers one request after the other: leave out --jobs")
+    if jobs > 1:
+        with processes(jobs) as crew:
+            filter_blocks(file, sys.stdout.buffer, profile, crew)
+        return
     collect_seldom()
     (answer_lines if protocol else filter_lines)(file, sys.stdout.buffer, profile)
 

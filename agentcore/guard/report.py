@@ -265,8 +265,9 @@ class Change:
     the place is reached. Paths are those before the block, but for the index of an element that is new.
     `all_aliases` means that there are no more of them; 1000 are listed at most.
 
-    `kind` is `added`, `removed`, `replaced`, or `reordered` of the keys of a dict. `before` and `after` are
-    values that do not change: tuples for lists, `immutabledict` for dicts, `Instance` for objects. `before`
+    `kind` is `added`, `removed` or `replaced`, or, for a dict whose keys have another order,
+    `reordered`. `before` and `after` are values that do not change: tuples for lists,
+    `immutabledict` for dicts, `Instance` for objects. `before`
     of what was added is None, and so is `after` of what was removed.
 
     `in_place` says which object changed. True: the one that has the place; it got, lost or overwrote what is

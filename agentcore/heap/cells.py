@@ -308,6 +308,7 @@ def number(value: float) -> int | float:
         double = float(value)
     except OverflowError:
         double = float("inf")
+    # True of NaN and the infinities alone, without a call of math's.
     if double - double != 0:
         raise HeapTypeError(f"a heap holds JSON, which has no number {double}")
     if double.is_integer() and abs(double) < _PRINTED_WHOLE:

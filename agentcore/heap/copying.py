@@ -117,7 +117,7 @@ class _Copy:
 
 
 class CopyDepth(IntEnum):
-    """How much of list -> message -> content -> part -> payload a boundary copies."""
+    """The depth of a boundary's copy: how much of list -> message -> content -> part -> payload is new."""
 
     SHARE = 0
     LIST = 1

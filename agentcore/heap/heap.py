@@ -179,6 +179,8 @@ class Store:
 
     def derive(self, ref: Ref, *sources: Value, fields: frozenset[str] | None = None) -> Ref:
         """Records that a new cell was made from these cells (from these fields of them only, if given)."""
+        # Most runs are checks, which ask only for the trace: noting origins for all of them would be paid
+        # at each copy.
         if self.watching:
             new = tuple([(source.address, fields) for source in sources if type(source) is Ref])
             known = self.origins.get(ref.address)
@@ -237,6 +239,7 @@ class Store:
         if address in self.sealed:
             raise HeapTypeError("Cannot assign to a property of a frozen object")
         self.cells[address] = cell
+        # Cells beyond are new since the last heap was taken, and come with it in any case.
         if address < len(self._kept):
             self._changed.add(address)
         stale = [address]
@@ -313,7 +316,7 @@ class Store:
             raise DepthError from None
 
     def printed(self, address: int) -> Any:
-        """What `plain` gave for a cell; None if it has not, or if anything in the cell was written since.
+        """Returns the remembered JSON of a cell; None if there is none, or the cell was written since.
 
         So whatever was made of all that is in the cell can be made again as long as this is the same object.
         """
@@ -349,6 +352,7 @@ class Store:
                     level = levels[inside] + 1
             elif type(item) in _LEFT_OUT:
                 self._leave_out(shown, key, item)
+        # Checked again: a cell built on printed ones adds up depths that no single call went through.
         if level > DEEPEST:
             raise DepthError
         printed[address] = shown
@@ -418,8 +422,10 @@ def _not_function(slot: Slot) -> Slot:
 
 
 def _cloned(cell: Cell) -> Cell:
-    """What a clone has of a cell: of errors some fields, of others what is not computed."""
+    """Returns what a clone keeps of a cell: of an error some fields, of others all that is not computed."""
     if type(cell) is UrlCell:
+        # A URL keeps its text in an internal slot, which a structured clone leaves out: the package's
+        # clones are empty objects (rule ai-sdk.urls-are-objects).
         return ObjectCell({key: slot for key, slot in cell.items() if key != "href"})
     if isinstance(cell, ComputedCell | SchemaCell):
         return ObjectCell(cell)

@@ -92,7 +92,7 @@ def is_array(store: Store, value: Value) -> bool:
 
 
 def is_object(value: Value) -> bool:
-    """Whether `typeof value` is "object" and the value is not null."""
+    """True if `typeof value` is "object" and the value is not null."""
     return type(value) is Ref
 
 
@@ -112,7 +112,7 @@ def elements(store: Store, value: Value, method: str = "filter") -> tuple[Slot, 
 
 
 def iterated(store: Store, value: Value) -> Iterable[Slot]:
-    """What `for (... of value)` and spreading into a list give.
+    """Returns the elements that `for (... of value)` and `[...value]` visit.
 
     Raises:
         HeapTypeError: if the value cannot be iterated.

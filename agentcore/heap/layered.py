@@ -35,7 +35,7 @@ def drawable(text: str) -> str:
 
 @attrs.frozen(kw_only=True)
 class Box:
-    """What is drawn: its name, its text, and whether it belongs into the first layer."""
+    """A box to draw: its name, its text, and whether it belongs into the first layer."""
 
     name: str
     text: str = attrs.field(converter=drawable)
@@ -111,7 +111,7 @@ def laid_out(boxes: Sequence[Box], edges: Sequence[Edge]) -> Laid:
 
 
 def _layers(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> list[int]:
-    """How far each box is from the first layer, by the longest way, edges that close a circle apart."""
+    """Returns each box's longest distance from the first layer; edges that close a cycle are ignored."""
     graph = Graph(n=len(boxes), edges=list(edges), directed=True)
     graph.delete_edges(graph.feedback_arc_set())
     layers = [0 if box.first else int(any(other.first for other in boxes)) for box in boxes]
@@ -169,7 +169,7 @@ def _label(
 
 
 def _eased(part: float) -> float:
-    """How far up a piece of a way is after a part of its width."""
+    """Returns the height of an edge after a part of its width, eased at both ends."""
     return float(part * part * (3 - 2 * part))
 
 

@@ -54,7 +54,7 @@ __all__ = [
 
 
 class Handle:
-    """What stands for a cell outside of its store: loading a value that holds one keeps the reference."""
+    """A cell's stand-in outside of its store: loading a value that contains one keeps the reference."""
 
     __slots__ = ("ref", "store")
 
@@ -133,6 +133,7 @@ _FUNCTIONS: Final = (
     type,
 )
 _BYTES: Final = (bytes, bytearray, memoryview)
+# Each byte becomes a slot: a file that a tool returned would fill heap and trace.
 _MOST_BYTES: Final = 65_536
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MILLISECOND: Final = dt.timedelta(milliseconds=1)
@@ -189,6 +190,8 @@ class Loading:
     def _scalar(self, value: Any) -> Any:
         """The slot of what is no object; UNDEFINED for an object. Subclasses are what they are a kind of."""
         if isinstance(value, str):
+            # A plain text of the same letters, though the class has a `__str__` of its own, as members of a
+            # StrEnum do.
             return str.__str__(value)
         if isinstance(value, int | float):
             return _number(int(value) if isinstance(value, int) else float(value))
@@ -279,6 +282,8 @@ def _attributes(value: Any) -> Mapping[str, Any]:
     bases = type(value).__mro__
     for base in reversed(bases):
         for name, member in vars(base).items():
+            # Only what Python made for `__slots__`: reading through any other descriptor would run code of
+            # the object's class.
             if type(member) is types.MemberDescriptorType:
                 with suppress(AttributeError):
                     found[name] = member.__get__(value)
@@ -304,6 +309,7 @@ _AWAITABLE: Final = (
 _MODULES: Final = frozenset(
     {"_decimal", "collections", "decimal", "fractions", "ipaddress", "pathlib", "re", "uuid"}
 )
+# By these an object that holds something open, or can be read once only, is known: it is no data.
 _RESOURCE: Final = ("close", "aclose", "__enter__", "__aenter__", "__next__")
 
 

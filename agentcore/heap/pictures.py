@@ -129,7 +129,7 @@ def _graph(snapshot: Snapshot, holders: Sequence[str], written: Mapping[int, str
 
 
 def _telling(graph: _Graph, most: int) -> _Graph:
-    """What is come to by several ways or was written, and what leads there; the rest follows from it."""
+    """Selects the cells worth drawing: reached by several ways or written, and those that lead to them."""
     ways = Counter(target for _, target in graph.edges)
     wanted = {
         node.name for address, node in graph.nodes.items() if ways[node.name] > 1 or address in graph.written
@@ -232,7 +232,7 @@ def _explain(axes: Axes, kinds: Sequence[Patch]) -> None:
 def _reached(
     snapshot: Snapshot, holders: Sequence[str], deepest: int
 ) -> tuple[dict[int, _Node], dict[tuple[str, str], str]]:
-    """What is drawn: what the holders reach within so many levels; who reaches it, and under which keys."""
+    """Finds the cells to draw: those within so many levels of a holder, by whom and under which keys."""
     held = {name: _held(snapshot, name) for name in holders}
     reach = {name: snapshot.heap.reached(value) for name, value in held.items()}
     nodes: dict[int, _Node] = {}
@@ -263,7 +263,7 @@ def _key(key: str | int) -> str:
 
 
 def _held(snapshot: Snapshot, name: str) -> Value:
-    """What the holder holds, or one of its fields: `prompt.messages`."""
+    """Returns a holder's slot, or one of its fields: `prompt.messages`."""
     if name in snapshot.holders:
         return snapshot.holders[name]
     holder, *fields = name.split(".")

@@ -219,7 +219,7 @@ class _Telling:
         return self._writes_in(moment.slot, moment)
 
     def _fields(self, moment: Moment) -> Iterator[Json]:
-        """What was handed out: each field, and of a list each element, with the writes that it shows."""
+        """Returns a boundary's fields, and each element of a list, with the writes that each shows."""
         fields = moment.value if isinstance(moment.value, dict) else {"": moment.value}
         for name, value in fields.items():
             slot = self._child(moment, moment.slot, name) if name else moment.slot
@@ -259,7 +259,7 @@ class _Telling:
         return drawn_text(f"{moment.name} gets {_amount(moment.value)}.{seen}")
 
     def _lines(self, moment: Moment) -> Iterator[str]:
-        """What else is to be said of a moment: of a write whom it reaches and how long it lasts."""
+        """Returns further lines about a moment: for a write, whom it reaches and how long it lasts."""
         if moment.write is not None:
             finding = self._run.findings[moment.write.number]
             now = [
@@ -276,7 +276,7 @@ class _Telling:
                 yield drawn_text(f"Write {finding.write.number + 1} {left}.")
 
     def _is_first_sight(self, moment: Moment) -> bool:
-        """Whether a holder shows a write that it has not shown before."""
+        """True if some holder shows a write here for the first time."""
         sights = {
             (number, name)
             for name, slot in moment.holders.items()
@@ -289,7 +289,7 @@ class _Telling:
     # ---------------------------------------------------------------- prompts
 
     def _prompts(self) -> Iterator[Json]:
-        """What the model was asked with, and how it differs from what it was asked with before."""
+        """Returns each prompt with its difference from the prompt before."""
         before: list[int] = []
         for number, (step, messages) in enumerate(self._run.prompts):
             now = [self._texts.number(message) for message in messages]
@@ -332,7 +332,7 @@ class _Telling:
 
 
 def _shared(old: str, new: str) -> tuple[int, int]:
-    """How many characters two texts share at their beginnings, and at the ends of what is left."""
+    """Counts the characters that two texts share at the beginning, and at the end of the rest."""
     start = _shared_beginning(old, new)
     return start, _shared_beginning(old[start:][::-1], new[start:][::-1])
 

@@ -85,7 +85,7 @@ def graph(
 
 
 def _wide(text: str) -> int:
-    """How many letters wide a text is; some letters are as wide as two."""
+    """Returns a text's width in letters; some letters are as wide as two."""
     return len(text) if text.isascii() else len(text) + sum(east_asian_width(one) in "WF" for one in text)
 
 
@@ -126,7 +126,7 @@ class _Row:
 
 
 class _Boxes:
-    """Which of the objects that were found are boxes of their own, and where: columns, and beside whom."""
+    """Decides which of the found objects get boxes of their own, in which column, and beside which box."""
 
     def __init__(self, found: Mapping[int, Found]) -> None:
         self._found = found
@@ -365,7 +365,7 @@ class _Drawing:
 
 
 def _is_aside(node: Node, found: Mapping[int, Found]) -> bool:
-    """Whether only those slots of a box are drawn that lead on: of a holder, and of what is no message."""
+    """True for a box of which only the slots that lead on are drawn: a holder, or a non-message."""
     return isinstance(node, str) or found[node].kind is Kind.RECORD
 
 
@@ -487,7 +487,7 @@ class _Places:
 
     @cache  # noqa: B019 - as above
     def _lanes(self, node: Node) -> Sequence[tuple[float, Sequence[int]]]:
-        """What is placed beside a box, from the top: heights, and the boxes that share the place."""
+        """Returns what is placed beside a box, from the top: heights, and the boxes that share each place."""
         lanes: list[tuple[int, list[int]]] = []
         found = self._drawing.found
         for child in sorted(self._below[node], key=lambda one: (self._span(one)[0], found[one].order)):

@@ -135,6 +135,8 @@ def of_watch(
         *((one.writes, 1, _moment_of(watch, one)) for one in watch.handed),
         *((one.write.number, 2, _written(watch, one.write)) for one in findings),
     ]
+    # By the number of writes before them, and a boundary before the write that came next: what was passed
+    # there did not have it yet.
     ordered = [moment for *_, moment in sorted(moments, key=lambda one: one[:2])]
     for snapshot in run.snapshots[-1:]:
         named = {run.holders[name]: slot for name, slot in snapshot.holders.items() if name in run.holders}
@@ -227,6 +229,8 @@ def of_core(run: Run, name: str = "immutable") -> Recorded:
     error = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Failed) else None
     if isinstance(ended, Done | Failed | Interrupted):
         moments.append(values.end(run, error))
+    # One heap for all moments: values of the core never change, so what was shared once is shared in all of
+    # them.
     heap = values.heap()
     return Recorded(
         name=name,
@@ -256,7 +260,7 @@ def _step_of(state: Run) -> int:
 
 
 def _boundaries(state: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What is handed out to answer the need of a run."""
+    """Returns what is handed out so that a run's need is answered."""
     match state.pending:
         case NeedPrepareStep(step=step):
             yield "prepare_step", {"messages": step.messages}
@@ -365,7 +369,7 @@ _LISTS: Final = frozenset({"messages", "prompt"})
 
 
 class Kind(IntEnum):
-    """What an object is in `list -> message -> content -> part -> payload`; the number is its column."""
+    """The level of an object in `list -> message -> content -> part -> payload`; the number is its column."""
 
     RECORD = 0
     LIST = 1
@@ -390,7 +394,7 @@ class Scene:
 
 @attrs.define
 class Found:
-    """What is known of an object after all scenes: its kind, its slots in others, when it is seen.
+    """An object's facts from all scenes: its kind, its slots in other objects, when it is seen.
 
     `depth` is how far it is below the last object of another kind, `owner` the slot beside which it is
     placed.
@@ -512,7 +516,7 @@ class Walk:
                 yield key, slot.address
 
     def _leads_on(self, key: Key, slot: Ref, depth: int) -> bool:
-        """Whether a field of what is no message has messages, or an object that has a list of them."""
+        """True if a field of a non-message holds messages, or an object with a list of them."""
         cell = self._scene.heap.cells[slot.address]
         kind = self._kind_below_record(key, cell)
         if kind is not Kind.RECORD:

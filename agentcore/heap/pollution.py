@@ -117,13 +117,15 @@ class Pollution:
     def findings(self) -> tuple[Finding, ...]:
         """A finding for every write of the run, in the order in which they were made."""
         looks = _Looks(self._journal, self.marks, self._holders)
+        # From the end back, because paths are those at the end of the run: the first path noted for a
+        # holder is then the one to keep.
         for snapshot in reversed(self._snapshots):
             looks.at(snapshot)
         return tuple(map(looks.finding, self._journal))
 
     @cached_property
     def marks(self) -> Mapping[int, int]:
-        """Which writes a cell carries, as bits by their numbers, by the cell's address."""
+        """The writes that each cell carries, by the cell's address: bit n is write n."""
         marks: dict[int, int] = {}
         for number, cells in enumerate(self.carriers):
             for address in cells:
@@ -155,6 +157,8 @@ def _carriers(write: Write, derived: Mapping[int, list[tuple[int, frozenset[str]
     queue = [write.address]
     for source in queue:
         for made, fields in derived.get(source, ()):
+            # A cell that took over some fields only does not carry a write to another one; a change of an
+            # array is in all that was made of it.
             copied = fields is None or not isinstance(write.key, str) or write.key in fields
             if made >= write.size and copied and made not in found:
                 found.add(made)
@@ -183,6 +187,8 @@ class _Looks:
         self._looked += 1
         self._reach.move_to(snapshot.heap)
         if snapshot.moment == "prompt":
+            # A write made after the prompt, in the same step, may be to a cell that the prompt holds: the
+            # model has been called by then.
             made_before = self._writes(lambda write: snapshot.heap_size >= write.size)
             for number in ones(self._reach.of(snapshot.holders.get("prompt")) & made_before):
                 self._prompts[number].append(snapshot.step)
@@ -248,7 +254,7 @@ def ones(mask: int) -> Iterable[int]:
 
 
 class Reach:
-    """Which marks are reached from a cell, in the heap that it was moved to last.
+    """Finds the marks that can be reached from a cell, in the heap of the latest move.
 
     `marks` are integers by address, one bit for each mark; marks of cells that a heap does not have yet count
     for nothing.
@@ -298,6 +304,8 @@ class Reach:
                 continue
             children = self._children(address)
             unknown = [child for child in children if child not in below]
+            # A cycle: the sums below depend on each other, so nothing is remembered of it, and the root is
+            # walked as a whole.
             if unknown and (address in opened or not opened.isdisjoint(unknown)):
                 return self._walked(root)
             opened.add(address)
@@ -341,6 +349,8 @@ class Reach:
         while level:
             found = [address for address in level if self._marks.get(address, 0) & mark]
             if found:
+                # The lowest address is the oldest cell: the original, rather than a copy of it that is as
+                # near.
                 return level[min(found)]
             seen.update(level)
             below: dict[int, tuple[str | int, ...]] = {}

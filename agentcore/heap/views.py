@@ -109,6 +109,7 @@ class Desk:
     def refuse(self, error: HostValueError, path: str = "$") -> HostValueError:
         """Returns the error with who gave the value. The run ends with the first of them."""
         named = error.given_by(self.source or f"hook {self.hook}", path)
+        # The first one: what follows is mostly what the hook made of that error.
         self.refused = self.refused or named
         return named
 
@@ -323,6 +324,8 @@ class ObjectView(View, MutableMapping[str, Any]):
         keys = iter(reversed(cell) if reverse else cell)
         while True:
             now = self._cell
+            # As a dict does, with its texts: a hook that changes what it goes through is at fault in
+            # Python, too.
             if len(now) != len(cell):
                 raise RuntimeError("dictionary changed size during iteration")
             if now is not cell and now.keys() != cell.keys():
@@ -340,12 +343,12 @@ class ObjectView(View, MutableMapping[str, Any]):
         return key in cell or key in getters(cell)
 
     def owns(self, key: str) -> bool:
-        """Whether the field is the object's own, as the name of most errors is not."""
+        """True if the field is the object's own; the `name` of most errors is inherited."""
         return type(self._cell.get(key)) is not Inherited
 
     def _require_setter(self, cell: ObjectCell, key: str) -> None:
         if type(cell) is UrlCell and key in cell.computed and key != "origin":
-            raise self.desk.leave_out(f"URL.{key}", "assign href, or a text")
+            raise self.desk.leave_out(f"URL.{key}", "assign its href, or put a text in its place")
         if key in getters(cell) or (type(cell) is SchemaCell and key == "jsonSchema" and key in cell):
             raise HeapTypeError(f"Cannot set property {key} which has only a getter")
 
@@ -404,6 +407,8 @@ class ArrayView(View, MutableSequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         at = 0
+        # The array is read anew at each element: one that grows on the way is gone through to its new end,
+        # as a list is.
         while at < len(cell := self._cell):
             yield self._child(cell[at], at)
             at += 1

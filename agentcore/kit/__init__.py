@@ -1,1 +1,1 @@
-"""What a framework's emulation is written with: programs, ops, generation, shrinking, comparison."""
+"""Tools to write a framework's emulation with: programs, ops, generation, shrinking, comparison."""

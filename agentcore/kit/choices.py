@@ -1,4 +1,4 @@
-"""What a generator decides, and what its programs reach: a source of choices, and the schema's choice points.
+"""A generator's choices: the source that decides them, and the schema's choice points that programs reach.
 
 Choices come from a seed, or from a test tool that shrinks. The generators follow a run and not their format's
 schema. A schema allows any JSON for a message and any path for a write, so what is drawn from it alone mostly
@@ -63,7 +63,7 @@ class RandomChoices:
 
 
 class Weights:
-    """What a generator may do at some point, by name: each so many times of a hundred.
+    """The alternatives of a generator at some point, by name, each with its percentage.
 
     Args:
         weights: the names, the simplest first; their weights add up to 100.
@@ -81,6 +81,8 @@ class Weights:
 
     def draw(self, choices: Choices) -> str:
         """Returns one of the names."""
+        # One integer and no chain of chances: a test tool that shrinks moves it to 0, which is the simplest
+        # name.
         drawn = choices.integer(0, _HUNDRED - 1)
         for name, weight in self._weights.items():
             if drawn < weight:
@@ -231,7 +233,7 @@ class _Point:
         yield from self.alternatives
 
     def inside(self, value: Any) -> Iterator[tuple[Any, _Point]]:
-        """What is inside a value, with its points; the value itself at the alternative that it is."""
+        """Yields the values inside a value, with their points; the value itself at its own alternative."""
         alternative = self._alternative(value)
         if alternative is not None:
             yield value, alternative
@@ -278,7 +280,7 @@ class _Point:
         return next((one for one in self.alternatives if one.fits(value)), None)
 
     def fits(self, value: Any) -> bool:
-        """Whether a value looks like one of these, seen from outside."""
+        """True if a value can be one of this point, judged by its outermost level."""
         if self.members:
             return value in self.members
         if self._types and not isinstance(value, self._types):

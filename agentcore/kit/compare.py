@@ -1,4 +1,4 @@
-"""Whether two traces agree, and where they first do not: rules oracle.agreement, oracle.first-difference.
+"""Compares two traces and finds the first difference: rules oracle.agreement, oracle.first-difference.
 
 Two traces agree when they are equal as JSON: types told apart, object keys in any order, `1.0` being `1`.
 A family's `Comparison` states what may differ all the same, one small function per permission, each of
@@ -48,7 +48,7 @@ class Each:
 
 @attrs.frozen(kw_only=True)
 class Comparison:
-    """How two traces of a family are compared.
+    """The settings by which two traces of a family are compared.
 
     `permitted` are named functions, each of which takes out of a trace one thing that may differ, for the
     reason in its docstring. `order` is that in which fields are compared, so that the first difference is the
@@ -60,7 +60,7 @@ class Comparison:
 
 
 class Missing:
-    """What stands where one trace has nothing at all."""
+    """A marker for a place where one trace has nothing at all."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -110,12 +110,14 @@ def differences(
 ) -> Difference | None:
     """The first difference in the order of the run, or None if the traces agree.
 
-    `strict_about` names permissions that are switched off. Raises KeyError for names of no permission.
+    `strict_about` names permissions that are switched off. Raises KeyError for a name
+    that `comparison.permitted` does not have.
     """
     off = {comparison.permitted[name] for name in strict_about}
     for permit in comparison.permitted.values():
         if permit not in off:
             expected, actual = permit(expected), permit(actual)
+    # Nearly all traces agree: the quick comparison spares them the walk.
     if alike(expected, actual):
         return None
     for path, mine, theirs in _fields("$", expected, actual, comparison.order):
@@ -135,7 +137,7 @@ def differences(
 
 @attrs.frozen
 class Observation:
-    """What two traces have at one observation, MISSING for nothing; `path` has the indexes of lists."""
+    """The values of two traces at one observation, MISSING for nothing; `path` has the indexes of lists."""
 
     __repr__ = brief
 
@@ -145,7 +147,7 @@ class Observation:
 
     @property
     def differs(self) -> bool:
-        """Whether the two are not the same JSON."""
+        """True if the two values are not the same JSON."""
         return not alike(self.expected, self.actual) and _first(self.expected, self.actual) is not None
 
 
@@ -158,7 +160,7 @@ def observations(expected: Trace, actual: Trace, comparison: Comparison) -> Iter
 
 
 def alike(mine: Any, theirs: Any) -> bool:
-    """Whether the two are the same JSON, to all appearances: if not, they may be, as 1 and 1.0 are.
+    """A quick check of equality: True is certain; False may be wrong, as for 1 and 1.0.
 
     A shortcut: Python compares whole traces in a tenth of the time that a walk takes, but for it True is 1.
     """
@@ -169,7 +171,7 @@ def alike(mine: Any, theirs: Any) -> bool:
 
 
 def _of_the_same_types(mine: Any, theirs: Any) -> bool:
-    """Whether two equal containers have, at each place, booleans where the other has them."""
+    """True if two equal containers have booleans at the same places; Python takes True for 1."""
     for key, value in mine.items() if type(mine) is dict else enumerate(mine):
         kind = type(value)
         # Nothing else is equal to a text or to null.
@@ -216,7 +218,7 @@ _Pair: TypeAlias = tuple[str, Any, Any]
 
 
 def _fields(path: str, expected: Trace, actual: Trace, order: tuple[str | Each, ...]) -> Iterator[_Pair]:
-    """What both traces have, piece by piece, in the order in which a reader would follow the run."""
+    """Yields the observations of both traces in the order of the run."""
     named = {entry.field if isinstance(entry, Each) else entry: entry for entry in order}
     for key in {**named, **expected, **actual}:
         entry = named.get(key)
@@ -259,6 +261,8 @@ def _first(expected: Any, actual: Any) -> tuple[Trail, Any, Any] | None:
             below = []
         else:
             return trail, mine, theirs
+        # Reversed, so that the first key is on top: what is returned is the first difference in the trace's
+        # order.
         stack.extend(reversed(below))
     return None
 

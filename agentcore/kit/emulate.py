@@ -133,7 +133,7 @@ class Conversation(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Reply:
-    """What a turn came to: the messages that the caller passes on with the next one, and the result."""
+    """A turn's outcome: the messages that the caller passes on with the next turn, and the result."""
 
     messages: Sequence[Any]
     result: Any
@@ -168,7 +168,7 @@ class Point:
 
 @attrs.frozen(kw_only=True)
 class Emulated:
-    """Profiles that are measured as releases of a framework of the live check are.
+    """Profiles whose emulation is measured as the live check measures a framework's releases.
 
     `framework` is the name of the live adapter. `releases` has for each release the profiles of its paths.
     `points` returns the boundaries of a release, given a function that returns the output of a call. `user`,

@@ -58,7 +58,7 @@ Edits: TypeAlias = Callable[[Callable[[], Json]], Iterator[Json]]
 
 @attrs.frozen
 class Write:
-    """Something in a program that makes a run another one: an op of a hook, or a tool that takes time.
+    """A removable cause of differences in a program: an op of a hook, or a tool that takes time.
 
     `hook` is where it runs, `op` its verb, `place` where it stands in the program.
     """
@@ -82,7 +82,7 @@ def _any_trace(_: Trace) -> None:
 
 @attrs.frozen(kw_only=True)
 class Shrinking:
-    """What there is to know of a format where its programs are made smaller.
+    """A format's description for the shrinker.
 
     `required` fields of a program stay. `names` are keys whose values stay: two things that come to be called
     alike are another program, and seldom a simpler one to read. `measure` is what a smaller program has less
@@ -127,7 +127,7 @@ class Recorded(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Emulation:
-    """What of a family runs on the heap: `profiles` as data, by name (others are made with `attrs.evolve`).
+    """A family's emulation on the heap; `profiles` are data, by name (`attrs.evolve` makes others).
 
     `trace(profile, program)` is the trace under one of them.
     """
@@ -157,9 +157,9 @@ class Family:
     the format, None where there is no such check. `scenes(profile)` are what sweeps are made of, None where
     there are no sweeps. `smallest(text)` is the smallest program in which a user
     says a text. `trace_problem(trace)` says where something is wrong with a trace (`.set[0]`), and what; None
-    if nothing is. `tells_refusals` says whether a `Recorded` has refused ops. `pictured` are the holders
-    that a picture of a moment of a run has, in their order; none for no picture. `notes(trace)` are sentences
-    about a trace, for its explanation.
+    if nothing is. `tells_refusals` says whether a `Recorded` has refused ops. `pictured` names the holders
+    that are drawn in the picture of a run's heap, in their order; where it is empty, none is drawn.
+    `notes(trace)` are sentences about a trace, for its explanation.
     """
 
     name: str

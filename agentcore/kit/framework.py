@@ -166,6 +166,8 @@ class Entry:
 @cache
 def entries() -> tuple[Entry, ...]:
     """All entry points of the group, by name; read once."""
+    # Sorted: the order of entry points is that of the folders on the path, and lists of frameworks must not
+    # depend on it.
     found = sorted(entry_points(group=GROUP), key=lambda point: (point.name, _provider(point)))
     return _distinct([_loaded(point) for point in found])
 
@@ -194,7 +196,7 @@ _KIND: Final = f"{Framework.__module__}.{Framework.__qualname__}"
 
 
 def _problem(framework: Framework) -> str | None:
-    """What contradicts itself in a framework."""
+    """Returns the first contradiction in a framework's description, if any."""
     under = {part for name in framework.profiles for part in (name, name.partition("/")[0])}
     if framework.default not in under:
         return f"the default {framework.default!r} is none of its profiles"
@@ -338,7 +340,7 @@ class Field:
 
 @attrs.frozen
 class _Decision:
-    """What `decision` was given."""
+    """The arguments of `decision`."""
 
     sentence: str
     heading: str | None

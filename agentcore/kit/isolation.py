@@ -80,13 +80,13 @@ class Act:
 
     @property
     def cause(self) -> tuple[str, str, str]:
-        """What writes are grouped by (rule isolated.grouped)."""
+        """The key by which writes are grouped (rule isolated.grouped)."""
         return self.hook, self.op, self.path
 
 
 @attrs.frozen
 class Sight:
-    """Where an effect shows: the holder, the number of the prompt or step if there is one, and the path."""
+    """A place where an effect shows: the holder, the number of the prompt or step if any, and the path."""
 
     holder: str
     step: int | None
@@ -134,7 +134,7 @@ class Breach:
 
     @property
     def cause(self) -> str:
-        """What findings are grouped by (rule isolated.grouped)."""
+        """The key by which findings are grouped (rule isolated.grouped)."""
         return f"{self.kind}: {self.hook} {self.op} {self.place}"
 
     @property
@@ -151,7 +151,7 @@ class Breach:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """Returns the advice for this kind of finding."""
         return _REMEDIES[self.rule]
 
 
@@ -166,7 +166,7 @@ _REMEDIES: Final = {
 
 @attrs.frozen(kw_only=True)
 class Isolation:
-    """What a check of isolation knows of a family.
+    """A family's description for the check of isolation.
 
     Attributes:
         prepared: gives a program in which nothing that is returned depends on a write (rule
@@ -220,7 +220,7 @@ class _StopError(Exception):
 
 
 def isolation_of(family: Family) -> Isolation:
-    """What is known of the family.
+    """Returns the family's description for the check of isolation.
 
     Raises:
         ValueError: if its programs cannot be run by value.
@@ -247,7 +247,7 @@ class Judge:
         return [value, *live, *([] if timed is None else [timed])]
 
     def judge(self, program: Json, outcomes: Sequence[Outcome], ask: Ask) -> JudgedBy:
-        """What a prepared program shows.
+        """Runs a prepared program and returns the faults that it shows.
 
         Args:
             program: the prepared program.
@@ -261,7 +261,7 @@ class Judge:
 
 
 def faults(program: Json, family: Family, run: Callable[[Json], Trace]) -> tuple[Breach, ...]:
-    """What a program shows of a loop in this process.
+    """Checks one program on a loop in this process and returns the faults.
 
     Args:
         program: a program of the family.
@@ -304,7 +304,11 @@ class _Case:
             raise _StopError(self.failed)
         if not self.known.judged(self.value):
             return
+        # All of them, though one is enough for a verdict: which one a campaign counts is picked by the
+        # program, so that a fault which every program shows does not hide the others.
         found = [*self._writes(), *self._out_of_order(), *self._accumulated(), *self._own()]
+        # Run once more only where something was found: noise matters there alone, and most programs show
+        # nothing.
         if found and any(one.differs for one in self._apart(self.value, self._run())):
             raise _StopError(Malformed(_NOISE, "", ""))
         yield from found
@@ -340,6 +344,7 @@ class _Case:
         found = False
         refused: list[Act] = []
         for act in self.acts:
+            # With one write the run with all writes is the run with this one: half of the runs are saved.
             trace = self.live if len(self.acts) == 1 else self._alone(act)
             if trace is None or not (effect := self._effect(trace)):
                 continue
@@ -348,6 +353,7 @@ class _Case:
                 continue
             found = True
             yield self._breach(act, effect, trace)
+        # Two writes may show only together, as one that shares an object and one that writes to it.
         if not found:
             yield from self._together([act for act in self.acts if act not in refused])
 
@@ -360,6 +366,7 @@ class _Case:
         trace = self._run(*kept)
         if len(kept) < 2 or not self._effect(trace):  # noqa: PLR2004 - two are the fewest
             return
+        # In the order of the run, so that the last one that is left is the one that shows it: the cause.
         for act in acts:
             fewer = [one for one in kept if one is not act]
             if self._effect(again := self._run(*fewer)):
@@ -368,7 +375,7 @@ class _Case:
             yield self._breach(kept[-1], self._effect(trace), trace)
 
     def _is_refused(self, act: Act, trace: Trace, *others: Act) -> bool:
-        """Whether the write was refused, and the run shows that and nothing else (rule isolated.refused)."""
+        """True if the write was refused, and the run shows nothing but that (rule isolated.refused)."""
         if _is_cut_short(self._effect(trace), trace):
             return True
         if self.known.refused is None:
@@ -483,14 +490,14 @@ def _count(value: Any, texts: frozenset[str]) -> int:
 
 
 def _is_cut_short(effect: Sequence[Observation], trace: Trace) -> bool:
-    """Whether the run failed, and everything that it shows up to then is as it is by value."""
+    """True if the run failed, and all that it shows up to its failure equals the run by value."""
     if trace.get("error") is None:
         return False
     return all(_begins(one.actual, one.expected) for one in effect if not one.path.startswith("$.error"))
 
 
 def _begins(short: Any, whole: Any) -> bool:
-    """Whether the one is the other as it was at an earlier moment, texts that sum it up apart."""
+    """True if one value is an earlier state of the other, summarizing texts aside."""
     if isinstance(short, Missing) or short is None:
         return True
     if isinstance(short, list) and isinstance(whole, list):
@@ -503,7 +510,7 @@ def _begins(short: Any, whole: Any) -> bool:
 
 
 def is_mixed(value: Any, thrown: Any, found: Any) -> bool:
-    """Whether what was found is made of what runs by value and runs with an error thrown show.
+    """True if a finding only mixes what runs by value show with what runs with a thrown error show.
 
     An op runs at each call of its tool, and one call may refuse what another one takes. What stands for the
     text of the error may be any text, and beside it stands a name, which is every language's own.
@@ -525,7 +532,7 @@ def is_mixed(value: Any, thrown: Any, found: Any) -> bool:
 
 
 def _is_error(thrown: Any, found: Any) -> bool:
-    """Whether both are an error, that of the first being one that was thrown on purpose."""
+    """True if both are errors, the first being the one that the check threw on purpose."""
     if isinstance(thrown, str):
         return REFUSED_TEXT in thrown and isinstance(found, str)
     if not isinstance(thrown, dict) or not isinstance(found, dict):

@@ -48,7 +48,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 class Record:
-    """What is on record of a run, by fields of its trace.
+    """The record of a run, by fields of its trace.
 
     `kept` are the live objects that ops keep, by name; `refusals` are the program's ops that a
     live object refused, each with its place and reason.
@@ -119,7 +119,7 @@ class NowhereError(Exception):
 
 
 class ThrownError(Exception):
-    """What a program's hook or tool throws."""
+    """The error that a program's hook or tool throws."""
 
     name = "Error"
 
@@ -175,7 +175,7 @@ def below(value: Any, path: Iterable[str | int]) -> Any:
 
 
 def _has_own(container: Mapping[str, Any], key: str) -> bool:
-    """Whether the object has the field itself; the name of an error is its class's."""
+    """True if the object has the field itself; the name of an error is its class's."""
     owns = getattr(container, "owns", None)
     return container.get(key, UNDEFINED) is not UNDEFINED and (owns is None or owns(key))
 
@@ -184,7 +184,7 @@ def _has_own(container: Mapping[str, Any], key: str) -> bool:
 
 
 class Field(Protocol):
-    """Where an op writes: a field of a live object or an element of a live list."""
+    """A slot that an op writes to: a field of a live object or an element of a live list."""
 
     def get(self) -> Any:
         """Returns what is there."""
@@ -218,7 +218,7 @@ class Slot:
 
 @attrs.frozen
 class Spelling:
-    """What a word of a format means: the op of the algebra, and the fields that have its path and its value.
+    """A format's spelling of an op: the op of the algebra, and the fields with its path and its value.
 
     The value of `keep` is the name to keep something by, that of `throw` the text, that of `observe` the name
     of the observation.
@@ -253,6 +253,8 @@ class Turn(ABC):
             try:
                 self.do(op)
             except NowhereError as error:
+                # Listed and passed over: where a path leads depends on the framework, and a program has to
+                # run on all of them.
                 self.list_error(number, str(error))
             except self.refusals as error:
                 self.refused(number, op, error)

@@ -63,7 +63,7 @@ def schema(name: str, package: str = "agentcore.schemas") -> dict[str, Any]:
 
 
 def accepts(validator: jsonschema_rs.Validator, value: Any) -> bool:
-    """Whether plain JSON is what the schema allows, whatever its texts hold."""
+    """True if the schema allows this plain JSON, whatever its texts hold."""
     # The validator cannot take a lone surrogate as a key; no rule of the schemas depends on one.
     try:
         return bool(validator.is_valid(value))
@@ -185,10 +185,14 @@ def _float(text: str) -> int | float:
     if number in (float("inf"), float("-inf")):
         shown = text if len(text) < len("-1.2345678e+1000") else f"{text[:12]}..."
         raise BadNumber(f"the number {shown} is beyond what a 64-bit float holds; write it as a text")
+    # Beyond 2**53 a float stays a float, as JavaScript writes it: an int of the same digits would be exact
+    # here and rounded there.
     return int(number) if number.is_integer() and -_EXACT < number < _EXACT else number
 
 
 def _int(text: str) -> int | float:
+    # By its length first: Python refuses to read integers of thousands of digits, and a number so long is a
+    # float anyway.
     return int(text) if len(text) < len(str(_EXACT)) else _float(text)
 
 
@@ -272,12 +276,12 @@ class Schema:
         self._whole = self._compiled()
 
     def problem(self, value: Any, definition: str | None = None) -> Explanation | None:
-        """What is wrong with a value; None if the schema, or the one of its `$defs`, allows it."""
+        """Explains why the schema, or one of its `$defs`, refuses a value; None if it allows it."""
         validator = self._whole if definition is None else self._compiled(definition)
         return None if accepts(validator, value) else self._explained(validator, scrubbed(value))
 
     def explain(self, definition: str, value: Any) -> Explanation:
-        """What is wrong with a value that one of the schema's `$defs` does not allow."""
+        """Explains why one of the schema's `$defs` refuses a value."""
         return self._explained(self._compiled(definition), value)
 
     def _compiled(self, definition: str | None = None) -> jsonschema_rs.Validator:
@@ -349,7 +353,7 @@ def places(value: Any) -> list[Place]:
 
 
 def has(value: Any, place: Place) -> bool:
-    """Whether the value has such a place."""
+    """True if the value has this place."""
     try:
         at(value, place)
     except (LookupError, TypeError):
@@ -358,7 +362,7 @@ def has(value: Any, place: Place) -> bool:
 
 
 def at(value: Any, place: Place) -> Any:
-    """What is at the place. Raises LookupError or TypeError where there is none."""
+    """Returns the value at the place. Raises LookupError or TypeError if there is none."""
     for key in place:
         value = value[key]
     return value
@@ -389,11 +393,17 @@ _EXCERPT: Final = 200
 
 @attrs.frozen
 class Answer:
-    """The trace of the program."""
+    """The trace of the program.
+
+    `texts` are the lines of the program and of its trace, where a driver gave them. `agreed` says that this
+    trace is known to be the expected one, from an earlier check; then it was not read, and `trace` is empty.
+    """
 
     __repr__ = brief
 
     trace: dict[str, Any]
+    texts: tuple[bytes, bytes] | None = attrs.field(default=None, eq=False)
+    agreed: bool = attrs.field(default=False, eq=False)
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""What a check of isolation holds a loop to, by name."""
+"""Rules that a check of isolation holds a loop to, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a program smaller while something stays true of it.
+"""Makes a program smaller while a property of it stays true.
 
 Greedy and deterministic: edits are tried from the largest to the smallest, each is kept if the program is
 then simpler by `size`, still is a program, and the test still holds; and so again until no edit is kept or
@@ -20,7 +20,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def size(program: Json, family: Family) -> tuple[Any, ...]:
-    """What a smaller program has less of: what the family measures, then what there is to read in it.
+    """Measures a program for the shrinker: the family's measure first, then how much there is to read.
 
     That is its characters, where a value that nobody can tell from others (a number, an empty text or key)
     counts for more than a text of one letter; then the alphabet.
@@ -33,7 +33,7 @@ _SAYS_NOTHING: Final = 3
 
 
 def _unreadable(value: Any) -> int:
-    """What the values in a program that nobody can tell from others weigh, beside their characters."""
+    """Weighs values that a reader cannot tell from others, in addition to their characters."""
     weight = 0
     stack = [value]
     while stack:
@@ -75,6 +75,7 @@ def smaller(
 ) -> Iterator[Json]:
     """Yields ever smaller programs of which `holds` is true, until none is found or the time is over."""
     deadline = clock() + seconds
+    # By their lines: many edits lead to one program, and running one costs a driver's answer.
     tried = {family.to_line(program)}
     smallest = program
 
@@ -82,6 +83,8 @@ def smaller(
         return smallest
 
     before = None
+    # Once more after any success: what could not go before may go now, as a tool that a removed step
+    # called.
     while before is not smallest:
         before = smallest
         for candidate in _passes(current, family.shrinking):
@@ -123,7 +126,7 @@ def _whole_fields(smallest: Callable[[], Json], known: Shrinking) -> Iterator[Js
 
 
 def _removals(smallest: Callable[[], Json]) -> Iterator[Json]:
-    """Everything that stands in something, from the outside in; long lists by halves first."""
+    """Yields everything that can be removed, from the outside in; long lists by halves first."""
     for place in places(smallest()):
         program = smallest()
         if place[:1] == ("id",) or not has(program, place):
@@ -136,6 +139,7 @@ def _removals(smallest: Callable[[], Json]) -> Iterator[Json]:
 
 
 def _halves(smallest: Callable[[], Json], place: Place, length: int) -> Iterator[Json]:
+    # Halves down to pairs; single elements come as removals of their own.
     width = length // 2
     while width > 1:
         for start in range(0, length, width):
@@ -227,6 +231,7 @@ def windows_out(
         roots: first keys of paths into it.
         within: the fields of the program that have such paths.
     """
+    # Two first: a call without its result, or a result without its call, is often no valid program.
     for width in (2, 1):
         for index in reversed(range(len(smallest().get(field, ())))):
             program = smallest()

@@ -37,7 +37,7 @@ _FAILING: Final = {"fault": ("fault",), "note": ("fault", "note")}
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """What is asked: the hook, the framework, and how many conversations.
+    """A request for a live check: the hook, the framework, and how many conversations.
 
     Attributes:
         hook: `FILE#EXPORT` or `module:attribute`.
@@ -77,7 +77,7 @@ class Request:
 
     @property
     def idempotent(self) -> bool:
-        """Whether `not-idempotent` is asked for, by name."""
+        """True if `not-idempotent` is asked for by name."""
         return "not-idempotent" in self.kinds and tuple(self.kinds) != KINDS
 
     @property
@@ -201,6 +201,8 @@ class _Campaign:
     def run(self) -> None:
         """Judges all conversations, then looks more closely at one of each finding."""
         if self.request.file is None or self.request.file.is_file():
+            # Each worker imports the framework first: for a few conversations a second one costs more than
+            # it saves.
             count = 1 if self.request.examples < _FEW else self.request.processes
             self.workers = [self._worker(shard, count) for shard in range(count)]
             for event in _merged(self.workers):
@@ -255,6 +257,8 @@ class _Campaign:
                 self.ended.append(worker.forked)
         loud = {place for found in self.found.values() if found.kind == "write" for place in found.places}
         for key, found in [*self.found.items()]:
+            # The same write may have an effect in one conversation and none in another: it is one finding,
+            # the graver one.
             if found.kind == "harmless-write" and found.places <= loud:
                 del self.found[key]
 
@@ -371,6 +375,8 @@ class _Campaign:
         failed = [each for each in outcomes if each["error"] is not None]
         if not outcomes:
             return None if self.ended else _reason("no-call", "no conversation was run")
+        # Most, not some (rule live.not-judged): a few random conversations may meet a limit of the
+        # framework's own.
         if 2 * len(failed) > len(outcomes):
             errors = Counter(each["error"] for each in failed)
             most, _ = errors.most_common(1)[0]

@@ -1,4 +1,4 @@
-"""What is made of one judged conversation: its outcome as data, and the smallest one that shows the same."""
+"""Closes one judged conversation: its outcome as data, and the smallest conversation that shows the same."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from agentcore.live.moments import runs_of
 
 __all__ = ["outcome_data", "smallest"]
 
+# One further run each: a share of prompts is known well enough from these.
 _MEASURED: Final = 20
 _ENDING: Final = ("exits", "out-of-memory")
 

@@ -89,6 +89,7 @@ class Exchange:
     def enter(self, value: Any, kept: Collection[int] = ()) -> Any:
         """Returns what the hook gets for a value of the framework."""
         if self._most is not None and len(self._inner) > self._most:
+            # Both sides at once: an object that is known on one side only would come back as a copy.
             self._inner.clear()
             self._outer.clear()
         freezer = self._freezer
@@ -133,6 +134,7 @@ def _assign(to: Any, before: dict[Any, Any], of: Any, crossed: Callable[[Any], A
     after = _slots_of(of)
     if before.keys() == after.keys() and all(before[name] is each for name, each in after.items()):
         return
+    # A list is assigned as a whole: which element is which cannot be known once some were inserted.
     if isinstance(to, list):
         to[:] = [crossed(each) for each in of]
     elif isinstance(to, dict):
@@ -201,7 +203,7 @@ class _Crossing:
                 self._made[number] = there[number].other.value
 
     def _stands(self, record: Record, there: dict[int, _Pair]) -> bool:
-        """Whether an object may be its counterpart again: neither changed, and what they hold is paired."""
+        """True if an object may count as its counterpart: neither changed, and what they hold is paired."""
         pair = there.get(id(record.value))
         if pair is None or _changed(pair.record, self._reader) or _changed(pair.other, self._reader):
             return False
@@ -217,6 +219,8 @@ class _Crossing:
         number = id(value)
         if number in self._made:
             return self._made[number]
+        # In a cycle through something that can only be made whole, such as a tuple, the original has to
+        # stand in: there is no empty one to fill later.
         record = self._snapshot.records.get(number)
         if record is None or number in self._pending or not record.contents.whole:
             return value
@@ -378,7 +382,7 @@ def take_back(snapshot: Snapshot, reader: Reader) -> None:
 
 
 def _with(held: Contents, now: Contents | Unread, kept: Sequence[Found]) -> Contents:
-    """What was held, but for these places, which have what is there now; a list has no places of its own."""
+    """Returns what was held before, with these places as they are now; a list has no places of its own."""
     if isinstance(now, Unread) or not kept:
         return held
     kinds = {found.step and found.step.kind for found in kept}

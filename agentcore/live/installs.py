@@ -1,4 +1,4 @@
-"""Where the framework is run from: the person's own environment, or a release installed into the cache."""
+"""Finds the framework to run: in the person's own environment, or as a release installed into the cache."""
 
 from __future__ import annotations
 

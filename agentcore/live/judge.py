@@ -1,4 +1,4 @@
-"""What one conversation shows of a hook: the runs it takes, and the findings."""
+"""Judges one conversation: makes the runs that it takes, and returns the findings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def key_of(shown: Mapping[str, Any]) -> Key:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What one conversation shows: a finding's kind, with what the report says of it."""
+    """A finding of one conversation: its kind, and the facts for the report."""
 
     kind: str
     place: str | None = None
@@ -185,6 +185,8 @@ class Judge:
                 out.judged = False
         value = self.run(of, path, seed, Mode.VALUE)
         out.shown += self._prompt_faults(of, path, seed, live, value, plain)
+        # That the framework refuses a prompt with half a pair is the effect of the cut and no fault of its
+        # own.
         if any(each.kind == "cuts-pair" for each in out.shown):
             out.shown = [each for each in out.shown if each.cause != "refused"]
         raises = [each for each in out.shown if each.kind == "raises"]
@@ -252,6 +254,8 @@ class Judge:
             if effect:
                 found = self._effect(given, effect, landed, other)
                 as_seen = self._effect(given, left, live, value)
+                # One disagreement takes all credit away: the shorter comparison is right for this place
+                # only as long as it is always right.
                 self._whole[min(groups)] += 1 if found.seen == as_seen.seen else -_KNOWN
                 return self._one_by_one(of, path, seed, given, other, noise) or [found]
             self._whole[min(groups)] -= _KNOWN
@@ -260,7 +264,7 @@ class Judge:
         return [*_undetermined(noise, live), *_harmless(given)]
 
     def _is_known(self, groups: Collection[str], seed: int) -> bool:
-        """Whether who sees writes to one place has often enough been who sees any difference."""
+        """True if the holders by both comparisons have agreed often enough for this place."""
         return (
             len(groups) == 1 and all(self._whole[each] >= _KNOWN for each in groups) and not _is_sampled(seed)
         )
@@ -276,6 +280,8 @@ class Judge:
     ) -> list[Shown]:
         """Lets the writes of one place through at a time; empty if none of them has an effect by itself."""
         groups: dict[str, list[Write]] = {}
+        # The early ones first: the first write of a group says where and when, and a late one knows neither
+        # exactly.
         for each in sorted(given, key=lambda each: each.late):
             groups.setdefault(general(each.place), []).append(each)
         # What was written late, or through a handle, lands in any case.
@@ -296,6 +302,7 @@ class Judge:
         self, written: Sequence[Write], effect: Sequence[Path], one: Observation, other: Observation
     ) -> Shown:
         first = written[0]
+        # An effect may be at a prompt that only one of the runs came to.
         longer = one if len(one.prompts) >= len(other.prompts) else other
         after = self.boundary.after
         seen = [holder_of(path, longer, first.turn, first.step, after=after) for path in effect]
@@ -426,7 +433,7 @@ class Judge:
 
 
 def _is_sampled(seed: int) -> bool:
-    """Whether a conversation is one of the few; of two workers each has every second seed."""
+    """True for every n-th conversation; of two workers each has every second seed, so halves are counted."""
     return seed // 2 % _SOMETIMES == 0
 
 
@@ -531,7 +538,7 @@ def _count(prompt: Prompt, texts: Collection[str] | None) -> int:
 
 
 def _cut_by_the_hook(value: Observation) -> list[Shown]:
-    """What the hook returned, whether the framework mends it or not."""
+    """Finds pairs that the hook's own result cuts, even if the framework repairs them afterwards."""
     if value.calls is None or value.calls.cut is None:
         return []
     turn, step, ids = value.calls.cut

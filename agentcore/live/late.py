@@ -1,4 +1,4 @@
-"""What a hook leaves running, tasks and threads, which go on while the model is called.
+"""Runs on what a hook leaves behind, tasks and threads, while the model is called.
 
 A model call takes seconds of the hook's own time and none of the machine's (rule live.late). Runs under the
 interpreter of whoever's hook is checked: standard library only.
@@ -22,13 +22,15 @@ __all__ = ["Left"]
 _MODEL_CALL: Final = 60.0  # seconds of the hook's own time
 _STEPS: Final = 14  # the first of them is short, and each twice as long as the one before
 _ROUNDS: Final = 3
+# A thread that waits for something that never comes would otherwise cost its whole time in each of hundreds
+# of runs.
 _PATIENCE: Final = 0.3  # seconds of the machine's that threads are waited for
 
 _of_hook: ContextVar[Left | None] = ContextVar("of_hook", default=None)
 
 
 class Left:
-    """What the hook of one run has left running."""
+    """The tasks and threads that the hook of one run has left running."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[Any]] = set()
@@ -92,8 +94,11 @@ class Left:
         loop = asyncio.get_running_loop() if self._tasks else None
         if loop is None or loop not in self._clocks:
             return
+        # In growing steps, so that what sleeps for a moment and what sleeps for half a minute go on in
+        # their order, and not all at once.
         seconds = _MODEL_CALL / (1 << _STEPS)
         for _ in range(_STEPS):
+            # A task that goes on may wake another one, which needs a turn of its own.
             for _ in range(_ROUNDS):
                 await asyncio.sleep(0)
             self._tasks = {each for each in self._tasks if not each.done()}
@@ -129,6 +134,8 @@ class Left:
         def start_noted(thread: threading.Thread) -> None:
             if _of_hook.get() is self and not _is_of_an_executor(thread):
                 self._threads.append(thread)
+                # It waits on an event and not by `time.sleep`, which is the only sleep that is replaced
+                # here.
                 if isinstance(thread, threading.Timer):
                     thread.interval = 0.0
                 setattr(thread, "run", functools.partial(marked, thread.run))  # noqa: B010 - of this one only
@@ -158,7 +165,7 @@ def _patch(start: Any, submit: Any, sleep: Any) -> None:
 
 
 def _is_of_an_executor(thread: threading.Thread) -> bool:
-    """Whether it waits for further calls, and does not end with the one that it was begun for."""
+    """True for a worker thread of an executor: it waits for more calls and does not end with its first."""
     target = getattr(thread, "_target", None)
     return getattr(target, "__module__", None) == ThreadPoolExecutor.__module__
 

@@ -73,7 +73,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class HookSource:
-    """Where a hook is, and how it is made.
+    """A hook's source: its file or module, its name, and how it is made.
 
     Attributes:
         target: the file, or the name of the module.
@@ -205,6 +205,7 @@ def _resolved(found: Any, attribute: str, methods: Sequence[str], bases: Sequenc
 
 def _own_method(found: Any, name: str, bases: Sequence[type]) -> Callable[..., Any] | None:
     method = getattr(found, name, None)
+    # A function may carry anything as an attribute, and is a hook by itself.
     if inspect.isfunction(found) or not callable(method):
         return None
     own = getattr(type(found), name, None)
@@ -239,7 +240,7 @@ def _is_own(module: Any, project: Path) -> bool:
 
 @functools.lru_cache(maxsize=10_000)
 def is_own_file(file: str, project: Path) -> bool:
-    """Whether a file is the person's own: in the project, and in no environment of it."""
+    """True for a file of the person's own: in the project, and in none of its environments."""
     path = Path(file)
     if path.is_relative_to(_PACKAGE) or not path.is_relative_to(project):
         return False

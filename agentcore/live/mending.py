@@ -186,6 +186,7 @@ class _Mended:
         return self._exchange.leave(returned, kept)
 
 
+# Pairs hold both objects: a hook of a service that runs for weeks would hold every message it ever got.
 _MOST: Final = 20_000
 
 

@@ -1,4 +1,4 @@
-"""What the check itself relies on and a hook may replace: it is put back after each call of the hook.
+"""Built-ins that the check relies on and a hook may replace; they are put back after each call.
 
 Runs under the interpreter of whoever's hook is checked: standard library only.
 """

@@ -289,7 +289,7 @@ def _sentence(write: Json, held: Mapping[str, Any]) -> str:
 
 
 def _fields(value: Any, by_turn: Sequence[str] = ()) -> dict[str, Any]:
-    """What a moment has, as lists and others by their names: those of lists inside are paths."""
+    """Returns the fields of a moment, lists and other values by name; lists inside are named by paths."""
     if not isinstance(value, dict):
         return {} if value is None else {"value": value}
     return {
@@ -348,7 +348,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _amount(fields: Mapping[str, Any]) -> str:
-    """How much was handed out, in words: the first list."""
+    """Describes how much was handed out: the length of the first list."""
     for name, value in fields.items():
         if isinstance(value, list):
             last = re.split(r"[.\[]", name)[-1]
@@ -439,7 +439,7 @@ def _numbers_apart(items: Sequence[Any], others: Sequence[Any] | None) -> list[i
 
 
 def _reach(live: Recorded, seen: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Where the live run differs from the one beside it, in words, as far as the write is seen there."""
+    """Describes where the live run differs from the run beside it, as far as the write is seen there."""
     reached = []
     for moment in live.moments:
         caption = moment.caption

@@ -34,6 +34,8 @@ _QUIET: Final = {
     # Nothing is written beside the person's modules.
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONWARNINGS": "ignore",
+    # The worker that looks closer at a finding may be another than the one that made it: sets must have one
+    # order in both.
     "PYTHONHASHSEED": "0",
     "PYTHONIOENCODING": "utf-8",
 }
@@ -45,7 +47,7 @@ class WorkerFailedError(Exception):
 
 @attrs.frozen
 class Ended:
-    """How a worker ended before its job was done."""
+    """The way in which a worker ended before its job was finished."""
 
     cause: str
     said: str
@@ -103,6 +105,7 @@ class Worker:
             pass_fds=(write,),
             cwd=job["project"],
             env=environment,
+            # Of its own, so that one signal to the group ends whatever the hook started.
             start_new_session=True,
         )
         os.close(write)
@@ -127,6 +130,8 @@ class Worker:
         Raises:
             WorkerFailedError: if the worker failed before a hook was called.
         """
+        # Until it is ready it imports a framework, which takes long from a cold disk and is not the
+        # hook's time.
         deadline = time.monotonic() + (self._limit if self._ready else _START_LIMIT)
         while True:
             line = self._line(deadline)
@@ -140,6 +145,7 @@ class Worker:
             if event is None:
                 continue
             deadline = time.monotonic() + self._limit
+            # A child that the hook forked came back from the call, and writes to the same pipe.
             if event["pid"] != self._process.pid:
                 self._forked = True
                 continue
@@ -161,6 +167,7 @@ class Worker:
                 return b""
             self._buffer += read
         line, self._buffer = self._buffer.split(b"\n", 1)
+        # An empty line, which a hook may have written there, must not look like the end.
         return line or b" "
 
     def _end_worker(self, *, hung: bool) -> Ended:
@@ -194,6 +201,8 @@ class Worker:
     def stop(self) -> None:
         """Ends the worker, and all that it started."""
         if self._process.poll() is None:
+            # One that has just said its last word ends by itself, and its exit code says how; a kill would
+            # hide that.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=0.2)
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -66,6 +66,7 @@ def sample(index: int, known: Sequence[Conversation], seed: int, texts: Sequence
         seed: the seed of the check.
         texts: what some texts begin with.
     """
+    # First and unchanged: they are what really happened, and a small check should at least have these.
     if index < len(known):
         return known[index]
     if known:
@@ -78,7 +79,7 @@ def _require(each: Any, place: str) -> None:
         raise ValueError(f"{place} is no conversation of format {FORMAT}; see conversation.schema.json")
     for turn in each["turns"]:
         if not turn.get("messages") or not turn.get("answers") or turn["messages"][-1]["role"] != "user":
-            raise ValueError(f"{place}: a turn needs messages that end with the user's, and answers")
+            raise ValueError(f"{place}: a turn needs `messages`, the last of them the user's, and `answers`")
 
 
 # ---------------------------------------------------------------- messages of frameworks
@@ -155,6 +156,7 @@ def _call(part: Mapping[str, Any]) -> dict[str, Any]:
     given: Any = _first(part, "input", "args", "arguments")
     given = _parsed(given) if isinstance(given, str) else given
     given = given if isinstance(given, dict) else {}
+    # A name that every framework takes; a recorded one may have dots or spaces.
     tool = re.sub(r"[^A-Za-z0-9_-]", "_", str(name or "tool"))
     tool = tool if re.match(r"[A-Za-z_]", tool) else f"_{tool}"
     return {

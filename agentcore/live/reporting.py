@@ -124,7 +124,7 @@ def junit(report: dict[str, Any]) -> str:
 
 
 def _clean(said: str) -> str:
-    """What hooks say may hold characters that XML does not allow."""
+    """Removes characters that XML does not allow; a hook's texts may hold any."""
     return "".join(
         each if each in "\n\t" or " " <= each < "\ud800" or "\ue000" <= each < "\ufffe" else "?"
         for each in said

@@ -33,7 +33,7 @@ class Prompt:
 
 @dataclass
 class Observation:
-    """What is seen of a run: prompts, results, what others hold at the end, and how it ended.
+    """The observation of a run: prompts, result, what others hold at the end, and how the run ended.
 
     Attributes:
         prompts: all prompts, in order.
@@ -51,7 +51,7 @@ class Observation:
     wrote_shared: bool = False
 
     def is_judged(self) -> bool:
-        """Whether the run ended as the framework ends runs."""
+        """True if the run ended in a way in which the framework ends runs."""
         return self.error is None
 
 

@@ -30,6 +30,7 @@ _WRITES: Final = frozenset(
     }
 )
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# What stays on this machine is no network call.
 _LOCAL: Final = ("127.0.0.1", "::1", "localhost")
 
 
@@ -58,6 +59,7 @@ def confine(folder: Path) -> None:
 
 def _require_inside(path: Any, allowed: tuple[str, ...], verb: str) -> None:
     if isinstance(path, str | bytes | os.PathLike):
+        # The real path: a link inside of the folder may lead out of it.
         name = os.path.realpath(os.fsdecode(path))
         if not name.startswith(allowed):
             raise OutsideError(f"the hook {verb} {name}; a live check changes no file")
@@ -80,4 +82,5 @@ def limit_memory(size: int) -> None:
     resource.setrlimit(
         resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard)
     )
+    # No core file: nothing is written outside of the cache (rule live.nothing-written).
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -24,7 +24,7 @@ _UTC: Final = dt.timezone.utc  # noqa: UP017 - the hook's interpreter may be old
 
 
 class _Source:
-    """Where ids and times of the current run come from: one for the person's modules, one for all others.
+    """A source of ids and times for the current run: one for the person's modules, one for all others.
 
     A framework that keeps something of its last run, as a maker of ids in the order of time does, draws
     another number of times in the next; the hook must not notice.
@@ -45,6 +45,7 @@ class _Source:
 
 _OWN: Final = _Source()
 _OTHERS: Final = _Source()
+# Frames of these modules are passed over: they draw for whoever called them.
 _BETWEEN: Final = frozenset({"uuid", "random", "secrets", "datetime", __name__})
 
 

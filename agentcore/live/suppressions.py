@@ -56,7 +56,7 @@ class Suppression:
         }
 
     def holds_for(self, framework: str, version: str | None) -> bool:
-        """Whether it was granted for this release."""
+        """True if the suppression was granted for this release."""
         name = re.match(r"[\w:.-]*?(?=[<>=!~]|$)", self.range)
         if name is None or name.group() != framework:
             return False
@@ -85,7 +85,8 @@ def suppressions_in(file: Path, name: str, hook: str) -> list[Suppression]:
         form = _FORM.match(comment["rest"])
         if form is None or form["kind"] not in KINDS:
             raise SuppressionError(
-                f"{name}:{number}: no suppression; write `{_SYNTAX}` with one of {', '.join(KINDS)}"
+                f"{name}:{number}: this is no valid suppression; write `{_SYNTAX}` with one of "
+                f"{', '.join(KINDS)}"
             )
         if not form["range"] or not form["reason"]:
             raise SuppressionError(
@@ -106,6 +107,7 @@ def _definitions(text: str) -> dict[int, tuple[str, int]]:
     """The function or class at the top of the module that has a line, and its first line, by lines."""
     try:
         body = ast.parse(text).body
+    # The hook's own import reports it better; a file that cannot be read as Python has no definitions.
     except SyntaxError:
         return {}
     found: dict[int, tuple[str, int]] = {}

@@ -30,7 +30,7 @@ _WATCHED: Final = 8
 
 
 class Mode(Enum):
-    """How the hook takes part in a run."""
+    """The way in which the hook takes part in a run."""
 
     LIVE = "it gets the framework's objects, and what it returns is used"
     VALUE = "it gets copies, and only what it returns counts"
@@ -39,7 +39,7 @@ class Mode(Enum):
 
 @dataclass
 class Calls:
-    """What is known of the hook's calls in a run.
+    """The record of the hook's calls in a run.
 
     Attributes:
         count: how many there were.
@@ -156,7 +156,7 @@ class Tap:
 
     @property
     def is_landed(self) -> bool:
-        """Whether writes land, and what is returned is copied."""
+        """True in the mode in which writes reach the framework's objects, and results are copied."""
         return self._mode is Mode.LANDED
 
     def met(self, elsewhere: Snapshot | None) -> None:
@@ -165,7 +165,7 @@ class Tap:
             self._met.append(elsewhere)
 
     def wrote_shared(self) -> bool:
-        """Whether a call that wrote in a landed run was given anything that is met elsewhere too.
+        """True if a call that wrote in a landed run got an object that is met elsewhere, too.
 
         A boundary may hand out deep copies and compare what is returned with them: then runs differ, and
         nobody was hurt.
@@ -287,6 +287,7 @@ class Tap:
         self._require_same_process()
         if isinstance(error, MemoryError):
             traceback.clear_frames(error.__traceback__)  # they hold what filled the memory
+        # The framework's own errors and its way to end a call are none of the hook's.
         passing = isinstance(error, asyncio.CancelledError | GeneratorExit) or any(
             error is each for each in self._passing
         )
@@ -318,6 +319,8 @@ class Tap:
             if self._only is not None and number != self._only:
                 return boundary.passive(given), None
             self._report()
+            # Here and not at the start of the run: frameworks make event loops of their own, some one for
+            # each turn.
             self.left.watch_tasks()
             self.look()
             turn, step = self._where()
@@ -558,7 +561,7 @@ class Tap:
                     self._watches[index] = _again(watch)
 
     def _refresh(self, entered: _Entered) -> None:
-        """What a call wrote is no late write of one that ended while it went on."""
+        """Keeps a call's writes from counting as late writes of one that ended while it went on."""
         beside = {id(each.before) for each in entered.beside}
         self._watches = [_again(each) if id(each.before) in beside else each for each in self._watches]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 _HERE: Final = Path(__file__).resolve().parent
+# What `import agentcore` needs. The person's environment has them only if agentcore is installed there.
 _NEEDED: Final = ("ada_url", "anyio", "attrs", "cattrs", "immutabledict", "lazy_loader", "pyrsistent")
 _MEMORY: Final = 2 << 30
 _BARE: Final = {"agentcore": _HERE.parent, "agentcore.guard": _HERE.parent / "guard", "agentcore.live": _HERE}
@@ -68,6 +69,8 @@ def main() -> None:
     send = _Sender(int(sys.argv[1]))
     jobs = os.fdopen(os.dup(0), encoding="utf-8")
     null = os.open(os.devnull, os.O_RDWR)
+    # The hook gets neither the questions nor the answers: what it reads or prints must not be taken for
+    # them.
     os.dup2(null, 0)
     os.dup2(null, 1)
     # sys.path[0] is this folder, whose modules would hide others of these names.
@@ -157,6 +160,8 @@ class _Work:
             )
         # The project's modules are loaded anew in each run; they need not be compiled anew.
         sys.pycache_prefix, sys.dont_write_bytecode = os.environ["TMPDIR"], False
+        # After the framework was imported, which may write caches and start programs: only the hook is
+        # confined.
         safety.limit_memory(_MEMORY)
         safety.confine(Path(os.environ["TMPDIR"]))
         try:
@@ -200,6 +205,7 @@ class _Work:
             of, path = self._conversation(index), self._path(index)
             self._send("begin", index=index)
             data = outcome_data(judge, of, path, index)
+            # A child that the hook forked would judge the rest of the conversations a second time.
             if os.getpid() != self._send.pid:
                 os._exit(70)
             self._send("outcome", **data)

@@ -116,6 +116,7 @@ class Settings:
     tool_choice: JsonObject | None = field(default=None, converter=tool_choice, eq=strict_key)
     active_tools: tuple[str, ...] | None = field(default=None, converter=names)
     provider_options: JsonObject | None = field(default=None, converter=options, eq=strict_key)
+    # Not in the text: what callers put here, such as who asks, would stand in logs and tracebacks.
     experimental_context: JsonValue = field(default=None, converter=context, eq=strict_key, repr=False)
     max_steps: int = field(default=DEFAULT_MAX_STEPS)
     process_input: bool = False
@@ -437,6 +438,7 @@ class ToolOutcomes:
 
 
 def _questions(value: Iterable[Interrupt]) -> tuple[Interrupt, ...]:
+    # By id: parallel tools may ask by one name, and a person answers once (rule interrupt.one-question).
     return FrozenList({interrupt.id: interrupt for interrupt in value}.values())
 
 
@@ -449,6 +451,7 @@ class Asked:
 
     @interrupts.validator
     def _are_some(self, _: attrs.Attribute[Any], value: tuple[Interrupt, ...]) -> None:
+        # A run that waits for nothing could be answered by nothing, and would wait for ever.
         if not value:
             raise ValueError("who asks has one question or more")
 

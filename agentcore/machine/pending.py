@@ -107,6 +107,7 @@ def pending_of(run: Run) -> tuple[Pending, ...]:
     """
     found: dict[str, Pending] = {}
     for one in (*_questions(run), *_of_calls(run)):
+        # `resume` takes one answer by id. Two entries of one id would ask a person twice for it.
         found.setdefault(one.id, one)
     return frozen_list(found.values())
 
@@ -116,6 +117,7 @@ def _questions(run: Run) -> Iterator[Pending]:
         return
     needed = run.pending.run.pending
     calls = needed.calls if isinstance(needed, NeedTools | NeedApprovals) else ()
+    # Reversed: of calls that share an id the first one has it, as everywhere else.
     by_id: dict[str | None, ToolCall] = {call.tool_call_id: call for call in reversed(calls)}
     for asked in run.pending.interrupts:
         call = by_id.get(asked.tool_call_id)
@@ -201,6 +203,7 @@ def _unanswered(
         request = requests.get(_key(call))
         if request is not None and request.approval_id not in responses:
             yield request
+        # A provider's own call without a result is still under way there: nobody here can answer it.
         elif not call.provider_executed:
             yield call
 
@@ -236,6 +239,8 @@ def taken(run: Run, answers: JsonObject) -> Taken:
     missing = tuple(one for one in known if one not in answers)
     approvals = {one.approval_id for one in waits if isinstance(one, ToolApprovalRequest)}
     wrong = tuple(fault for one in answers if one in approvals for fault in _faults(one, answers[one]))
+    # All faults in one error: whoever builds a form for answers mends it in one round. A run that waits for
+    # nothing refuses even no answers, or a lost state would go unseen.
     if unknown or missing or wrong or not known:
         raise AnswersError(unknown, missing, wrong)
     parts: list[ToolPart] = []

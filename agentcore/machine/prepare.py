@@ -295,6 +295,7 @@ class _Said(NamedTuple):
 
 
 def _edit(arguments: _Arguments, result: object, allowed: Sequence[str]) -> ProcessorEdit | None:
+    # Before the result is read, so that a list which somebody kept cannot change what was decided here.
     changes = arguments.message_list.close()  # list.committed-on-return
     try:
         said = _with_list(_fields_of_result(arguments, result, allowed), arguments, changes)
@@ -321,6 +322,7 @@ def _holds_history(result: object, override: StepOverride) -> bool | None:
     model = result.get("model") if isinstance(result, Mapping) else None
     if override.model is None or model is None or isinstance(model, str):
         return None
+    # The very True: a mock has any attribute, and a truthy one would switch the check of prompts off.
     return getattr(model, "holds_history", False) is True
 
 
@@ -391,10 +393,14 @@ def _read_once(said: _Said, shown: Sequence[Vector[Message]]) -> _Said:
     for name in _MESSAGES:
         value = fields.get(name)
         if isinstance(value, Vector):
+            # A vector that grew out of what the hook was given need not be read again but for its end.
+            # Without that, a hook that appends one message costs the whole history at each step.
             news = (following(value, one) for one in shown)
             if any(new is not None and MESSAGES.issuperset(map(type, new)) for new in news):
                 known[name] = fields.pop(name)
         elif isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Sequence)):
+            # An iterator can be read once, and is read twice below: for the messages, and for which of them
+            # are old.
             fields[name] = list(value)
     return said._replace(fields=fields, known=known)
 
@@ -448,11 +454,15 @@ def _again(
     if MESSAGES.issuperset(map(type, raw)):
         return messages
     places: dict[Message, deque[Message]] = {}
+    # By identity: the two lists that a hook gets mostly share their messages, and one that is in both is
+    # one message, not two equal ones.
     for one in {id(each): each for known in shown for each in known}.values():
         places.setdefault(one, deque()).append(one)
 
     def again(message: Message) -> Message:
         same = places.get(message)
+        # Equal messages are taken in their order. The last stays for further copies: a message returned
+        # twice is still that message.
         return message if not same else same.popleft() if len(same) > 1 else same[0]
 
     return vector(
@@ -476,6 +486,8 @@ def _without_new_system(
     new = following(messages, shown)
     if SystemMessage not in map(type, messages if new is None else new):
         return messages, _NONE
+    # By identity and by count: an equal system message, or the same one returned once more, is a new one,
+    # which its author wants to be sent.
     standing = Counter(id(message) for message in shown if isinstance(message, SystemMessage))
     kept: list[Message] = []
     added: list[SystemMessage] = []

@@ -269,6 +269,8 @@ class MessageList:
         """
         self._check_open()
         gone = dict.fromkeys((ids,) if isinstance(ids, str) else ids)
+        # All places first: an unknown id raises before anything is removed. Sorted, because the mutation
+        # lists what went in the order of the list.
         places = sorted(self._place(each) for each in gone)
         if not places:
             return
@@ -280,6 +282,7 @@ class MessageList:
             message for message, each in zip(messages, kept, strict=True) if each not in gone
         )
         self._ids = vector(each for each in kept if each not in gone)
+        # All places after the first removed one have moved; they are counted again when somebody asks.
         self._places = None
         self._mutations.append(removed)
 
@@ -388,6 +391,8 @@ class TripwireError(AgentCoreError):
         if reason is not None and not isinstance(reason, str):
             raise InvalidOverrideError("$.reason", f"use a text or None, not {type(reason).__name__}")
         self.reason = reason
+        # A flag that is kept in the saved run: whatever truthy object a processor passes, JSON needs a
+        # bool.
         self.retry = bool(retry)
         self.metadata = metadata_json(metadata)
 
@@ -561,6 +566,8 @@ def named_processors(values: Iterable[Processor]) -> tuple[NamedProcessor, ...]:
                 "two processors have this id; give each its own, which errors, spans and ids of messages name"
             )
             raise InvalidProcessorError(one.id, reason)
+        # Functions are numbered, since lambdas all have one name; objects chose their id, and a silent
+        # other one would not be found in traces.
         named.append(attrs.evolve(one, id=_free(one.id, taken)))
         taken.add(named[-1].id)
     return FrozenList(named)

@@ -133,14 +133,14 @@ def give(run: Run, outcome: Outcome) -> Run:
     Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
     that does not answer the need; the run is as it was (rule run.answer-fits).
     """
-    outcome = kept_outcome(run.pending, outcome)
+    outcome = kept_outcome(run.pending, outcome)  # before the move, so that a replay reads the same
     try:
         after = _give(run, outcome)
-    except UnexpectedOutcomeError:
+    except UnexpectedOutcomeError:  # the driver's fault: the run's need can still be met
         raise
     except AgentCoreError as error:
         after = _failed(run, error)
-    moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)
+    moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)  # which comes back here
     history = grown(run.history, (run,)) if moved_on else run.history
     return moved(run, after, history, grown(run.outcomes, (outcome,)))
 
@@ -148,7 +148,7 @@ def give(run: Run, outcome: Outcome) -> Run:
 def _is_kept(run: Run) -> bool:
     """Whether the history keeps this run (rule run.kept)."""
     kind = type(run.pending)
-    return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)
+    return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)  # the rest is replayed
 
 
 def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
@@ -186,7 +186,7 @@ def _answer(run: Run, need: Interrupted | Done, given: Answered) -> Move:
     before = need.run if isinstance(need, Interrupted) else run
     answered = taken(run, given.answers)
     known = run.answers | answered.answers
-    if answered.reply is not None and isinstance(before.pending, Done):
+    if answered.reply is not None and isinstance(before.pending, Done):  # else it follows its step
         return _replied(run, answered.reply)._replace(answers=known)
     # interrupt.needed-again
     reply = run.reply if answered.reply is None else answered.reply
@@ -349,7 +349,7 @@ def _end(run: Run, need: NeedFinish, _: HookResult) -> Move:
 
 
 def _reject(run: Run, need: NeedFinish, _: Rejected) -> Move:
-    if run.step_number >= run.settings.max_steps or need.result.tripwire or run.reply:
+    if run.step_number >= run.settings.max_steps or need.result.tripwire or run.reply:  # it stands
         return _end(run, need, NO_RESULT)
     return _next_step(run)
 

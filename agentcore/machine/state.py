@@ -174,6 +174,7 @@ class Failed:
 
     error: Exception
     run: Run
+    # No part of what failed: a driver that does not name its hooks makes an equal run.
     hook: str | None = field(default=None, kw_only=True, eq=False)
 
 
@@ -268,6 +269,7 @@ def kept_outcome(need: Need | Interrupted | Failed, outcome: Outcome) -> Outcome
     if type(outcome) is not HookResult or outcome.value is None:
         return outcome
     if isinstance(need, NeedStop):
+        # Only its truth counts. The object itself may be anything, and could not be saved.
         return HookResult(bool(outcome.value))
     try:
         match need:
@@ -278,6 +280,8 @@ def kept_outcome(need: Need | Interrupted | Failed, outcome: Outcome) -> Outcome
             case _:
                 edit = None
     except AgentCoreError as error:
+        # What a hook returned wrongly is the hook's failure, as what it raises is. As an outcome it is
+        # kept, so that a replay fails at the same place without the hook.
         return HookFailed(error)
     return NO_RESULT if edit is None else Processed((edit,))
 
@@ -306,12 +310,16 @@ def checked(
     """The call as it is, or marked invalid if the step does not offer its tool, or its choice forbids it."""
     tool = settings.tool(call.tool_name)
     if call.invalid:
+        # Somebody who has the tool's schema has marked it. Whether it is offered no longer matters, and the
+        # model gets that reason rather than a second one.
         return attrs.evolve(call, dynamic=True, error=call.error or "invalid tool call")
     if tool is None:
         if call.provider_executed and call.dynamic:  # call.provider-dynamic
             return call
         names = None if settings.tools is None else tuple(tool.name for tool in settings.tools)
         return _invalid(call, names)
+    # The provider has run its own call by now: an error could not undo that, and would stand beside a
+    # result.
     hidden = active is not None and tool.name not in active
     if hidden and not call.provider_executed:  # Difference.HIDDEN_TOOL_IS_AN_ERROR
         return _invalid(
@@ -354,6 +362,7 @@ def _invalid(call: ToolCall, available: tuple[str, ...] | None) -> ToolCall:
 
 def with_calls(content: Iterable[ContentPart], calls: tuple[ToolCall, ...]) -> tuple[ContentPart, ...]:
     """The model's parts, with the checked calls in the place of its own."""
+    # Reversed, so that of calls that share an id the first one has it.
     by_id = {call.tool_call_id: call for call in reversed(calls)}
     rest = iter(calls)
     return FrozenList(
@@ -443,6 +452,7 @@ def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
     for call in calls:
         outcomes = by_id.get(call.tool_call_id)
         if outcomes:
+            # Models give two calls one id at times. Each outcome then answers one of them, in their order.
             outcomes.pop(0)
         else:
             still.append(call)
@@ -456,6 +466,7 @@ def in_call_order(
 ) -> list[ToolResult | ToolError]:
     """The outcome of each call, in the order of the calls (Difference.RESULTS_IN_CALL_ORDER)."""
     by_id = _by_id(outcomes)
+    # By the calls and not by the outcomes: the next prompt must not depend on which tool was faster.
     return [_output(call, by_id[call.tool_call_id].pop(0), settings) for call in calls]
 
 
@@ -523,5 +534,6 @@ def goes_on(record: StepRecord) -> bool:
     for call in calls:
         if call not in answered:
             return False
+        # Of two calls with one id, one answer is the answer to one of them only.
         answered.remove(call)
     return bool(calls)

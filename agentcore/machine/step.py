@@ -90,7 +90,7 @@ def prepare(chains: Chains, edits: Sequence[ProcessorEdit]) -> Chains:
 
 
 def finish(chains: Chains, content: Iterable[ContentPart]) -> Chains:
-    """Returns the chains after a step whose chains were prepared: its messages are in, its override is gone.
+    """Returns prepared chains as they are after the step: with the messages it produced, and no override.
 
     Rules step.response-grows, step.override-dropped and those named content.* and output.*.
     """
@@ -183,6 +183,8 @@ def _offered(settings: Settings, active: tuple[str, ...] | None) -> Vector[ToolS
         return None
     if active is None:
         return settings.tools
+    # Names are for membership only: the offer has the order of the call's own tools, however a hook sorted
+    # them.
     names = frozenset(active)
     return vector(tool for tool in settings.tools if tool.name in names)  # override.active-tools
 
@@ -291,6 +293,8 @@ def _validated_prompt(run: Run, chains: Chains, edits: tuple[ProcessorEdit, ...]
         fault = state.fault(holds_history=step_holds_history(run.settings, edits))
     else:
         fault = state.rounds.missing()
+    # A message that cannot be converted at all is the first fault: making the prompt, below, raises its
+    # error.
     if fault is not None and state.broken is None:
         raise _error(fault, run, edits)
     return state.prompt()
@@ -301,6 +305,7 @@ def step_holds_history(settings: Settings, edits: Iterable[ProcessorEdit]) -> bo
     named = [edit for edit in edits if edit.override.model is not None]
     if not named or named[-1].override.model == settings.model:
         return settings.holds_history
+    # None means that nobody knows: then the prompt is judged as if all of the history were in it.
     return named[-1].holds_history is True
 
 
@@ -309,6 +314,7 @@ def step_holds_history(settings: Settings, edits: Iterable[ProcessorEdit]) -> bo
 
 def empty_input(edits: Iterable[ProcessorEdit]) -> RefusedPromptError:
     """Return the error of a run whose processors left no message."""
+    # The last one that returned messages left none; those before it were overruled.
     by = [edit.processor_id for edit in edits if edit.override.messages is not None][-1]
     return cast("RefusedPromptError", Fault(rule=Rule.PROMPT_NOT_EMPTY).error()).by(
         by, None, is_of_the_step=True
@@ -365,6 +371,7 @@ def _of_an_earlier_step(run: Run) -> _Origin:
 
 def _of_the_input(run: Run) -> _Origin:
     """The last edit of the messages by `process_input`."""
+    # A handler of the whole call may have asked a person before the input was processed.
     outcomes = (each for each in run.outcomes if not isinstance(each, Asked | Answered))
     first = next(outcomes, None)
     if isinstance(first, Processed) and run.started_with.process_input:

@@ -102,6 +102,8 @@ def after(run: Run, step_number: int) -> Run:
 
 def _going_on(run: Run) -> Run:
     # A run that failed by its messages, before any outcome, has come to no step.
+    # Failed and Interrupted hold the run as it was just before; a failed run may have waited, and the other
+    # way round.
     while isinstance(run.pending, Failed | Interrupted) and run.outcomes:
         run = run.pending.run
     return run
@@ -134,6 +136,7 @@ def fork(
 
 def _forked(base: Run, chains: Chains, logged: Forked) -> Run:
     system = logged.settings.system
+    # Only then: another number of system messages has the whole prompt made anew.
     if system != base.settings.system:
         chains = chains.with_system(system)
     return forked(base, logged.settings, chains, logged)
@@ -192,6 +195,7 @@ def one_step(settings: Settings, messages: Iterable[Message], content: Iterable[
     given, parts = vector(messages), vector(content)
     run = _one_step(settings, given, parts)
     if isinstance(run.pending, Failed) and isinstance(run.pending.error, RefusedPromptError):
+        # A handler that answers in place of the model may do so because no model could be asked.
         return _one_step(attrs.evolve(settings, validate_prompt=False), given, parts)
     return run
 

@@ -154,6 +154,7 @@ def _read_ids(value: object, of: object) -> Vector[str]:
         of.messages if isinstance(of, PlacedMessages) else cast("Sequence[Any]", of) if is_array(of) else ()
     )
     if len(begun) + sum(count for _, _, count in runs) != wanted:
+        # Before one id is made: a count of a few digits in the file could ask for any number of them.
         raise WireError("$", f"expected as many ids as there are messages here, which is {wanted}")
     room = of.room if isinstance(of, PlacedMessages) else Room()
     room.take(sum(count * id_cost(name) for name, _, count in runs))
@@ -251,6 +252,8 @@ def _write(value: Any) -> JsonObject:
 
 def _write_error(error: Exception) -> JsonValue:
     name = error.type_name if isinstance(error, SavedError) else type(error).__name__
+    # A saved error that is saved again keeps the first type: `SavedError` would say nothing of what
+    # happened.
     return FrozenDict({"type": name, "text": str(error)})
 
 
@@ -355,6 +358,7 @@ _FIELDS: Final[dict[str, tuple[Read, Write]]] = {
     "JsonValue": (read_json, same),
     "JsonObject": (read_object, same),
     "tuple[str, ...]": (_read_texts, _texts),
+    # Sorted, so that one run is one text: the order of a set differs from process to process.
     "frozenset[str]": (_read_texts, lambda values: tuple(sorted(values))),
     "Source": (_read_source, same),
     "SystemPrompt": (_read_system, _write_system),

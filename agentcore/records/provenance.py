@@ -167,6 +167,8 @@ def account(record: StepRecord, previous: Sequence[StepRecord] = ()) -> StepAcco
 
 def _shared(one: Vector[Message], other: Vector[Message]) -> int:
     """How many messages two prompts have in common at their beginning; costs what they do not share."""
+    # Places that share no structure may still be equal, as messages that a hook made anew; providers
+    # compare texts.
     differ = (place for place in changed_places(one, other) if one[place] != other[place])
     return next(differ, min(len(one), len(other)))
 
@@ -248,6 +250,7 @@ def changes(before: Sequence[Message], after: Sequence[Message]) -> tuple[Change
             return tuple(Added(len(before) + index, message) for index, message in enumerate(more))
     old, new = list(before), list(after)
     start = _common(old, new)
+    # A message at the beginning must not count at the end as well, where a list is the other one repeated.
     end = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - start)
     numbers: dict[Message, int] = {}
 
@@ -256,6 +259,8 @@ def changes(before: Sequence[Message], after: Sequence[Message]) -> tuple[Change
             numbers.setdefault(message, len(numbers)) for message in messages[start : len(messages) - end]
         ]
 
+    # On numbers, because hashing and comparing messages again and again is slow. Without `autojunk`, which
+    # takes what is frequent in 200 elements or more for noise.
     matcher = SequenceMatcher(a=tokens(old), b=tokens(new), autojunk=False)
     found: list[Change] = []
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():

@@ -161,6 +161,8 @@ def from_json(value: object, *, limit: int = ROOM) -> Run:
 
 def _taken(run: Run, entry: object, book: _Book) -> Run:
     outcome = book.read(entry, run.chains)
+    # Counted before it is made: a reference of a few bytes may stand for any number of messages (rule
+    # run.load-bounded).
     book.room.take(play_cost(run, outcome))
     return replayed(run, outcome)
 
@@ -299,6 +301,8 @@ class _Book:
             return
         (chain, first), count = self._place(head), 1
         for message in rest:
+            # By identity: equal messages may stand in several places, and a loaded run has to share what
+            # this one shares.
             if self._at(chain, first + count) is message:
                 count += 1
             else:
@@ -439,6 +443,8 @@ def _text(make: Callable[[], dict[str, Any]], path: str | os.PathLike[str]) -> s
 def _replace(path: str | os.PathLike[str], text: str) -> None:
     """Put a file with the text in the place of the one that is there, or leave that as it is."""
     target = Path(os.path.realpath(path))
+    # In the same folder, because a rename is whole only within one file system; with a random name, because
+    # two writers may save at once.
     new = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with new.open("x", encoding="ascii") as file:
@@ -449,6 +455,7 @@ def _replace(path: str | os.PathLike[str], text: str) -> None:
     except OSError as error:
         raise _at(path, error) from error
     finally:
+        # Once it has taken the target's place there is none left to remove.
         with suppress(OSError):
             new.unlink()
     _put_on_disk(target.parent)
@@ -479,6 +486,8 @@ class RunLog:
             SavedRunError: as `save` does.
             OSError: if the file cannot be written; `filename` is the path. The next call writes a new file.
         """
+        # Forgotten first: if writing fails, what the file holds is unknown, and the next call begins a new
+        # one.
         last, self._last = self._last, None
         if last is None or not _is_later(run, last[0]):
             book = _Book(run)
@@ -503,6 +512,8 @@ class RunLog:
 
 def _is_later(run: Run, before: Run) -> bool:
     return (
+        # By identity: an equal run of another call is another run, whose outcomes may part from these
+        # later.
         run.given is before.given
         and run.started_with is before.started_with
         and following(run.outcomes, before.outcomes) is not None

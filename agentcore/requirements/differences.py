@@ -223,8 +223,8 @@ class Difference(Requirement):
             "field (C13, C57)."
         ),
         (
-            "What lasts is named as such; compaction needs no writes in place, and nothing that was done is "
-            "lost."
+            "The field's name says that the edit lasts; compaction needs no writes in place, and the chains "
+            "keep all that was said."
         ),
     )
     SAME_ID_CALLS_KEPT = (

@@ -241,6 +241,7 @@ JUNK = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(part=st.sampled_from([type(part) for part, _ in PARTS if attrs.has(type(part))]), data=st.data())
 def test_whatever_a_model_answers_the_run_fails_typed_or_can_be_saved_and_loaded(
     part: Any, data: Any

@@ -280,6 +280,8 @@ async def check_attempt(scenario: Scenario, attempt: Attempt, expected: Run) -> 
     )
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @BACKENDS
 @BOTH
 @settings(max_examples=FEW)
@@ -302,6 +304,8 @@ def test_a_failure_or_a_cancellation_at_any_point_loses_nothing(
     gc.collect()
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @BACKENDS
 @BOTH
 @settings(max_examples=FEW)
@@ -335,6 +339,7 @@ def test_a_cancellation_at_any_turn_of_the_loop_loses_nothing(
     gc.collect()
 
 
+@pytest.mark.slow
 @BOTH
 @settings(max_examples=FEW)
 @given(scenario=SCENARIOS)
@@ -380,6 +385,8 @@ def test_generate_and_stream_give_equal_runs_on_asyncio_and_trio(backend: str, s
 # ---------------------------------------------------------------- many runs at once
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @BACKENDS
 @BOTH
 @settings(max_examples=FEW)

@@ -235,6 +235,8 @@ def told(result: AgentResult[Any], model: ScriptedModel) -> list[str]:
     return [written(result.messages), *(written(request.prompt) for request in model.calls)]
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("path", ["generate", "stream"])
 @given(st.lists(handlers, max_size=5))

@@ -241,6 +241,8 @@ async def by_generate(agent: Agent[None], boundary: Boundary) -> AgentResult[Non
     return await agent.generate(UserMessage("go"), messages=HISTORY, checkpoint=checkpoint)
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @states(Rule.STEP_NOTHING_WRITTEN, AgentRule.TOOL_ARGUMENTS_ITS_OWN)
 @pytest.mark.parametrize("way", [by_generate, by_stream])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -207,6 +207,8 @@ def first_views(writer: Writer) -> list[Any]:
     return [view | {"processor_id": ""} for _, view in writer.views]
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("path", ["generate", "stream"])
 @given(program=writers)

@@ -98,6 +98,8 @@ def answer(cell: Cell, limit: float = 60.0, **asked: object) -> Json:
     return asyncio.run(answered(Own(), given))
 
 
+@pytest.mark.slow
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("case", ["step", "run", "override", "handler"])
 @pytest.mark.parametrize("loop", OWN)
 def test_our_own_loops_do_all_of_the_smallest_runs(loop: str, case: str) -> None:
@@ -107,6 +109,8 @@ def test_our_own_loops_do_all_of_the_smallest_runs(loop: str, case: str) -> None
     assert all(0 < part < whole for part, whole in zip(timed["between"], timed["seconds"], strict=True))
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("loop", OWN)
 def test_our_own_loops_keep_bytes(loop: str) -> None:
     kept = answer(of("memory", loop))
@@ -114,6 +118,7 @@ def test_our_own_loops_keep_bytes(loop: str) -> None:
     assert kept["bytes"] > 1_000
 
 
+@pytest.mark.slow
 def test_forks_keep_less_than_the_run_they_come_from() -> None:
     forked, run = answer(of("fork memory", history=200, forks=5)), answer(of("memory", history=200))
     assert forked["check"] == expected(of("fork memory", history=200, forks=5))
@@ -170,6 +175,7 @@ def test_what_was_tried_is_not_tried_again(tmp_path: Path) -> None:
     assert said == ["trying agentcore"]
 
 
+@pytest.mark.slow
 def test_a_round_takes_what_is_not_there_yet(tmp_path: Path) -> None:
     effort = Effort(rounds=1, limit=30.0, value=1e-6, warm_up=0.0)
     mine = [of(case) for case in ("step", "run", "body")]

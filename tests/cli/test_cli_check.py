@@ -36,6 +36,7 @@ def check(saved: Path, *arguments: str, env: dict[str, str] | None = None) -> Re
     return run(*STREAM, "--save", str(saved), *options, *rest, env=env)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["ai-sdk-6/stream", "ai-sdk-6/generate"])
 def test_the_trace_command_is_a_driver_that_agrees(profile: str, saved: Path) -> None:
     result = run(*CHECK, "--profile", profile, "-n", "100", "--save", str(saved), "--", *TRACE)
@@ -79,6 +80,7 @@ def test_programs_of_both_paths_are_drawn_for_the_immutable_profile(saved: Path)
     assert result.exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_disagreement_is_printed_and_saved_and_the_exit_code_is_1(saved: Path) -> None:
     result = check(saved, "--seed", "2", "-n", "5", "--", *FAULTY)
     assert result.exit_code == 1
@@ -97,6 +99,7 @@ def test_a_disagreement_is_printed_and_saved_and_the_exit_code_is_1(saved: Path)
     assert f"agentcore explain {saved} --profile ai-sdk-6/stream\n" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_seed_that_was_drawn_is_printed_and_repeats_the_run(saved: Path) -> None:
     unshrunk = ("--shrink-seconds", "0", "--", *FAULTY)
     first = check(saved, "-n", "300", *unshrunk)

@@ -39,6 +39,7 @@ def test_a_loop_that_copies_has_no_finding_and_the_exit_code_is_0(tmp_path: Path
     assert not (tmp_path / "found.json").exists()
 
 
+@pytest.mark.slow
 def test_each_cause_is_told_with_its_program_its_sides_and_what_to_do(tmp_path: Path) -> None:
     options = ("-n", "60", "--seed", "0", "--max-findings", "3", "--report", str(tmp_path / "r.json"))
     result = check(tmp_path, *options, loop=("liars.copying", "shown"))
@@ -64,6 +65,7 @@ def test_each_cause_is_told_with_its_program_its_sides_and_what_to_do(tmp_path: 
     assert breach["op"] in op
 
 
+@pytest.mark.slow
 def test_faults_of_three_kinds_are_found_in_one_run(tmp_path: Path) -> None:
     result = check(tmp_path, "-n", "60", "--seed", "0", loop=("liars.copying", "report"))
     assert result.exit_code == 1
@@ -128,6 +130,7 @@ def test_a_driver_that_dies_gives_no_verdict() -> None:
     assert result.exit_code == 2
 
 
+@pytest.mark.slow
 def test_two_jobs_find_what_one_finds(tmp_path: Path) -> None:
     told = []
     for jobs in ("1", "2"):

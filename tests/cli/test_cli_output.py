@@ -93,6 +93,8 @@ UNHEARD: Final = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", UNHEARD)
 @pytest.mark.parametrize("command", [("demo",), ("skeleton", "python"), ("trace",)], ids=" ".join)
 def test_a_command_that_nobody_can_hear_says_so_and_gives_no_traceback(
@@ -104,6 +106,7 @@ def test_a_command_that_nobody_can_hear_says_so_and_gives_no_traceback(
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", UNHEARD)
 def test_a_disagreement_that_cannot_be_printed_is_saved_and_exits_with_1(how: str, tmp_path: Path) -> None:
     shell, reason = UNHEARD[how]

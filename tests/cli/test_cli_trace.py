@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.frameworks.ai_sdk.programs import program_of_seed
 from agentcore.frameworks.ai_sdk.reference import PROFILE_NAMES
 from agentcore.frameworks.ai_sdk.reference import trace as trace_program
+from agentcore.oracle.campaign.executors import alone
 from cli.commands import ENVIRONMENT, TRACE, lines_of, run
 from oracle.driver_commands import small
 
@@ -47,6 +49,29 @@ def test_a_file_is_read_as_standard_input_is(tmp_path: Path) -> None:
     file.write_bytes(lines_of([small("a")]))
     result = run("trace", str(file))
     assert json.loads(result.stdout)["id"] == "a"
+
+
+def test_a_crew_gives_the_same_lines_in_the_same_order() -> None:
+    given = b"\n{\n" + lines_of([program_of_seed(seed, "stream") for seed in range(150)]) + b"[1]\n\n"
+    one, crew = io.BytesIO(), io.BytesIO()
+    module.filter_lines(io.BytesIO(given), one, None)
+    with alone() as single:
+        # As many blocks under way as for two processes.
+        module.filter_blocks(io.BytesIO(given), crew, None, attrs.evolve(single, size=2))
+    assert crew.getvalue() == one.getvalue()
+    assert len(one.getvalue().splitlines()) == 152
+
+
+@pytest.mark.slow
+def test_two_jobs_print_what_one_prints() -> None:
+    given = lines_of([program_of_seed(seed, "stream") for seed in range(100)])
+    assert traces(given, "--jobs", "2") == traces(given)
+
+
+def test_a_driver_has_one_job() -> None:
+    result = run("trace", "--protocol", "--jobs", "2")
+    assert result.exit_code == 2
+    assert "leave out --jobs" in result.stderr
 
 
 DEEP = b"[" * 100_000 + b"]" * 100_000

@@ -111,6 +111,7 @@ def killed_at(writers: Writers, first: int, point: int) -> int | None:
     return len(now.turns)
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_at_each_point_leaves_a_whole_turn_or_none(writers: Writers) -> None:
     seen: set[int] = set()
     first, point = 1, 0
@@ -128,6 +129,7 @@ def test_a_writer_that_is_killed_at_each_point_leaves_a_whole_turn_or_none(write
     assert anyio.run(stored, writers.url) == whole(first + 1)
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_at_any_time_leaves_what_it_reported(writers: Writers) -> None:
     draws = random.Random(7)  # noqa: S311 - when to kill
     first = 1

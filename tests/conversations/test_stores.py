@@ -202,6 +202,8 @@ async def test_what_was_deleted_is_gone_and_may_begin_anew(store: ConversationSt
 # ---------------------------------------------------------------- many writers
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 async def test_a_hundred_writers_each_add_their_turn_once_in_one_order(store: ConversationStore) -> None:
     conflicts: Counter[str] = Counter()
     seen: list[list[str]] = []
@@ -295,6 +297,7 @@ async def test_a_cancelled_task_leaves_a_whole_turn_or_none(url: str) -> None:
         assert list(stored) in ([], [turn])
 
 
+@pytest.mark.slow
 async def test_a_database_that_is_away_is_told_and_the_turn_may_be_appended_again(
     server: Any, url_of: Any
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentcore.frameworks.strands.family import FAMILY
@@ -31,7 +31,7 @@ class FaultyDriver(Driver):
     def submit(self, program: Mapping[str, Any]) -> None:
         self.lines.append(FAMILY.to_line(dict(program)))
 
-    def receive(self) -> Outcome:
+    def receive(self, agreed: Callable[[bytes, bytes], bool] | None = None) -> Outcome:  # noqa: ARG002
         program = FAMILY.parse(self.lines.popleft())
         return Answer(json.loads(json.dumps(trace_under(self.profile, program))))
 

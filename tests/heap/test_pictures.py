@@ -163,6 +163,7 @@ def test_a_timeline_of_nothing_and_of_empty_messages_is_drawn() -> None:
     assert boxes(timeline([[{"role": "user", "content": []}]]))["#dddddd"] == ["user: (nothing)"]
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_file_under_every_hash_seed(tmp_path: Path) -> None:
     here = Path(__file__).parent.parent
     code = (

@@ -211,6 +211,7 @@ def test_the_page_is_no_wider_than_the_window(opened: Opens, width: int, scheme:
 # ---------------------------------------------------------------- long runs
 
 
+@pytest.mark.slow
 def test_a_step_of_a_run_of_fifty_steps_takes_less_than_a_tenth_of_a_second(opened: Opens) -> None:
     steps = 50
     call = {"type": "tool-call", "toolName": "look", "input": {"a": 1}}
@@ -282,6 +283,7 @@ def test_what_a_program_says_is_shown_as_text_and_never_run(opened: Opens) -> No
     assert "\\u202eabc" in shown
 
 
+@pytest.mark.slow
 def test_a_notebook_gets_the_page_in_a_frame_of_its_own(chromium: Browser) -> None:
     page = chromium.new_page()
     page.set_content(f"<body>{explain(WRITING, 'ai-sdk-6/stream')._repr_html_()}</body>")

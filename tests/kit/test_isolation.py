@@ -53,14 +53,18 @@ def drawn(profile: str, seeds: int, loop: Callable[[Json], Json]) -> list[Breach
 # ---------------------------------------------------------------- loops that keep their promise, and others
 
 
+@pytest.mark.slow
 def test_a_loop_that_copies_all_that_it_gives_and_takes_has_no_fault() -> None:
     assert drawn("ai-sdk-6", 100, copying.loop()) == []
 
 
+@pytest.mark.slow
 def test_a_loop_that_refuses_writes_has_no_fault() -> None:
     assert drawn("ai-sdk-6", 100, under("immutable")) == []
 
 
+@pytest.mark.slow
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [
@@ -79,6 +83,8 @@ def test_random_programs_find_the_planted_fault(fault: str, cause: str) -> None:
     assert any(breach.cause.startswith(cause) for breach in drawn("ai-sdk-6", 70, copying.loop(fault)))
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("fault", ["shown", "tools", "returned"])
 def test_random_programs_find_nothing_but_the_planted_fault(fault: str) -> None:
     hooks = {"shown": {"prepareStep"}, "tools": {"tool", "execute"}, "returned": {"prepareStep"}}[fault]
@@ -86,6 +92,8 @@ def test_random_programs_find_nothing_but_the_planted_fault(fault: str) -> None:
         assert breach.hook in hooks or breach.place.endswith("(kept in prepareStep)")
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("profile", "hook"),
     [
@@ -100,6 +108,7 @@ def test_shipped_profiles_of_every_format_that_share_have_faults(profile: str, h
     assert hook in {breach.hook for breach in drawn(profile, 60, under(profile))}
 
 
+@pytest.mark.slow
 def test_copies_for_middleware_are_told_from_shared_objects() -> None:
     def writers(profile: str) -> set[str]:
         wanted = ("model.input", "model.wrap", "tool.wrap")

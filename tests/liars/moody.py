@@ -76,7 +76,7 @@ class InMemory:
     def submit(self, program: Json) -> None:
         self._pending.append(json.loads(json.dumps(program)))
 
-    def receive(self) -> Outcome:
+    def receive(self, agreed: object = None) -> Outcome:  # noqa: ARG002 - nothing is kept of a moody driver
         program = self._pending.popleft()
         deed = self._moods.deed(program)
         match deed:

@@ -23,7 +23,7 @@ RELEASES: Final = {
     "strands-py": "1.62.0",
 }
 # 300 for the whole; a sample otherwise, which is enough to tell each hook here from the other.
-WHOLE: Final = "AGENTCORE_LIVE_EXAMPLES" in os.environ
+WHOLE: Final = "AGENTCORE_WHOLE" in os.environ
 EXAMPLES: Final = int(os.environ.get("AGENTCORE_LIVE_EXAMPLES", "11"))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from agentcore.live.adapters.known import KNOWN
-from live.packages import HOOKS, WHOLE, checked, kinds
+from live.packages import HOOKS, checked, kinds
 
 pytestmark = pytest.mark.live
 
@@ -24,6 +24,7 @@ BOUNDARIES: Final = [
 ]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
 def test_a_polluting_hook_has_a_write_with_its_line(framework: str, at: str) -> None:
     report = checked(framework, f"{at}_pollutes", at)
@@ -38,6 +39,7 @@ def test_a_polluting_hook_has_a_write_with_its_line(framework: str, at: str) -> 
     assert write["conversation"]["turns"]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
 def test_a_clean_hook_is_clean(framework: str, at: str) -> None:
     report = checked(framework, CLEAN.get((framework, at), f"{at}_clean"), at)
@@ -121,8 +123,8 @@ def test_release_1_of_pydantic_ai_is_judged_as_well() -> None:
     assert polluting["framework"]["version"] == "1.107.10"
 
 
-# `isolate` and `strict` know boundaries by their fields only: some of them stand for all, but in nox.
-MENDED: Final = [each for each in (BOUNDARIES if WHOLE else BOUNDARIES[::4]) if each not in BY_HANDLE]
+# `isolate` and `strict` know boundaries by their fields only: few of them stand for all.
+MENDED: Final = [each for each in BOUNDARIES if each not in BY_HANDLE]
 # It writes what is its own, after returning it: isolate keeps that apart, strict does not freeze it.
 OWN: Final = ("openai-agents", "session_input_callback")
 
@@ -142,6 +144,7 @@ def mended(
     return checked(framework, "hook", at, file=file)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("framework", "at"), MENDED)
 def test_isolate_makes_the_polluting_hook_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
@@ -151,6 +154,7 @@ def test_isolate_makes_the_polluting_hook_pass(
     assert report["conversations"]["judged"] == report["conversations"]["run"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("framework", "at"), [each for each in MENDED if each != OWN])
 def test_strict_raises_where_the_polluting_hook_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str

@@ -1,6 +1,6 @@
 """Hooks of many kinds, each with the verdict that a comment in its module says, judged in the real packages.
 
-A few of each module run always; with AGENTCORE_LIVE_EXAMPLES, as in `nox -s live_corpora`, all of them do.
+A few of each module run always; with AGENTCORE_WHOLE, as in `nox -s live_corpora`, all of them do.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from agentcore.live.adapters.known import KNOWN
 from agentcore.live.installs import InstallError, installed
 from live.corpus.run import expectations
 from live.packages import RELEASES as ALL
+from live.packages import WHOLE
 
 pytestmark = pytest.mark.live
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 RELEASES: Final = {name: ALL[name] for name in ("langchain", "openai-agents", "pydantic-ai")}
-WHOLE: Final = os.environ.get("AGENTCORE_LIVE_EXAMPLES")
+EXAMPLES: Final = os.environ.get("AGENTCORE_LIVE_EXAMPLES", "8")
 # What `strict` refuses them is refused in a task, and nobody awaits that.
 LATE: Final = {"later_task", "late_task", "background_write"}
 # The result of a call is new, so that a check lets it be edited; `strict` refuses that all the same.
@@ -39,7 +40,7 @@ def judged(framework: str, file: Path, ways: str, every: int) -> list[dict[str, 
             raise
         pytest.skip(f"{framework} could not be installed: {error}")
     names = [name for *_, name in expectations(file)][:: 1 if WHOLE else every]
-    command = [place.python, "-B", str(CORPUS / "run.py"), framework, str(file), WHOLE or "8", ways]
+    command = [place.python, "-B", str(CORPUS / "run.py"), framework, str(file), EXAMPLES, ways]
     ran = subprocess.run([*command, *names], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     found = [json.loads(line) for line in ran.stdout.splitlines()]

@@ -29,7 +29,7 @@ PROJECTS: Final = (
     *("mastra", "langchain", "strands", "openai-agents"),
 )
 # Everything takes long, and a sample on a machine with other work may, too.
-LIMIT: Final = None if "AGENTCORE_LIVE_ALL" in os.environ else 1800
+LIMIT: Final = None if "AGENTCORE_WHOLE" in os.environ else 1800
 SUITES: Final = sorted(path.name for path in TESTS.glob("*.test.js"))
 
 
@@ -91,9 +91,10 @@ def _sources() -> str:
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_javascript(root: Path, suite: str) -> None:
+def test_javascript(root: Path, suite: str, pytestconfig: pytest.Config) -> None:
     argv = [_program("node"), "--test", str(TESTS / suite)]
-    environment = {**os.environ, "AGENTCORE_LIVE_JS": str(root)}
+    seed = str(pytestconfig.getoption("hypothesis_seed", None))
+    environment = {**os.environ, "AGENTCORE_LIVE_JS": str(root), "AGENTCORE_SAMPLE_SEED": seed}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-4000:]
 

@@ -23,6 +23,7 @@ def judged(hook: str, at: str = "before_model", *, factory: bool = False) -> lis
     return [each for seed in range(MANY) for each in judge.judge(conversation(seed), "generate", seed).shown]
 
 
+@pytest.mark.slow
 class TestToyLoop(AdapterCompliance):
     adapter = "live.toy_loop:ADAPTER"
     hooks = {  # noqa: RUF012 - as the suite says
@@ -34,6 +35,8 @@ class TestToyLoop(AdapterCompliance):
     }
 
 
+@pytest.mark.slow
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "hook",
     ["clean", "stateful", "reminder_once", "annotates_each", "redacts", "restores", "stops", "Hook"],
@@ -53,6 +56,8 @@ def test_a_hook_that_keeps_what_earlier_calls_gave_and_only_reads_it_is_silent()
     assert judged("after_model_later_clean", "after_model") == []
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("hook", "kind", "seen"),
     [

@@ -44,6 +44,8 @@ LIARS: Final = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("hook", LIARS)
 def test_a_hook_that_attacks_its_checker_has_its_outcome(hook: str) -> None:
     code, kind, cause = LIARS[hook]

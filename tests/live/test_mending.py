@@ -36,6 +36,8 @@ def kinds(make: Any, at: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("at", AT)
 def test_a_polluting_hook_passes_when_it_is_isolated(at: str) -> None:
     assert "write" in kinds(lambda: polluting(at), at)
@@ -59,6 +61,8 @@ def test_strict_raises_at_the_line_that_writes(at: str) -> None:
     assert "=" in str(lines[-1].line) or "append" in str(lines[-1].line)
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("at", AT)
 def test_strict_and_isolate_leave_a_clean_hook_as_it_is(at: str) -> None:
     assert kinds(lambda: strict(clean(at), framework=TOY, at=at), at) == set()

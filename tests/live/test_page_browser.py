@@ -167,6 +167,7 @@ def test_what_hooks_and_frameworks_say_is_shown_as_text(opened: Opens, report: J
     assert "\\u202eabc" in shown
 
 
+@pytest.mark.slow
 def test_a_clean_hook_has_a_page_without_moments(opened: Opens) -> None:
     page = opened(report_of("clean"))
     assert "No difference was found" in page.locator(".about").inner_text()

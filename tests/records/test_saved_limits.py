@@ -226,6 +226,7 @@ SHORT: Final[dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @states(Rule.RUN_LOAD_BOUNDED)
 @pytest.mark.parametrize("name", SHORT)
 def test_a_run_that_comes_to_much_more_than_its_text_has_a_limit(name: str) -> None:
@@ -238,6 +239,7 @@ def test_a_run_that_comes_to_much_more_than_its_text_has_a_limit(name: str) -> N
     assert "limit" not in caught.value.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hook", ["remind", "stay", "compact", "forget", "context", "options"])
 def test_a_run_of_hundreds_of_steps_is_far_from_the_limit(hook: str) -> None:
     run = long_run(hook)(200)
@@ -319,6 +321,7 @@ def seeds() -> list[Any]:
     return [to_json(run) for run in runs]
 
 
+@pytest.mark.slow
 def test_whatever_is_changed_in_a_saved_run_it_is_loaded_or_refused_and_nothing_else() -> None:
     drawn = random.Random(3)  # noqa: S311 - the same changes each time
     known, outcomes = seeds(), {"loaded": 0, "refused": 0}
@@ -356,6 +359,7 @@ def long_run(hook: str) -> Callable[[int], Run]:
 HOOKED: Final = ["nothing", "remind", "stay", "systems", "listing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hook", HOOKED)
 def test_saving_and_loading_grow_as_the_run_does(hook: str) -> None:
     run = long_run(hook)
@@ -365,6 +369,7 @@ def test_saving_and_loading_grow_as_the_run_does(hook: str) -> None:
     assert growth(from_json, lambda count: to_json(run(count)), 100) < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hook", HOOKED)
 def test_a_line_of_a_log_is_as_long_after_many_steps_as_after_few(tmp_path: Path, hook: str) -> None:
     run, log = long_run(hook)(200), RunLog(tmp_path / "run")
@@ -375,6 +380,7 @@ def test_a_line_of_a_log_is_as_long_after_many_steps_as_after_few(tmp_path: Path
     assert not list(differences(load(tmp_path / "run"), run.history[-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hook", HOOKED)
 def test_the_text_grows_as_the_run_does_and_what_is_loaded_is_the_run(hook: str) -> None:
     small, large = (len(str(to_json(long_run(hook)(count)))) for count in (100, 200))

@@ -24,7 +24,8 @@ def test_the_file_of_documents_and_the_page_name_the_same() -> None:
 
 
 def test_the_page_begins_with_the_tables() -> None:
-    assert re.findall(r"^## (.+)$", TEXT, flags=re.MULTILINE) == ["At a glance", "How to read and run them"]
+    headings = ["At a glance", "How to read and run them", "What goes wrong without it"]
+    assert re.findall(r"^## (.+)$", TEXT, flags=re.MULTILINE) == headings
 
 
 def test_every_document_is_named_by_title_and_version_before_its_table() -> None:

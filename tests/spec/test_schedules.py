@@ -84,6 +84,7 @@ def test_every_number_is_decided_by_the_data(series: Series) -> None:
     assert unseen == UNSEEN.get(series.name, [])
 
 
+@pytest.mark.slow
 def test_a_number_that_is_wrong_is_seen_and_found_again() -> None:
     numbers = AI_SDK.numbers()
     wrong = {**numbers, "result_ready": numbers["result_ready"] - 20}

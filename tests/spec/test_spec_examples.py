@@ -26,6 +26,7 @@ def test_the_trace_of_an_example_is_as_it_says(example: Example) -> None:
     assert "\n".join(map(str, mismatches(example))) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", PYTHON, ids=lambda script: named(script.example))
 def test_python_of_an_example_prints_what_stands_below_it(script: Script) -> None:
     printed = io.StringIO()
@@ -34,6 +35,7 @@ def test_python_of_an_example_prints_what_stands_below_it(script: Script) -> Non
     assert printed.getvalue() == script.output, str(script.example.place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "target"),
     [pytest.param(*each, id=f"{named(each[0].example)}-{each[1]}") for each in FOREIGN],

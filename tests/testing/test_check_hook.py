@@ -71,6 +71,7 @@ def test_a_write_is_shown_by_one_message_and_told_with_how_far_it_spreads() -> N
     )
 
 
+@pytest.mark.slow
 def test_the_mended_hook_passes_under_every_profile() -> None:
     check_hook(shout_mended, examples=10)
 
@@ -181,6 +182,7 @@ def test_a_prepare_step_returns_overrides_of_its_options() -> None:
     check_hook(prepare, takes="options", examples=5)
 
 
+@pytest.mark.slow
 def test_a_hook_that_returns_nothing_changes_nothing() -> None:
     check_hook(lambda _: None, examples=3)
     check_hook(lambda _: None, takes="options", examples=3)

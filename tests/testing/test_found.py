@@ -20,6 +20,8 @@ CASES: Final = [(kinds, hook) for kinds, hooks in FAULTY.items() for hook in hoo
 CONVERSATIONS: Final = 100 if THOROUGH else 20
 
 
+@pytest.mark.slow
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(("kinds", "hook"), CASES, ids=[hook.__name__ for _, hook in CASES])
 @pytest.mark.parametrize("seed", [0, 1] if THOROUGH else [0])
 def test_a_faulty_hook_is_found_in_a_hundred_conversations(

@@ -136,6 +136,8 @@ class Call(Generic[_T]):
             result = await self._observed(emit)
         except Exception as error:
             await self._cancellation.settle()
+            # By identity: an AgentError of another agent that a tool or handler ran is the cause of this
+            # call's failure and not the failure itself.
             if any(error is one for one in self._errors):
                 raise
             raise AgentError(self.run, error, turn=self._turn) from error
@@ -412,6 +414,7 @@ def _listed(messages: object) -> Vector[Message]:
 def _replaced(agent: Agent[Any], name: str, value: Any) -> Agent[Any]:
     try:
         return attrs.evolve(agent, **{name: value})
+    # It names the field and the mend already; wrapping it would hide both.
     except AgentCoreError:
         raise
     except Exception as error:
@@ -533,6 +536,8 @@ def check_fits(parts: Parts, run: Run) -> None:
     if settings.model != parts.model.model_id:
         reason = f"the run has model {settings.model!r}, the agent {parts.model.model_id!r}"
         raise ResumeError(f"{reason}; pass the run's model as `model`")
+    # Only what the run could not go on without: schemas and descriptions may change between versions of a
+    # program.
     executable = {tool.name: tool.execute is not None for tool in parts.tools}
     for spec in settings.tools or ():
         if executable.get(spec.name) is not spec.has_execute:

@@ -269,6 +269,7 @@ class Processors:
 
     async def prepare_step(self, wanted: NeedPrepareStep, first: NamedProcessor | None = None) -> _Ended:
         """Runs `process_input_step` of each, of `first` before others; returns what the last one left."""
+        # Of the last step only: an override is gone at the next one.
         self.models.clear()
         self.outputs.clear()
         processors = self._parts.processors if first is None else (first, *self._parts.processors)
@@ -483,7 +484,7 @@ class Cancellation:
             An error that names the source.
 
         Raises:
-            BaseException: `error` itself if the call is being cancelled, or if it is no cancellation.
+            BaseException: `error` itself, if it is no cancellation or if the call is being cancelled.
         """
         if not _is_cancellation(error) or self._is_under_way(own_task=own_task):
             raise error

@@ -149,6 +149,8 @@ class Driver:
             except BaseException as error:  # noqa: BLE001 - raised, or what is left of it
                 asked = signals(error, InterruptSignal)
                 if not asked:
+                    # Before the cancellation is given: a failed run takes no outcomes any more, and a
+                    # resumed one would run these tools a second time.
                     self._keep_finished()
                     self.run = give(self.run, Cancelled())
                     raise without_signals(error)  # noqa: B904 - it is that exception
@@ -222,6 +224,8 @@ class Driver:
         number = wanted.record.step_number
         if self._parts.checkpoint is not None:
             saved = await self._hook("checkpoint", number, self._parts.checkpoint, self.run)
+            # The checkpoint comes first and its failure ends the run: nobody is notified of a step that
+            # could not be kept.
             if isinstance(saved, HookFailed):
                 return saved
         await self._emit(StepFinished(wanted.record))
@@ -250,6 +254,8 @@ class Driver:
         asked = self._parts.asked_format(run.steps[-1].override.response_format) if run.steps else None
         if not left or asked is None or run.reply is not None or not has_answered(run):
             return None
+        # Counted in the run and not here, so that a resumed run has no more retries than one that was not
+        # interrupted.
         if sum(isinstance(outcome, Rejected) for outcome in run.outcomes) >= left:
             return None
         try:
@@ -276,11 +282,14 @@ class Driver:
             if self._partial is not None:
                 await self._show(self._partial.take_answer(response.content))
             return self._answer(wanted, response)
+        # A limit is not the model's failure: under its own name a caller can allow more and resume.
         except UsageLimitError as error:
             return ModelFailed(error, hook="usage_limits")
         except Exception as error:  # noqa: BLE001 - whatever a model raises fails the run
             return ModelFailed(error)
         except BaseException as error:
+            # It passes adapters and middleware as a BaseException: those may take an Exception for the
+            # provider's failure and try again.
             for failed in signals(error, ChunkHookError):
                 return ModelFailed(failed.error, hook="on_chunk")
             raise
@@ -332,6 +341,7 @@ class Driver:
         return await call.answer()
 
     def _model_of(self, model_id: str) -> LanguageModel:
+        # What a hook returned comes first: a model of its own may have the id of one of the agent's.
         known = (*self._processors.models.values(), self._parts.model, *self._parts.models)
         for model in known:
             if model.model_id == model_id:
@@ -414,6 +424,8 @@ class Driver:
             tell=self._tell,
         )
         outcome = await self._tool_calls.ran(self._parts.tool_concurrency)
+        # Other calls of the step may have finished before one asked or failed; a resumed run must not
+        # repeat them.
         if not isinstance(outcome, ToolOutcomes):
             self._keep_finished()
         self._tool_calls = None

@@ -102,6 +102,8 @@ class ModelCall:
 
         async def attempt() -> ModelResponse:
             nonlocal failed
+            # The first attempt was made outside of tenacity, which is imported only when something failed:
+            # most calls never need it.
             if failed is None:
                 return await self._attempt()
             error, failed = failed, None
@@ -109,6 +111,8 @@ class ModelCall:
 
         import tenacity  # noqa: PLC0415 - with the first failure
 
+        # The random part keeps runs that a provider refused at the same moment from coming back at the same
+        # moment.
         backoff = tenacity.wait_exponential(multiplier=0.5, max=8.0) + tenacity.wait_random(0.0, 0.5)
 
         def wait(state: tenacity.RetryCallState) -> float:
@@ -148,6 +152,8 @@ class ModelCall:
     async def _streamed(self, tell: _Listener) -> ModelResponse:
         opened: object = self._model.stream(self._request)
         if not isinstance(opened, AbstractAsyncContextManager):
+            # Closed, or Python warns of a coroutine that nobody awaited, on top of the error that says what
+            # to do.
             if inspect.iscoroutine(opened):
                 opened.close()
             kind = type(opened).__name__
@@ -331,6 +337,8 @@ class ToolCalls:
         """
         calls = self._wanted.calls
         try:
+            # One call needs no task of its own, and calls one by one keep their order, which tasks would
+            # not.
             if len(calls) == 1 or concurrency == 1:
                 for index, call in enumerate(calls):
                     await self._ran(index, call)
@@ -396,6 +404,7 @@ class ToolCalls:
             self._interrupts[index] = [signal.interrupt for signal in asked]
             return
         finally:
+            # In any case: a cancellation that was held back while a thread ran has to arrive now.
             self._cancellation.release()
         await self._finished(index, call, outcome)
 

@@ -141,6 +141,7 @@ class OpenTelemetrySpans:
             title,
             kind=kind,
             attributes=_without_nothing(attributes),
+            # Texts and tracebacks may hold what users wrote and what tools read; spans have the type only.
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
@@ -235,6 +236,7 @@ def _error_type(error: BaseException) -> str:
     if isinstance(error, AgentError) and error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, ModelError) and error.status is not None:
+        # The conventions of OpenTelemetry name an HTTP error by its code.
         return str(error.status)
     return type(error).__qualname__
 
@@ -388,6 +390,7 @@ def _in_brief(name: str, value: Any) -> Any:
 
 
 def _in_full(name: str, value: Any) -> Any:
+    # Also with content: headers among them may hold keys.
     if name == "model_settings":
         return _in_brief(name, value)
     if name == "system_messages":

@@ -137,6 +137,8 @@ class Chain(Generic[_C, _R, _E]):
                 result: _R = self._result(wrap, made)
             except cancellations() as error:
                 raise await self._failure(wrap, error) from error
+            # Whatever the wrap did: a call that it began and did not read to the end would go on beside the
+            # run.
             finally:
                 for call in calls:
                     await call.close()
@@ -301,6 +303,7 @@ class Handover(Generic[_E]):
         try:
             await offer.taken.wait()
         finally:
+            # The writer was cancelled: a reader must not get an event that nobody waits to have taken.
             if not offer.taken.is_set():
                 self._offers.remove(offer)
 

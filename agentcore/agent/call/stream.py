@@ -91,6 +91,7 @@ class AgentStream(Generic[_T, State]):
         if not self._is_left:
             try:
                 return await self._events.take()
+            # No event is left; below follows why: it was left, it failed, or it has ended.
             except anyio.EndOfStream:
                 pass
         if self._is_left:
@@ -121,6 +122,8 @@ class AgentStream(Generic[_T, State]):
         finally:
             self._is_left = True
             await task.close()
+        # KeyboardInterrupt and the like must not vanish with a stream that was left before its end. An
+        # Exception is in `result()`, and is not raised on top of what made the reader leave.
         if self._failure is not None and not isinstance(self._failure, Exception) and not self._is_raised:
             raise self._failure
 
@@ -145,6 +148,7 @@ class Streaming(AbstractAsyncContextManager[AgentStream[_T, State]]):
     async def __aenter__(self) -> AgentStream[_T, State]:
         if self._is_entered:
             raise ClosedStreamError(_ENTERED)
+        # Before the await: a second `async with` may come while the first is still beginning.
         self._is_entered = True
         stream: AgentStream[_T, State] = AgentStream(await self._begin())
         self._running = stream._running()  # noqa: SLF001 - the other half of the stream

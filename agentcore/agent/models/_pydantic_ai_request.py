@@ -121,6 +121,7 @@ def _known_settings(model: Model) -> set[str]:
         for name, value in vars(sys.modules.get(cls.__module__, object)).items():
             if name.endswith("ModelSettings"):
                 known |= set(getattr(value, "__annotations__", ()))
+    # It has a field of its own in requests; as a setting it would go past what the step's hooks decided.
     return known - {"tool_choice"}
 
 
@@ -410,6 +411,7 @@ def _json_text(value: JsonValue) -> str:
 
 def _decoded(text: str) -> bytes:
     try:
+        # Browsers and other SDKs write the URL-safe alphabet, and leave the padding out.
         return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4))
     except binascii.Error as error:
         reason = f"the data of a file is neither bytes, base64 text nor a URL: {error}"

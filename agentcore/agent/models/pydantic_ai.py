@@ -56,8 +56,10 @@ _T = TypeVar("_T")
 
 _REASON_CHARACTERS: Final = 500
 _HIDDEN: Final = "***"
+# Replacing a shorter value would blot out parts of ordinary words.
 _SHORTEST_SECRET: Final = 4
 _SECRET_NAME: Final = re.compile(r"auth|key|token|secret|password|credential|cookie", re.IGNORECASE)
+# Names of variables are a weaker sign than a client's own field, so more of the value is asked for.
 _SHORTEST_ENVIRONMENT_SECRET: Final = 8
 _SECRETS: Final = (
     (re.compile(r"(?<=://)[^/\s@'\"]+@"), f"{_HIDDEN}@"),
@@ -131,6 +133,8 @@ class Reporter:
         body: object = None,
     ) -> ModelError:
         """An error about this model, with nothing secret in it."""
+        # The longest first: replacing a shorter one that is part of it would leave the rest of the longer
+        # one in the text.
         secrets = sorted({*self._hide, *_secrets(self._model)}, key=len, reverse=True)
         text = _bounded(_hidden(reason, secrets))
         return ModelError(
@@ -170,6 +174,8 @@ def _message(body: object) -> str | None:
 def _is_retryable(error: Exception) -> bool:
     if isinstance(error, theirs.ModelHTTPError) and error.provider_retry_hint is not None:
         return error.provider_retry_hint
+    # Before the status: a quota that is used up may come with one that is otherwise worth another attempt,
+    # and no wait helps (ModelQuotaExceededError).
     if isinstance(error, _PERMANENT):
         return False
     if isinstance(error, _TRANSIENT):
@@ -313,6 +319,7 @@ class PydanticAIModel:
                 call.messages,
                 model_settings=call.settings,
                 model_request_parameters=call.parameters,
+                # Agents have spans of their own; the library's would report each call a second time.
                 instrument=False,
             )
         )

@@ -103,8 +103,8 @@ class ToolContext(Generic[State]):
         once more. Calls of the same step that have finished are not run again.
 
         Args:
-            name: the name of the question, by which `resume` takes its answer; another for each question
-                here.
+            name: the name of the question, which ends the id that `resume` takes an answer by; each question
+                that is asked here needs one of its own.
             reason: JSON for whoever answers, such as a text.
 
         Returns:
@@ -326,6 +326,8 @@ class Tool(Generic[_P, _R]):
         try:
             recorded = to_json(value)
         except InvalidJsonError:
+            # What has no JSON cannot be kept in the run. The model's form can, and is what later steps see
+            # anyway.
             recorded = output_json(shown)
         return ToolSucceeded(tool_call_id, recorded, model_output=shown)
 

@@ -157,7 +157,7 @@ def _prepare_step(agent: Agent[Any]) -> Hook | None:
 
 
 def _returned(value: Any) -> Any:
-    """What a hook returned, with messages of the core among it as plain ones."""
+    """Returns what the hook returned, with the core's messages in it as plain JSON."""
     if isinstance(value, View) or value is None or isinstance(value, str):
         return value
     if isinstance(value, Mapping):

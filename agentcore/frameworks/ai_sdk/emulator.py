@@ -88,12 +88,12 @@ class CompatRun(Playable):
 
     @cached_property
     def pollution(self) -> tuple[Finding, ...]:
-        """What became of every in-place write; made when it is read first."""
+        """The fate of every in-place write; computed when first read."""
         return self._report.findings
 
     @property
     def prompts(self) -> tuple[list[dict[str, Any]], ...]:
-        """What the model was asked with at each step, as plain JSON."""
+        """The prompt of each step, as plain JSON."""
         moments = (snapshot for snapshot in self.snapshots if snapshot.moment == "prompt")
         return tuple(snapshot.plain("prompt") for snapshot in moments)
 

@@ -384,7 +384,7 @@ def _references(value: Any, change: Callable[[Path], Any]) -> Any:
 
 
 def _returned(result: Any, kept: dict[str, _Kept], *, wrote: bool) -> Any:
-    """What is returned, without what a write may have changed."""
+    """Returns the hook's result without the parts that a write may have changed."""
     if not isinstance(result, dict):
         return result
 
@@ -459,7 +459,7 @@ def _prompts(trace: Json) -> list[Any]:
 
 
 def _own(program: Json, trace: Json) -> Iterator[tuple[str, str, Seen]]:
-    """What the loop itself changed: the caller's messages, and reports that it had given."""
+    """Finds what the loop itself changed: the caller's messages, and reports that it had already given."""
     caller = trace.get("caller")
     if isinstance(caller, list) and caller != program["messages"]:
         seen = Seen(path="$.caller", expected=program["messages"], actual=caller)
@@ -478,7 +478,7 @@ def _own(program: Json, trace: Json) -> Iterator[tuple[str, str, Seen]]:
 
 
 def _reports(trace: Json) -> Iterator[tuple[Json, Json]]:
-    """What each step reported, and what its report is after the run."""
+    """Yields, for each step, its report as it was given and the same report after the run."""
     steps, final = trace.get("steps"), trace.get("final")
     after = final.get("steps") if isinstance(final, dict) else None
     if not isinstance(steps, list) or not isinstance(after, list) or len(steps) != len(after):

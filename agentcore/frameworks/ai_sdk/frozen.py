@@ -1,4 +1,4 @@
-"""What programs are shown of the immutable core: frozen JSON for hooks, plain JSON for traces.
+"""Passes values of the immutable core to programs: frozen JSON to hooks, plain JSON to traces.
 
 The names are those of the program format. Forms of one value are made once per run and shared, so they are to
 be read, not written.
@@ -69,7 +69,7 @@ _TOKENS: Final[JsonObject] = FrozenDict(
 
 
 class FrozenObjects:
-    """What ops make: a program's own lists and dicts, which it may write, around what it was given."""
+    """Lists and dicts that ops make: the program may write to them, but not to the frozen values inside."""
 
     def new(self, value: Any) -> Any:
         """The value as it is: whoever makes a list owns it, and nothing else has it."""
@@ -88,7 +88,7 @@ class FrozenObjects:
         return model_frame(model_id)
 
     def freeze(self, live: Any) -> None:
-        """Nothing: what the core hands out is frozen, and what a program made is its own."""
+        """Does nothing: what the core hands out is frozen already, and what a program made is its own."""
 
 
 class FrozenOps(Ops):
@@ -197,7 +197,7 @@ _COMPUTED: Final[dict[str, Callable[[tuple[JsonObject, ...]], JsonValue]]] = {
 
 
 class ToolFrame(dict[str, Any]):
-    """What a tool works with: its input and its output are its own, all else is of its context."""
+    """The objects of a tool's ops: its input and output are its own, all others belong to its context."""
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._check_own(key)

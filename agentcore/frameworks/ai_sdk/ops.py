@@ -32,7 +32,7 @@ __all__ = ["Objects", "Ops", "RefusedError", "StepRecording", "Turn"]
 
 
 class Objects(Protocol):
-    """What an implementation does with the values that ops make."""
+    """The operations on values that ops need from an implementation."""
 
     def new(self, value: Any) -> Any:
         """A live object for a value that may hold live objects."""
@@ -134,7 +134,7 @@ class Turn(kit.Turn):
     # ---------------------------------------------------------------- paths and values
 
     def at(self, op: Op, path: Path) -> Any:
-        """What a path leads to, from the argument or from what is kept."""
+        """Returns the value at a path, which begins at the argument or at a kept value."""
         del op
         first = str(path[0])
         if not first.startswith("$"):
@@ -144,7 +144,7 @@ class Turn(kit.Turn):
         return below(self.record.kept[first[1:]], path[1:])
 
     def field(self, op: Op, path: Path, *, fresh: bool = False) -> Slot:
-        """Where an op writes: never a kept reference itself, which stands in no container."""
+        """Returns the slot that an op writes to. A kept value as a whole has no slot."""
         if _is_reference(path):
             raise NowhereError(f"{path[0]} is a reference, not a field; only its elements and fields change")
         container = self.argument if len(path) == 1 else self.at(op, path[:-1])
@@ -265,7 +265,7 @@ def _listed(messages: Any) -> Any:
 
 
 def _spread(messages: Any) -> list[Any]:
-    """What `[...messages]` gives: a text spreads into its characters."""
+    """Spreads a value as `[...value]` does: a text into its characters."""
     return list(messages if isinstance(messages, str) else _listed(messages))
 
 
@@ -276,12 +276,12 @@ def _role(message: Any) -> Any:
 
 
 def _is_reference(path: Path) -> bool:
-    """Whether the path names a kept value as a whole, which stands in no container."""
+    """True if the path names a kept value as a whole: it is in no container, so there is no slot to write."""
     return len(path) == 1 and str(path[0]).startswith("$")
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """What `{...value}` gives: an array and a text spread under their indexes."""
+    """Spreads a value as `{...value}` does: an array and a text under their indexes."""
     spread = getattr(value, "spread", None)
     if spread is not None:
         return dict(spread())

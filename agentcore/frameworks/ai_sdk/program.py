@@ -42,7 +42,7 @@ def _trace_schema() -> Schema:
 
 
 def trace_problem(trace: dict[str, Any]) -> Explanation | None:
-    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    """Returns the place and the fault of a malformed trace; None if it fits the format."""
     return _trace_schema().problem(trace)
 
 
@@ -76,7 +76,7 @@ _PARTS: Final = {
 
 
 def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
-    """What is wrong with a value that is none of several things, explained for the one it was meant to be."""
+    """Explains why a value fits no alternative of a schema, for the alternative that it resembles most."""
     kind = schema_path[-2]
     if kind == "stage":
         return _named(value, _STAGES, "a stage is copy, clone, or an object with one of: ")

@@ -90,7 +90,7 @@ def random_conversation(choices: Choices, texts: Sequence[str] = (), size: Size 
 
 @attrs.define
 class _Expected:
-    """What the run is expected to have made so far, roughly: where writes are aimed."""
+    """An estimate of what the run has made so far, by which random writes are aimed."""
 
     messages: list[Json]
     response: list[Json] = attrs.field(factory=list)
@@ -422,7 +422,7 @@ class _Generator:
             self.hook("onFinish" if last else "stopWhen", index, percents, {"steps": expected.steps})
 
     def shown_besides(self, expected: _Expected, program: Json) -> Json:
-        """What a step hook of some versions is shown besides."""
+        """The arguments that only some versions pass to a step hook."""
         known = {
             "initialMessages": expected.messages,
             "responseMessages": expected.response,
@@ -534,7 +534,7 @@ class _Generator:
 
 
 def _at_once(script: list[list[Json]]) -> bool:
-    """Whether a step calls several tools, whose order shows."""
+    """True if a step calls several tools, so that their order can be observed."""
     return any(sum(part["type"] == "tool-call" for part in parts) > 1 for parts in script)
 
 

@@ -1,4 +1,4 @@
-"""What the AI SDK's loop does with references under every one of its profiles, by name."""
+"""Rules of how the AI SDK's loop treats references under all of its profiles, by name."""
 
 from __future__ import annotations
 

@@ -328,12 +328,12 @@ class Maker(Marker):
 
 
 def _is_reference(path: Path) -> bool:
-    """Whether the path names a kept value as a whole, which can be neither assigned nor deleted."""
+    """True if the path names a kept value as a whole, which can be neither assigned nor deleted."""
     return len(path) == 1 and str(path[0]).startswith("$")
 
 
 def _is_record(value: Any) -> bool:
-    """Whether it is a step's result or a part of its frame, without which no run can go on or be reported."""
+    """True for a step's result or its frame: without them the run can neither continue nor be reported."""
     return isinstance(value, dict) and ("response" in value or "messages" in value)
 
 

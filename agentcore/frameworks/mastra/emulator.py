@@ -96,12 +96,12 @@ class MastraRun(Playable):
 
     @cached_property
     def pollution(self) -> tuple[Finding, ...]:
-        """What became of every in-place write; made when it is read first."""
+        """The fate of every in-place write; computed when first read."""
         return self._report.findings
 
     @property
     def prompts(self) -> tuple[list[dict[str, Any]], ...]:
-        """What a model was asked with at each call, as plain JSON."""
+        """The prompt of each model call, as plain JSON."""
         moments = (snapshot for snapshot in self.snapshots if snapshot.moment == "prompt")
         return tuple(snapshot.plain("prompt")["prompt"] for snapshot in moments)
 

@@ -269,7 +269,7 @@ def _number(step: str) -> int | None:
 
 
 def _origins(program: Json) -> dict[str, str]:
-    """What each stashed reference is one of: an argument's name, or `list`."""
+    """Returns the origin of each stashed reference: an argument's name, or `list`."""
     found: dict[str, str] = {}
     for turn in _turns(program):
         for op in turn.ops:

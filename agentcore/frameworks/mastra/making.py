@@ -1,4 +1,4 @@
-"""What random programs are made of: texts, messages in every form, and what a run is expected to show.
+"""Building blocks of random programs: texts, messages in every form, an estimate of what a run shows.
 
 Every new text is a marker of its own (`#1`, `#2`, ...), which is how a trace shows how far a change spread.
 What lies at the edges of the format (no messages, dates of any kind, calls of one id, odd names) is drawn
@@ -24,7 +24,7 @@ DATES: Final = ("2000-01-01T00:00:00Z", "2000-01-02T00:00:00Z", "2000-02-01T00:0
 
 @attrs.define(kw_only=True)
 class Expected:
-    """What a turn is expected to find, roughly: where its changes are aimed."""
+    """An estimate of what a turn will find, by which its random changes are aimed."""
 
     messages: int
     # The kinds of the parts of the answer so far, one message's at the end of the conversation.
@@ -36,7 +36,7 @@ class Expected:
 
     @property
     def length(self) -> int:
-        """How many messages there are."""
+        """The number of messages."""
         return self.messages + bool(self.answer)
 
 
@@ -53,7 +53,7 @@ class Maker(Marker):
         return f"{kind}{self._ids}"
 
     def output(self) -> Any:
-        """What a tool gives."""
+        """Draws a tool's output."""
         if self.choices.chance(12):
             return self.choices.sample((None, 0, False, "", [], [self.mark()], 1.5))
         return self.payload() if self.choices.chance(55) else self.mark()
@@ -334,7 +334,7 @@ class Edges:
         program.setdefault("messages", ["hi"]).append(message)
 
     def _result(self, program: Json) -> None:
-        """What a processor returns that is no result, or has fields of any value."""
+        """Draws a processor's return value: no valid result, or one whose fields have arbitrary values."""
         choices = self.choices
         where = choices.sample(("call", "ctor"))
         processor: Json = {"id": "odd"} | ({"where": "ctor"} if where == "ctor" else {})

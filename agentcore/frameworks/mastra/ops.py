@@ -21,7 +21,7 @@ Json: TypeAlias = Any
 
 
 class Objects(Protocol):
-    """What a run makes of what JSON cannot say."""
+    """The values of a run that a program names because JSON cannot express them."""
 
     def new(self, value: Json) -> Any:
         """A live object for a value that may hold live objects."""
@@ -258,11 +258,11 @@ class _Turn(Turn):
             raise _Thrown(error) from error
 
     def at(self, op: Op, path: Path) -> Any:
-        """What a path leads to, from the argument that the op is on."""
+        """Returns the value at a path from the argument that the op is on."""
         return below(self._root(op), path)
 
     def field(self, op: Op, path: Path, *, fresh: bool = False) -> Slot:
-        """Where an op writes."""
+        """Returns the slot that an op writes to."""
         container = self.at(op, path[:-1])
         return _Place(container, slot(container, path[-1], fresh=fresh))
 

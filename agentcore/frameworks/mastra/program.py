@@ -50,7 +50,7 @@ def _trace_schema() -> Schema:
 
 
 def trace_problem(trace: dict[str, Any]) -> Explanation | None:
-    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    """Returns the place and the fault of a malformed trace; None if it fits the format."""
     return _trace_schema().problem(trace)
 
 
@@ -82,7 +82,7 @@ _REASONS: Final = {
 
 
 def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
-    """What is wrong with a value that is none of several things, explained for the one it was meant to be."""
+    """Explains why a value fits no alternative of a schema, for the alternative that it resembles most."""
     kind = schema_path[-2]
     if kind == "op":
         return _named(value, "op", _OPS, "an op is an object whose op is one of: ")
@@ -144,7 +144,7 @@ _ROLES: Final = ("user", "assistant", "system")
 
 
 def is_well_formed(program: Json) -> bool:
-    """Whether the caller's messages, and what ops put into messages, have the forms that messages have."""
+    """True if the caller's messages, and what ops write into messages, are well-formed messages."""
     given = [*program.get("messages", []), *program.get("context", [])]
     return (
         all(_is_given(message) for message in given)
@@ -259,7 +259,7 @@ def _writes_well(op: Json) -> bool:
 
 
 def _fits(on: str, key: Any, above: list[Any], value: Any) -> bool:
-    """Whether a value may stand under a key of something that stands under the key above."""
+    """True if a value may stand under `key`, which itself stands under the keys `above`."""
     if key in ("text", "toolName", "description", "extra"):
         return isinstance(value, str)
     if above == ["parts"]:

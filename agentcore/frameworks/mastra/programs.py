@@ -201,7 +201,7 @@ class _Generator:
         return {str(step): self.turns.step(found(step)) for step in steps}
 
     def expected(self, program: Json) -> Callable[[int], Expected]:
-        """What is expected to be found at a step."""
+        """Estimates what a step will find."""
         messages = program.get("messages", ["hi"])
         systems = sum(isinstance(message, dict) and message["role"] == "system" for message in messages)
 

@@ -364,7 +364,7 @@ def _text_of(step: Any) -> Any:
 
 
 def _among(one: Any, own: Any, refs: Collection[Ref]) -> bool:
-    """Whether the list has the very element: an object by what it is, anything else by its value."""
+    """True if the list holds this element: an object by identity, any other value by equality."""
     if isinstance(one, View):
         return one.ref in refs
     return any(type(one) is type(other) and one == other for other in own if not isinstance(other, View))
@@ -375,7 +375,7 @@ def _same(value: Any, ref: Ref) -> bool:
 
 
 def _kind(result: Any, own: ListHandle) -> Any:
-    """What kind of thing a processor returned, its fields if it is an object."""
+    """Describes a processor's return value for the trace: its kind, and its fields if it is an object."""
     if isinstance(result, ListHandle):
         return "list" if result == own else "external list"
     if isinstance(result, Mapping):

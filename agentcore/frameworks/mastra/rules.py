@@ -1,4 +1,4 @@
-"""What Mastra's agent loop does with references under every one of its profiles, by name."""
+"""Rules of how Mastra's agent loop treats references under all of its profiles, by name."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ class Turns:
         return {"op": "stash", "name": name, **where}
 
     def _new(self, op: Op) -> Json:
-        """What is written by a change of something that was kept."""
+        """Draws the value that a write to a kept object puts there."""
         if "message" in op:
             return {"message": self.make.message()}
         text = self.make.mark()
@@ -301,7 +301,7 @@ class Results:
         self.arrays: list[str] = []
 
     def of_step(self, found: Expected) -> Op:
-        """What a turn before a model call returns."""
+        """Draws the return value of a processor before a model call."""
         choices = self.choices
         if choices.chance(18):
             return self._odd()
@@ -312,7 +312,7 @@ class Results:
         return choices.sample(kinds)(found)
 
     def of_input(self, found: Expected) -> Op:
-        """What a turn before the first step returns."""
+        """Draws the return value of a processor before the first step."""
         choices = self.choices
         if choices.chance(15):
             return {"op": "returnList", "which": "same"}
@@ -321,7 +321,7 @@ class Results:
         return self._messages(found)
 
     def end(self) -> Op:
-        """What ends the run: an abort, an error."""
+        """Draws an op that ends the run: an abort or an error."""
         choices, make = self.choices, self.make
         if choices.chance(40):
             return {"op": "throw", "message": make.mark()}

@@ -64,7 +64,7 @@ _NOBODY: Final = -2
 
 @attrs.frozen(order=True)
 class _Label:
-    """Which message: of which turn (or what was stored before, or what nobody said), and its number there."""
+    """A message's identity: its turn (or stored before, or said by nobody) and its number there."""
 
     turn: int
     number: int
@@ -72,7 +72,7 @@ class _Label:
 
 @attrs.frozen(kw_only=True)
 class Loss:
-    """What a store does not keep as it was meant to be kept.
+    """A loss: a message that the store does not hold as the intended record has it.
 
     `kind` is doubled, dropped, interleaved or rewritten. The message is number `message` of the turn `turn`;
     turn None: it was stored before; both None: nobody said it. `at` are its places in the store. `event` is
@@ -181,7 +181,7 @@ class StoreLoop:
         self.losses = tuple(self._blamed())
 
     def held(self) -> Mapping[str, Value]:
-        """What each holder holds now."""
+        """Returns the slot that each holder holds at this moment, by the holder's name."""
         return {"stored": self.stored, "caller": self._caller, "lists": self._lists}
 
     def plain(self, slot: Value) -> Any:
@@ -198,7 +198,7 @@ class StoreLoop:
         return [said for _, said in self._intended()]
 
     def outcome(self) -> Json:
-        """What there is at the end, what is lost, and who differs, as a trace has it."""
+        """Returns the end of the trace: what is stored, what is lost, and which holders differ."""
         agents = dict.fromkeys(turn.agent for turn in self.settings.turns)
         held = {agent: self.list_of(agent) for agent in agents}
         stored = self.plain(self.stored)
@@ -255,7 +255,7 @@ class StoreLoop:
         self._say(going, self._cell(answer), self.plain(answer))
 
     def _hooked(self, going: _Going, hook: Hook) -> Ref:
-        """What the model is asked with after the hook."""
+        """Runs the hook and returns the prompt."""
         handed: Ref = self._copied(going.messages, self.profile.handed)
         self.desk.hook = f"the hook of turn {going.number}"
         returned = hook(self.desk.hand(handed, ("hook",)))
@@ -474,7 +474,7 @@ class StoreLoop:
                 yield _Label(turn, number), said
 
     def _lost(self) -> dict[_Lost, tuple[int, ...]]:
-        """What is lost now, with the places in the store."""
+        """Compares the store with the intended record and returns the present losses, with places."""
         intended = dict(self._intended())
         places = {label: number for number, label in enumerate(intended)}
         found: dict[_Label, list[int]] = {}
@@ -498,7 +498,7 @@ class StoreLoop:
         return lost
 
     def _is_another(self, label: _Label, at: Sequence[int]) -> bool:
-        """Whether a stored message is not as it was said; ids and flags that were added count for nothing."""
+        """True if a stored message differs from what was said, added ids and flags aside."""
         if label.turn == _NOBODY:
             return True
         said = self.before if label.turn == _BEFORE else self.turns[label.turn].said
@@ -561,12 +561,12 @@ class StoreRun(Playable):
 
     @cached_property
     def pollution(self) -> tuple[Finding, ...]:
-        """What became of every in-place write; made when it is read first."""
+        """The fate of every in-place write; computed when first read."""
         return self._report.findings
 
     @property
     def prompts(self) -> tuple[list[Any], ...]:
-        """What the model was asked with at each step, as plain JSON."""
+        """The prompt of each step, as plain JSON."""
         return tuple(entry["messages"] for entry in self.asked)
 
 

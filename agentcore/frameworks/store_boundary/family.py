@@ -51,7 +51,7 @@ def check(program: Json) -> None:
 
 
 def _misplaced(event: Json, steps: Sequence[int], done: dict[int, int]) -> str | None:
-    """What is wrong with an event; `done` has the steps of the turns that have loaded, and is kept up."""
+    """Returns the fault of an event, if any, and updates `done`, the steps of each turn that has loaded."""
     ((does, turn),) = event.items()
     if turn >= len(steps):
         return f"there is no turn {turn}; the last one is {len(steps) - 1}"
@@ -69,7 +69,7 @@ def _misplaced(event: Json, steps: Sequence[int], done: dict[int, int]) -> str |
 
 
 def events_of(program: Json) -> list[Event]:
-    """What happens in a program, in order."""
+    """Returns the events of a program, in order."""
     if "order" in program:
         return [event for entry in program["order"] for event in entry.items()]
     return [*default_order([len(turn.get("script", ())) for turn in program["turns"]])]
@@ -106,7 +106,7 @@ class _Ops(OpTurn):
         self.returned: list[Any] | None = None
 
     def at(self, op: Op, path: Path) -> Any:
-        """What a path leads to from the list."""
+        """Returns the value at a path from the list."""
         del op
         return below(self.messages, path)
 
@@ -235,7 +235,7 @@ FEATURES: Final = (*_POINTS.names, *_EXTRAS)
 
 
 def features(program: Json) -> set[str]:
-    """What a program contains of `FEATURES`."""
+    """Returns the `FEATURES` that a program has."""
     return _POINTS.of(program) | {name for name, holds in _extras(program).items() if holds}
 
 
@@ -262,7 +262,7 @@ def _extras(program: Json) -> Mapping[str, bool]:
 
 
 def _overlap(events: Sequence[Event], turn: int) -> bool:
-    """Whether another turn does something between the first and the last event of a turn."""
+    """True if another turn has an event between the first and the last event of a turn."""
     own = [place for place, (_, number) in enumerate(events) if number == turn]
     return bool(own) and len(own) < own[-1] - own[0] + 1
 

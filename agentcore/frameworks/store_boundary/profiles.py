@@ -1,4 +1,4 @@
-"""What a store and its users do at the boundary between a run and what is kept: profiles, rules, settings."""
+"""Profiles, rules and settings of the boundary between a run and its store."""
 
 from __future__ import annotations
 

@@ -84,12 +84,12 @@ class StrandsRun(Playable):
 
     @cached_property
     def pollution(self) -> tuple[Finding, ...]:
-        """What became of every in-place write; made when it is read first."""
+        """The fate of every in-place write; computed when first read."""
         return self._report.findings
 
     @property
     def prompts(self) -> tuple[dict[str, Any], ...]:
-        """What the provider was given at each call, as plain JSON."""
+        """The prompt of each provider call, as plain JSON."""
         moments = (snapshot for snapshot in self.snapshots if snapshot.moment == "prompt")
         return tuple(snapshot.plain("prompt") for snapshot in moments)
 

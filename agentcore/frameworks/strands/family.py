@@ -200,7 +200,7 @@ _BEFORE: Final = frozenset({"beforeInvocation", "beforeModel", "messageAdded"})
 
 
 def _turns(program: Json) -> Iterator[tuple[Place, str, Sequence[Op]]]:
-    """Where ops stand, who runs them, and the ops."""
+    """Yields each place that has ops, who runs them, and the ops."""
     for index, handler in enumerate(program.get("middleware", ())):
         name = f"{stage_of(handler)}.{phase_of(handler)}"
         yield ("middleware", index, "ops"), name, handler.get("ops", ())
@@ -214,7 +214,7 @@ def _turns(program: Json) -> Iterator[tuple[Place, str, Sequence[Op]]]:
 
 
 def _is_act(place: Place, op: Op) -> bool:
-    """Whether the op writes in place to what its handler was given."""
+    """True if the op writes in place to what its handler got."""
     if op["op"] not in ACTIONS or op.get("on") == "agent" or op["path"][0] in _OWN:
         return False
     # A whole field of a context or an event is there to be set.
@@ -336,7 +336,7 @@ def _prompts(trace: Json) -> list[Any]:
 
 
 def _judged(trace: Json) -> bool:
-    """Whether there is a run, in which every edit could be made: one that cannot is worded by its op."""
+    """True if the program ran and each of its edits could be made; the others are path errors."""
     return not trace.get("pathErrors") and "driverError" not in trace
 
 

@@ -53,7 +53,7 @@ class PathError(PackageError):
 
 
 class Scene(Protocol):
-    """What ops need of the run that they are part of."""
+    """The parts of a run that ops need."""
 
     def written(self, path: Sequence[Any]) -> str:
         """A path as the implementation writes it into texts."""
@@ -69,7 +69,7 @@ class Scene(Protocol):
         """The agent's model state, live."""
 
     def path_in(self, root: Place, path: Sequence[Any]) -> Sequence[Any]:
-        """Where the SDK has what a path names."""
+        """Translates a program's path to the SDK's own names."""
 
     def trace_value(self, place: Place) -> Any:
         """Returns what stands at a place, as a trace shows it."""
@@ -161,7 +161,7 @@ class _Turn(Turn):
         return self.scene.agent_root() if op.get("on") == "agent" else self.root
 
     def field(self, op: Op, path: Path, *, fresh: bool = False) -> ShapedField:
-        """Where an op writes; a new field may be made with objects on the way."""
+        """Returns the slot that an op writes to; missing objects on the way to a new field are made."""
         root = self._root_of(op)
         return field_at(root, self.scene.path_in(root, path), making=fresh, copying=self.copying)
 

@@ -76,7 +76,7 @@ def _trace_schema() -> Schema:
 
 
 def trace_problem(trace: dict[str, Any]) -> Explanation | None:
-    """Where something is wrong with a trace, and what; None if it is as the format has it."""
+    """Returns the place and the fault of a malformed trace; None if it fits the format."""
     return _trace_schema().problem(trace)
 
 
@@ -153,7 +153,7 @@ _OPS: Final = (
 
 
 def _choice(schema_path: Sequence[str], value: Any) -> Explanation:
-    """What is wrong with a value that is none of several things, explained for the one it was meant to be."""
+    """Explains why a value fits no alternative of a schema, for the alternative that it resembles most."""
     if schema_path[-2] not in {"op", "edit"}:
         return "", "a key of a path is a text other than __proto__, or a whole number"
     known = _OPS if schema_path[-2] == "op" else _EDITS

@@ -54,7 +54,7 @@ _FORCED: Final = {"tool": {"name": "strands_structured_output"}}
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """What a run is expected to give its handlers, roughly: an example for every entry that is foreseen."""
+    """An estimate of what a run passes to its handlers: an example for every expected entry."""
 
     typescript: bool
     models: list[Json]
@@ -268,7 +268,7 @@ class Handlers:
         return self._common(example)
 
     def _event(self, on: str) -> tuple[int | None, Json]:
-        """What a hook's event is expected to hold, and at which entry."""
+        """Estimates what a hook's event holds, and at which entry."""
         choices, plan = self.choices, self.plan
         state: Json = {"invocationState": plan.streams[0]["invocationState"]}
         if on in {"beforeTool", "afterTool"} and plan.tools:
@@ -352,7 +352,7 @@ _OUTPUTS: Final = Weights({"text": 40, "object": 20, "blocks": 30, "other JSON":
 
 @attrs.frozen(kw_only=True)
 class Traits:
-    """What a profile has of the format that others lack.
+    """The parts of the format that a profile has and others lack.
 
     `typescript`: message objects and plain data, options, hooks during streaming. `state_on_context`: the
     model state is a field of the model stage's context.
@@ -522,7 +522,7 @@ class _Generator:
         return {"text": choices.sample(("", " "))} if choices.chance(2) else self.make.text()
 
     def entry(self, blocks: list[Json]) -> Any:
-        """What the model does at a call: just blocks, or more."""
+        """Draws the model's script for a call: blocks, and at times an error, a state or a stop reason."""
         choices, make = self.choices, self.make
         more: Json = {}
         if choices.chance(3):

@@ -206,7 +206,7 @@ class Recording(RecordedRun):
         return self.desk.view(self.agent.model_state, ("agent", "modelState"))
 
     def path_in(self, root: Place, path: Sequence[Any]) -> Sequence[Any]:
-        """Where the SDK has what a path names: the state of the stream stage may be in its options."""
+        """Translates a program's path to the SDK's names; the stream stage's state may be in its options."""
         inside = root.shape is self.context_shapes["stream"] and self.profile.options_given
         return ["options", *path] if inside and path[0] == "invocationState" else path
 

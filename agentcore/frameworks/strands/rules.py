@@ -1,4 +1,4 @@
-"""What Strands Agents does with references and handlers under every one of its profiles, by name."""
+"""Rules of how Strands Agents treats references and handlers under all of its profiles, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand where in the objects of a run, and how to change it: the places that paths lead to.
+"""The shapes of a run's objects: which value may stand at which path, and how to change it.
 
 A `Shape` says whether a value of a program fits, and what lies inside the live object that stands there. A
 `Place` is a live object (a view of the heap) with how to replace it and how to take it out. Who holds what is
@@ -55,12 +55,12 @@ class Place:
 
 
 class Shape:
-    """What may stand at a place; this one is a text."""
+    """The values that may stand at a place; in this base class, a text."""
 
     grows = False
 
     def fits(self, value: Any) -> bool:
-        """Whether a value of a program may stand here."""
+        """True if a value of a program may stand here."""
         return isinstance(value, str)
 
 
@@ -91,7 +91,7 @@ class Word(Shape):
         self._words = words
 
     def fits(self, value: Any) -> bool:
-        """Whether it is one of them."""
+        """True if the value is one of these texts."""
         return value in self._words
 
 
@@ -129,7 +129,7 @@ class Json(Listing):
         self._hidden = hidden
 
     def fits(self, value: Any) -> bool:
-        """Anything does, or any object."""
+        """True for any value; for objects only, if this is a dictionary."""
         return isinstance(value, dict) or not self._dictionary
 
     def step(self, live: Any, key: Any) -> Place | None:
@@ -165,7 +165,7 @@ class Options(Json):
         self._state = state
 
     def fits(self, value: Any) -> bool:
-        """Whether it is an object, and the state in it one too."""
+        """True if the value is an object whose invocation state fits, if it has one."""
         return super().fits(value) and self._state.fits(value.get("invocationState", {}))
 
     def step(self, live: Any, key: Any) -> Place | None:
@@ -186,7 +186,7 @@ class List(Listing):
         return self._of if isinstance(self._of, Shape) else self._of(items)
 
     def fits(self, value: Any) -> bool:
-        """Whether all elements fit."""
+        """True if the value is a list whose elements all fit."""
         return isinstance(value, list) and all(self._shape(value).fits(item) for item in value)
 
     def step(self, live: Any, key: Any) -> Place | None:
@@ -224,7 +224,7 @@ class Record(Container):
         self._empty = empty
 
     def fits(self, value: Any) -> bool:
-        """Whether it has these fields, and no others."""
+        """True if the value has these fields and no others."""
         if not isinstance(value, dict) or not value.keys() <= self.fields.keys():
             return False
         needed = [] if self._one else [name for name, field in self.fields.items() if not field.optional]
@@ -257,7 +257,7 @@ class Either(Listing):
         self._nothing = nothing
 
     def fits(self, value: Any) -> bool:
-        """Whether it is one of these."""
+        """True if the value is a text, a list that fits, or, where that is allowed, null."""
         return (value is None and self._nothing) or isinstance(value, str) or self._items.fits(value)
 
     def step(self, live: Any, key: Any) -> Place | None:
@@ -278,7 +278,7 @@ _SDK_KEYS: Final = frozenset({"agent", "model", "messages", "system_prompt", "to
 
 
 def is_sdk_key(key: str) -> bool:
-    """Whether the Python SDK keeps something of its own under a key of the invocation state."""
+    """True if the Python SDK keeps a value of its own under this key of the invocation state."""
     return key in _SDK_KEYS or key.startswith("event_loop_")
 
 
@@ -392,7 +392,7 @@ class ShapedField:
 
 
 def field_at(root: Place, path: Path, *, making: bool = False, copying: bool = False) -> ShapedField:
-    """Where a path leads, to write there. What is in the root itself can be replaced, not taken out.
+    """Returns the slot at a path, to write there. A field of the root can be replaced but not removed.
 
     Raises:
         NowhereError: if the path leads nowhere.
@@ -467,7 +467,7 @@ def shared(place: Place, path: Path, known: Mapping[int, Path]) -> list[list[Pat
 
 
 def held_in(name: str, place: Place | None, known: Mapping[int, Path]) -> dict[str, Any]:
-    """Whether a field holds one of the known objects (share), some inside (shallow), or none (deep)."""
+    """Classifies a field: it is a known object (share), holds one inside (shallow), or neither (deep)."""
     live = MISSING if place is None else place.live
     if place is None or live is MISSING or (live is None and name in {"system", "modelState"}):
         return {"mode": "absent"}

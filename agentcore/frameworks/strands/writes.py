@@ -101,7 +101,7 @@ class Maker(Marker):
         return {"toolUseId": tool_use_id, "status": status, "content": self.result_blocks()}
 
     def result_blocks(self) -> list[Json]:
-        """What a tool gives."""
+        """Draws a tool's result blocks."""
         blocks = [self.result_block()]
         return [*blocks, self.result_block()] if self.choices.chance(25) else blocks
 
@@ -172,7 +172,7 @@ class Maker(Marker):
         return {"action": "set", "path": path, "value": value}
 
     def similar(self, value: Any, kind: str) -> Any:
-        """Something else that may stand where the value does."""
+        """Draws another value that may stand at the value's place."""
         choices = self.choices
         if kind == "stopReason":
             return choices.sample(STOP_REASONS)
@@ -191,7 +191,7 @@ class Maker(Marker):
         return self.mark() if isinstance(value, str) else value
 
     def _element(self, value: list[Any], kind: str) -> Any:
-        """Something that can be added to a list."""
+        """Draws a value that can be added to a list."""
         if kind in _MESSAGE_LISTS and (kind == "messages" or not value or "role" in value[0]):
             return self.message()
         if kind == "toolSpecs":

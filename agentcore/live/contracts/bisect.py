@@ -46,7 +46,7 @@ class Edge:
 
 @attrs.define(kw_only=True)
 class Search:
-    """What a search found, and what it took.
+    """The result of a search for the release of a change, and its cost.
 
     Attributes:
         edges: all changes, oldest first; a change and its reversal are two.

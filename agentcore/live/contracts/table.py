@@ -30,7 +30,7 @@ _T = TypeVar("_T", bound=Hashable)
 
 
 class Row(NamedTuple):
-    """What was written, and where."""
+    """One write of a probe: the object that it was made to, the place in it, and the act."""
 
     path: str
     boundary: str

@@ -1,1 +1,1 @@
-"""Checking with many random programs: workers, verdicts, findings."""
+"""Campaigns of many random programs: workers, verdicts, findings."""

@@ -143,6 +143,7 @@ def check(  # noqa: PLR0913 - the last three have defaults that fit most uses
             return Agreement(_report(tally, [chunk], chunk.seconds))
         [found] = chunk.found.values()
         if _worth_shrinking(found, tally):
+            # A new process for the shrinking, in which nothing is left of the programs before.
             driver.close()
             return settled(sides, found, Selection(family), seconds=shrink_seconds, any_place=True)
         return unsettled(found)
@@ -191,7 +192,7 @@ class Campaign:
     stopped: str = ""
 
     def reasons(self, outcome: str) -> dict[str, int]:
-        """How many programs had an outcome (`unsupported`, `left out`) by reason, the most frequent first."""
+        """Counts programs of an outcome (`unsupported`, `left out`) by reason, the most frequent first."""
         found = [(kind.where, count) for kind, count in self.counts.items() if kind.outcome == outcome]
         return dict(sorted(found, key=lambda each: (-each[1], each[0])))
 
@@ -317,6 +318,8 @@ class _Campaign:
 
     def _chunks_from(self, first: int) -> Iterator[Chunk]:
         """The seeds from the first on, in their order, until the end; some chunks are under way meanwhile."""
+        # One chunk each to work on and one waiting, so that nobody idles while this process counts. Alone
+        # it would only be work that the end throws away.
         ahead = self._crew.size * 2 if self._crew.size > 1 else 1
         under_way: deque[tuple[int, Promise[Chunk]]] = deque()
         asked = 0
@@ -340,7 +343,7 @@ class _Campaign:
                 promise.cancel()
 
     def _next_size(self, asked: int) -> int:
-        """How many seeds more to ask for. Where programs are left out, how many it takes is not known."""
+        """Returns how many more seeds to ask for; if programs are left out, the need is unknown."""
         if self._left() == 0:
             return 0
         limit = self._plan.limits.programs
@@ -388,6 +391,8 @@ def chosen(found: Mapping[Kind, Found], tally: Tally, plan: Plan) -> Iterator[tu
     for kind, one in found.items():
         groups.setdefault(_group(kind, one), []).append(kind)
     for kinds in groups.values():
+        # The most frequent cause of a group stands for it. The sort is stable: ties stay in the order of
+        # the seeds, with any number of jobs.
         kinds.sort(key=lambda kind: -tally.of(kind))
     rounds = zip_longest(*groups.values())
     ordered = (kind for kinds in rounds for kind in kinds if kind is not None)
@@ -411,7 +416,7 @@ _NAME: Final = 16
 
 
 def default_folder() -> Path:
-    """Where found programs are kept by default: in the user's cache."""
+    """Returns the default folder for found programs, in the user's cache."""
     return platformdirs.user_cache_path("agentcore") / "found"
 
 
@@ -421,6 +426,11 @@ class Database:
 
     folder: Path
 
+    @property
+    def agreements(self) -> Path:
+        """The file of the answers that agreed, which are not compared again (`worker.Agreements`)."""
+        return self.folder / "agreed.sqlite"
+
     def programs(self, profile: str) -> tuple[list[Json], list[str]]:
         """The programs of a profile (without its path: of all paths) by file, and why a file holds none."""
         found: list[Json] = []
@@ -428,6 +438,7 @@ class Database:
         for file in sorted(file for run in profiles_under(profile).values() for file in self._files(run)):
             try:
                 found.append(self._read(file, profile))
+            # A file of an older format, or one that somebody edited, must not end the check of all others.
             except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
                 problems.append(f"{file} holds no program, and is passed over: {error}; delete it")
         return found, problems

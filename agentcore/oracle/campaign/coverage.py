@@ -1,4 +1,4 @@
-"""What the programs of a campaign had in them: pairs of features, and how many more there would have been.
+"""The pairs of features that a campaign's programs had, and an estimate of how many such programs can have.
 
 A fault that needs two things shows in programs that have both. Which pairs a generator can make follows from
 no schema (a program has one path, and no tool takes time where there is none), and is estimated from the

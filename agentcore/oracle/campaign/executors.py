@@ -1,4 +1,4 @@
-"""Who does the work of a campaign: this process, processes beside it, or those of a cluster.
+"""Crews that do a campaign's work: this process, processes beside it, or those of a cluster.
 
 A crew is given functions of `agentcore.oracle.campaign.worker` with their arguments, and gives futures for
 them. What it is does not change what comes out.
@@ -33,7 +33,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Promise(Protocol[T_co]):
-    """What a crew gives for work: a future of `concurrent.futures`, or of Dask."""
+    """A crew's promise of a result: a future of `concurrent.futures`, or of Dask."""
 
     def result(self) -> T_co:
         """Waits for it. Raises what the work raised."""
@@ -80,6 +80,7 @@ def processes(jobs: int) -> Iterator[Crew]:
     # Spawned: a copy of a process with threads may come with their locks held.
     context = get_context("spawn")
     dismissed = context.Event()
+    # Children of whoever uses this package are none of the jobs, and must not be killed with them.
     others = {*active_children()}
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(dismissed,)) as pool:
         try:
@@ -114,6 +115,7 @@ def _end_with_parent() -> None:  # pragma: no cover - as above
     if parent is not None:
         parent.join()
         worker.close_drivers()
+        # Not by an exception: this is a thread, and the main one may be waiting for a driver for ever.
         os._exit(1)
 
 
@@ -125,6 +127,7 @@ _SELDOM: Final = 200_000
 
 def collect_seldom() -> None:
     """Runs leave nearly no cycles behind: searching for some within each would take a fifth of the time."""
+    # What was imported lives as long as the process: it need not be searched again at each collection.
     gc.freeze()
     gc.set_threshold(_SELDOM)
 

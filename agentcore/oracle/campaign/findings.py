@@ -79,7 +79,7 @@ class Found:
 
 @attrs.frozen(kw_only=True)
 class Chunk:
-    """What became of the programs, in their order, and of each kind of fault the first.
+    """The outcomes of a chunk of programs, in their order, and the first fault of each kind.
 
     `features` are those of each program, none of one that was left out.
     `seconds` is how long it took, of which `waiting` was spent on the driver's answers. `implementation` is
@@ -100,6 +100,8 @@ def parsed(programs: Iterable[Json], family: Family) -> Iterator[Json]:
 
     Raises BadProgram when it comes to an invalid one.
     """
+    # A generator may put one object in two places; over a pipe it is two, and the reference would run
+    # another program than the driver.
     return (family.parse(family.to_line(program)) for program in programs)
 
 
@@ -161,6 +163,8 @@ class _Run:
             if not self._found:
                 raise
             stopped = reason(error)
+        # Answers that are due belong to programs beyond the end, and would be taken for those of the next
+        # ones.
         if self._sides.driver.pending:
             self._sides.driver.close()
         return Chunk(
@@ -188,6 +192,8 @@ class _Run:
             return
         if self._sides.driver.pending:
             self._sides.driver.close()
+        # Kinds change by their cause, so the first fault of each is found anew, still in the order of the
+        # programs.
         found, explained = self._found, dict[Kind, Found]()
         try:
             for number, kind in enumerate(self._kinds):
@@ -217,7 +223,7 @@ class _Run:
                 self._sides.submit(program)
 
     def _stands(self, queue: deque[tuple[Json, str | None]]) -> bool:
-        """Whether the first program to run is there, and there is no process to run it."""
+        """True if no process could be started and a program to run is queued: its outcome is that failure."""
         return self._unstarted is not None and any(refused is None for _, refused in queue)
 
     def _take(self, program: Json, refused: str | None) -> None:
@@ -305,7 +311,7 @@ class Selection:
         return attrs.evolve(self, unwanted=self.unwanted.union(features))
 
     def has(self, program: Json) -> bool:
-        """Whether the program is run."""
+        """True if the selection includes the program."""
         return self.refused(program) is None
 
     def refused(self, program: Json) -> str | None:
@@ -337,7 +343,7 @@ class Selection:
         return program
 
     def _left(self, program: Json) -> frozenset[str]:
-        """What the program has of what is left out."""
+        """Returns the program's features that are left out."""
         return self.unwanted.intersection(self.family.features(program)) if self.unwanted else frozenset()
 
     def _better(self, candidate: Json, left: frozenset[str]) -> bool:
@@ -346,6 +352,7 @@ class Selection:
     def _without_ops(self, program: Json, left: frozenset[str]) -> Json | None:
         """The program without an op, all ops of a verb, or all those of a hook: the first that helps."""
         writes = [*self.family.writes(program)]
+        # From the end: taking out a late op changes least of what the ops before it meet.
         groups = [[write] for write in reversed(writes)]
         groups += [[one for one in writes if one.op == op] for op in {write.op: None for write in writes}]
         groups += [[one for one in writes if one.hook == hook] for hook in {w.hook: None for w in writes}]
@@ -456,7 +463,7 @@ class DriverFailure(_Base):
 
     @property
     def reason(self) -> str:
-        """What the driver did, for people."""
+        """Describes what the driver did."""
         if isinstance(self.outcome, Hung):
             return f"no answer within {self.outcome.seconds:g} seconds"
         if isinstance(self.outcome, Malformed) and self.outcome.output:

@@ -1,4 +1,4 @@
-"""Where a campaign ends: counted program by program, in the order of the seeds, or at a signal.
+"""Ends a campaign: by counts, program by program in the order of the seeds, or at a signal.
 
 Rule oracle.order-of-seeds: that order, and not the one in which workers finish, decides what a campaign is.
 So it ends at the same program, with the same findings, however many workers it has.
@@ -30,11 +30,11 @@ _REASONS: Final = 100
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """What ends a campaign.
+    """The limits that end a campaign.
 
-    It ends after so many `programs`, those left out not counted (None: as many as the time allows); with the
-    first program of the last of so many kinds of `findings`, driver failures apart; and at so many `failures`
-    of the driver.
+    It ends after so many `programs`, those left out not counted (None: as many as the time allows); as soon
+    as so many kinds of `findings` were seen, driver failures not counted; and after so many `failures` of the
+    driver.
     """
 
     programs: int | None = None
@@ -61,20 +61,20 @@ class Tally:
 
     @property
     def run(self) -> int:
-        """How many programs were not left out, without those replayed."""
+        """Counts the programs that were not left out, replayed ones excluded."""
         return self.counts.total() - self.having("left out")
 
     @property
     def has_answers(self) -> bool:
-        """Whether the driver answered any program, rightly or wrongly."""
+        """True if the driver answered any program, rightly or wrongly."""
         return any(kind.outcome in _ANSWERED for kind in (*self.counts, *self.replayed))
 
     def having(self, outcome: str) -> int:
-        """How many programs have the outcome, without those replayed."""
+        """Counts the programs with this outcome, replayed ones excluded."""
         return self._outcomes[outcome]
 
     def of(self, kind: Kind) -> int:
-        """How many programs were of the kind."""
+        """Counts the programs of this kind."""
         return self.counts[kind] + self.replayed[kind]
 
     def add(self, kind: Kind, *, replayed: bool = False) -> None:
@@ -93,6 +93,8 @@ class Tally:
     @staticmethod
     def _counted(kind: Kind, counts: Counter[Kind]) -> Kind:
         """The kind, or that of all others where a driver has a reason of its own for each program."""
+        # A driver may word its reason for each program: a million of them would fill memory, and no report
+        # would be read.
         if kind.is_fault or not kind.where or kind in counts or len(counts) < _REASONS:
             return kind
         return Kind(kind.outcome, "other reasons")
@@ -136,7 +138,7 @@ class Interrupted(BaseException):
 
 
 def reason(error: BaseException) -> str:
-    """What stopped some work, as a line for people."""
+    """Describes, in a line for people, what stopped some work."""
     return str(error) if isinstance(error, Interrupted) else f"{type(error).__name__}: {error}"
 
 

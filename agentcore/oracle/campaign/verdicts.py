@@ -1,4 +1,4 @@
-"""What of two traces is compared, what became of a program that both sides ran, and of what kind it is.
+"""The scope of a comparison, the verdict on a program that both sides ran, and the verdict's kind.
 
 Rules oracle.only-wrong-counts and oracle.grouped: a wrong trace, each way of a driver to fail, and a
 reference that raises are told apart, and programs are counted by the kind of what became of them.
@@ -66,7 +66,7 @@ class PatternError(AgentCoreError, ValueError):
 
 @attrs.frozen
 class Scope:
-    """What is compared: what one of `only` stands for (all, if there are none), without that of `ignored`."""
+    """The compared part of traces: the paths of `only` (all, if there are none), less those of `ignored`."""
 
     only: tuple[Keys, ...] = ()
     ignored: tuple[Keys, ...] = ()
@@ -84,7 +84,7 @@ class Scope:
         )
 
     def seen(self, trace: Trace) -> Trace:
-        """What of a trace is compared. Elements that are not are None, so that all keep their places."""
+        """Returns the compared part of a trace. Elements left out are None, so others keep their places."""
         if self.only:
             trace = _select_paths(trace, self.only)
             trace = {} if trace is _GONE else trace
@@ -178,7 +178,7 @@ Reference: TypeAlias = Callable[[Json], Json]
 
 @attrs.frozen
 class Kind:
-    """What programs are counted by.
+    """The key by which programs are counted.
 
     `outcome` is `agreed`, `wrong`, `unsupported`, `crashed`, `hung`, `malformed`, `incompatible` (the driver
     speaks another version of the protocol), `changed` (a wrong answer, and another one when asked again),
@@ -195,17 +195,17 @@ class Kind:
 
     @property
     def of_driver(self) -> bool:
-        """Whether it is the driver that failed, which says nothing about the implementation."""
+        """True if the driver failed, which says nothing about the implementation."""
         return self.outcome in _DRIVER
 
     @property
     def is_fault(self) -> bool:
-        """Whether there is something to look at."""
+        """True if the outcome is a fault that somebody should look at."""
         return self.outcome not in _FAULTLESS
 
     @property
     def cause(self) -> str:
-        """What causes a wrong trace, for people: `append in prepareStep`, or nothing."""
+        """Names the cause of a wrong trace: `append in prepareStep`, or an empty text."""
         return f"{self.op} in {self.hook}" if self.op else ""
 
     def __str__(self) -> str:
@@ -267,7 +267,7 @@ class Failed:
 
     @property
     def kind(self) -> Kind:
-        """What it did instead."""
+        """The outcome of a driver that gave no trace."""
         return Kind(type(self.outcome).__name__.lower())
 
 
@@ -290,7 +290,7 @@ Fault: TypeAlias = Wrong | Failed | Raised
 
 
 def _has_outcome(fault: Fault, other: Fault, *, any_place: bool) -> bool:
-    """Whether two faults are alike, their causes apart."""
+    """True if two faults are alike, their causes aside."""
     if isinstance(fault, Wrong) and isinstance(other, Wrong):
         return any_place or fault.difference.kind == other.difference.kind
     return fault.kind == other.kind
@@ -301,7 +301,7 @@ Verdict: TypeAlias = Fault | Unsupported | None
 
 
 class Tested(Protocol):
-    """What programs of a family are run on, one after the other, by a driver that may be some way ahead."""
+    """The side that runs programs of a family in order; its driver may be some programs ahead."""
 
     @property
     def driver(self) -> Driver:
@@ -315,10 +315,10 @@ class Tested(Protocol):
         """Hands a program over; does not wait."""
 
     def receive(self, program: Json, waited: Callable[[Callable[[], Any]], Any]) -> Verdict:
-        """What becomes of the program that was submitted first; `waited` times what waits for the driver."""
+        """Returns the verdict on the program submitted first; `waited` times the wait for the driver."""
 
     def verdict(self, program: Json) -> Verdict:
-        """What becomes of one program, while nothing else is pending."""
+        """Returns the verdict on one program, while nothing else is pending."""
 
     def explained(self, program: Json, wrong: Wrong) -> Wrong:
         """A wrong trace with what causes it, while nothing else is pending."""
@@ -330,11 +330,22 @@ class Tested(Protocol):
         """
 
 
+class Known(Protocol):
+    """The lines of programs and of traces that are known to agree."""
+
+    def has(self, program: bytes, trace: bytes) -> bool:
+        """Whether these two are."""
+
+    def add(self, program: bytes, trace: bytes) -> None:
+        """Keeps that these two are."""
+
+
 @attrs.frozen
 class Sides:
-    """What a program is run on: a reference, and the driver of an implementation, both for one family.
+    """The two sides of a check: a reference, and the driver of an implementation, for one family.
 
-    `scope` is what of their traces is compared.
+    `scope` is what of their traces is compared. `known` are answers that agreed before; to one of them the
+    reference need not run.
     """
 
     __repr__ = brief
@@ -343,16 +354,24 @@ class Sides:
     driver: Driver
     family: Family
     scope: Scope = ALL
+    known: Known | None = None
 
     def submit(self, program: Json) -> None:
         """Hands a program over to the driver."""
         self.driver.submit(program)
 
     def receive(self, program: Json, waited: Callable[[Callable[[], Any]], Any]) -> Verdict:
-        """What becomes of the program that the driver was given first."""
+        """Returns the verdict on the program that the driver got first."""
+        outcome = waited(lambda: self.driver.receive(self.known.has if self.known else None))
+        if isinstance(outcome, Answer) and outcome.agreed:
+            return None
         expected = self.expected(program)
-        outcome = waited(self.driver.receive)
-        return expected if isinstance(expected, Raised) else self.compared(expected, outcome)
+        if isinstance(expected, Raised):
+            return expected
+        verdict = self.compared(expected, outcome)
+        if verdict is None and self.known and isinstance(outcome, Answer) and outcome.texts:
+            self.known.add(*outcome.texts)
+        return verdict
 
     def again(self, program: Json, fault: Fault, *, any_place: bool) -> Fault | None:
         """The fault of a program if it has the outcome and the cause of another one."""
@@ -377,7 +396,7 @@ class Sides:
             return Raised(type(error).__name__, traceback.format_exc())
 
     def compared(self, expected: Json, outcome: Answer | Unsupported | Failure) -> Verdict:
-        """What the driver's outcome is worth beside the trace that is expected."""
+        """Judges the driver's outcome by the expected trace."""
         match outcome:
             case Answer() if "unsupported" in expected:
                 return Unsupported(f"the reference: {expected['unsupported']}")
@@ -414,6 +433,6 @@ class Sides:
         return attrs.evolve(wrong, hook=cause.hook, op=cause.op)
 
     def _differs(self, program: Json, left_out: list[Write], place: str) -> bool:
-        """Whether the traces differ first at the place without some of the writes."""
+        """True if the traces still differ first at this place without some of the writes."""
         verdict = self.verdict(without_writes(program, left_out))
         return isinstance(verdict, Wrong) and verdict.difference.kind == place

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
 import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
@@ -54,7 +58,7 @@ _ALL: Final = 1 << 30
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """What is checked, and how; data that can be sent to where the work is done.
+    """A campaign's plan: what is checked, and how; plain data that can be sent to the workers.
 
     `profile` is whose behaviour is expected (without its path: on all). For an `isolated` check programs are
     made for that profile, and the driver is compared with itself (rule isolated.two-runs). The programs are
@@ -62,6 +66,7 @@ class Plan:
     which installs itself where it is needed, or else what `argv` starts. `include` and `exclude` are patterns
     of features, `only` and `ignore` patterns of paths of traces. `time_limit` and `shrink_seconds` are
     seconds for one program and for one finding.
+    `agreements` is a file of answers that agreed before (`Agreements`); without it none are kept.
     """
 
     profile: str
@@ -76,10 +81,11 @@ class Plan:
     limits: Limits = attrs.field(factory=Limits)
     time_limit: float = 20.0
     shrink_seconds: float = 60.0
+    agreements: str | None = None
 
     @property
     def run_limits(self) -> Limits:
-        """What ends the running of programs; of a check of isolation how many findings there are does not."""
+        """The limits on running programs; a check of isolation has no limit of findings."""
         return attrs.evolve(self.limits, findings=_ALL) if self.isolated else self.limits
 
     def command(self) -> tuple[str, ...]:
@@ -93,16 +99,16 @@ class Plan:
         return sweep_programs(self.sweep, self.profile)[seeds.start : seeds.stop]
 
     def selection(self) -> Selection:
-        """What is run. Raises UnknownFeatureError for a pattern that no feature's name fits."""
+        """The selection of programs. Raises UnknownFeatureError for a pattern that no feature's name fits."""
         return Selection.of(family_of(self.profile), self.include, self.exclude)
 
     def scope(self) -> Scope:
-        """What of traces is compared. Raises PatternError for a pattern of no path of the traces."""
+        """The scope of the comparison. Raises PatternError for a pattern that fits no path of the traces."""
         return Scope.of(family_of(self.profile).comparison, self.only, self.ignore)
 
 
 def reference_of(profile: str) -> Reference:
-    """What gives the traces of a profile; of one without its path, those of the path that the program names.
+    """Returns the reference of a profile; without a path in its name, each program's own path decides.
 
     Raises:
         UnknownProfileError: where there is no such profile.
@@ -129,7 +135,7 @@ _lock: Final = Lock()
 
 
 @contextmanager
-def _sides(plan: Plan, family: Family) -> Iterator[Tested]:
+def _sides(plan: Plan, family: Family, known: Agreements | None = None) -> Iterator[Tested]:
     """Both sides, with a driver that nobody else has meanwhile; it is kept for the next one."""
     with _lock:
         waiting = _idle.setdefault(plan, [])
@@ -141,7 +147,8 @@ def _sides(plan: Plan, family: Family) -> Iterator[Tested]:
         if plan.isolated:
             yield Isolated(driver, family, scope)
         else:
-            yield Sides(reference_of(plan.profile), driver, family, scope)
+            yield Sides(reference_of(plan.profile), driver, family, scope, known)
+    # Whatever stopped the work may have left answers under way: the next one would read them as its own.
     except BaseException:
         driver.close()
         raise
@@ -165,7 +172,7 @@ _dismissed: Over = lambda: False  # noqa: E731 - what `watch` puts another one i
 
 
 def until(seconds: float | None) -> Over:
-    """Whether so many seconds have passed since now; never, if there is no number."""
+    """Returns a function that is True once so many seconds have passed; never, if None."""
     if seconds is None:
         return lambda: False
     deadline = time.monotonic() + seconds
@@ -194,7 +201,7 @@ def _run(
     late = until(seconds)
     # How many programs there are to be is for the one who counts all of them.
     limits = attrs.evolve(plan.run_limits, programs=None)
-    with _sides(plan, family) as sides:
+    with _agreements(plan) as known, _sides(plan, family, known) as sides:
         return run_chunk(
             sides,
             parsed(prepared(programs, family) if plan.isolated else programs, family),
@@ -218,6 +225,100 @@ def shrink_found(plan: Plan, found: Found) -> Finding:
             seconds=plan.shrink_seconds,
             any_place=False,
         )
+
+
+# Answers that agreed (rule oracle.agreed-before). A verdict depends on nothing but the program, the answer,
+# what of it is compared, and this package's code, so that none of it is worked out twice: not the expected
+# trace, and not even what is in the answer's JSON.
+
+
+_TABLE: Final = "create table if not exists agreed (digest blob primary key) without rowid"
+
+
+class Agreements:
+    """Keeps which lines of programs and of traces were found to agree, in an SQLite file.
+
+    Only digests are kept, some 40 bytes a program, and only those of one release of this package: each of its
+    source files is part of the digest.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, plan: Plan) -> None:
+        self._connection = connection
+        text = repr((_source_digest(), plan.profile, plan.only, plan.ignore))
+        self._key = hashlib.blake2b(text.encode(), digest_size=32).digest()
+        self._added: list[tuple[bytes]] = []
+
+    @classmethod
+    def opened(cls, file: Path, plan: Plan) -> Agreements:
+        """From a file, which is made where there is none.
+
+        Raises:
+            OSError: where there can be no such file.
+            sqlite3.Error: where the file is no database, or others hold it for too long.
+        """
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file)
+        try:
+            # What is lost is worked out again, so that nothing has to wait for the disk.
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = off")
+            release = int(_source_digest()[:7], 16)
+            with connection:
+                connection.execute(_TABLE)
+                if connection.execute("pragma user_version").fetchone() != (release,):
+                    connection.execute("delete from agreed")
+                    connection.execute(f"pragma user_version = {release}")
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, plan)
+
+    def has(self, program: bytes, trace: bytes) -> bool:
+        """Whether the lines are known to agree."""
+        query = "select 1 from agreed where digest = ?"
+        try:
+            found = self._connection.execute(query, [self._digest(program, trace)]).fetchone()
+        except sqlite3.Error:
+            return False
+        return found is not None
+
+    def add(self, program: bytes, trace: bytes) -> None:
+        """Keeps that the lines agree, from `close` on."""
+        self._added.append((self._digest(program, trace),))
+
+    def close(self) -> None:
+        """Writes what was added."""
+        with closing(self._connection), self._connection:
+            self._connection.executemany("insert or ignore into agreed values (?)", self._added)
+
+    def _digest(self, program: bytes, trace: bytes) -> bytes:
+        # A program's line has no line end in it, so that no two pairs are one text.
+        return hashlib.blake2b(program + b"\n" + trace, digest_size=16, key=self._key).digest()
+
+
+@cache
+def _source_digest() -> str:
+    """Returns the digest of this package's files, in hexadecimal digits."""
+    root = Path(__file__).parents[2]
+    digest = hashlib.sha256()
+    for file in sorted(path for kind in ("*.py", "*.json") for path in root.rglob(kind)):
+        digest.update(b"%s\n%b" % (str(file.relative_to(root)).encode(), file.read_bytes()))
+    return digest.hexdigest()
+
+
+@contextmanager
+def _agreements(plan: Plan) -> Iterator[Agreements | None]:
+    """Those of the plan; None where it has none, and where the file cannot be used: they only save time."""
+    known = None
+    if plan.agreements and not plan.isolated:
+        with suppress(OSError, sqlite3.Error):
+            known = Agreements.opened(Path(plan.agreements), plan)
+    try:
+        yield known
+    finally:
+        if known is not None:
+            with suppress(sqlite3.Error):
+                known.close()
 
 
 # A driver beside itself: each program with its writes and by value (rule isolated.two-runs).
@@ -255,7 +356,7 @@ class Isolated:
             self.driver.submit(variant)
 
     def receive(self, program: Json, waited: Waited) -> Verdict:
-        """What becomes of the program that was submitted first."""
+        """Returns the verdict on the program that was submitted first."""
         program = self._judge.known.prepared(program)
         outcomes = [waited(self._next) for _ in range(self._variants.popleft())]
         return self._verdict(
@@ -263,7 +364,7 @@ class Isolated:
         )
 
     def verdict(self, program: Json) -> Verdict:
-        """What becomes of one program, while nothing else is pending."""
+        """Returns the verdict on one program, while nothing else is pending."""
         self.submit(program)
         return self.receive(program, lambda ask: ask())
 
@@ -306,6 +407,8 @@ class Isolated:
                 return None
             case (*breaches,):
                 line = self.family.to_line({**program, "id": ""})
+                # By a checksum of the program and not by `hash`, which differs from process to process: the
+                # same seeds find the same with any number of jobs.
                 return self._wrong(breaches[zlib.crc32(line.encode()) % len(breaches)])
             case Unsupported():
                 return found
@@ -317,7 +420,7 @@ class Isolated:
 
 
 def _is_alike(fault: Fault, other: Fault, *, any_place: bool) -> bool:
-    """Whether two faults have one cause; with `any_place` whatever the place that is written."""
+    """True if two faults have one cause; `any_place` ignores the place that is written."""
     one, two = fault.kind, other.kind
     if any_place and isinstance(fault, Wrong) and isinstance(other, Wrong):
         return (one.hook, one.op) == (two.hook, two.op)

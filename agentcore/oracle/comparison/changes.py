@@ -72,7 +72,7 @@ class Witness:
 
 
 def says_all(one: Witness, other: Witness) -> bool:
-    """Whether one witness shows what another does, with no more in its program."""
+    """True if one witness shows all that another does, with no more in its program."""
     no_more = one.features <= other.features and len(one.fields) <= len(other.fields)
     return no_more and other.place in one.places
 
@@ -93,11 +93,11 @@ class Both:
         return next(self.family.programs([seed], profile))
 
     def differ(self, program: Json) -> Places:
-        """Where the traces differ."""
+        """Returns the places where the traces differ."""
         return self.different(self.before.trace(program), self.after.trace(program))
 
     def different(self, one: Trace | None, other: Trace | None) -> Places:
-        """Where two traces differ; nowhere, if there is one at most."""
+        """Returns the places where two traces differ; none, if a trace is missing."""
         return () if one is None or other is None else places(one, other, self.family.comparison)
 
     def pair(self, program: Json) -> Pair | None:
@@ -206,7 +206,7 @@ class Change:
 
 @attrs.frozen(kw_only=True)
 class Changes:
-    """What a comparison found: of the programs of these seeds, so many `differing`, and the classes of these.
+    """The result of a comparison: how many programs of these seeds differ (`differing`), and their classes.
 
     A program may be in several classes. `unsupported` programs did not run on both sides.
     """
@@ -295,7 +295,7 @@ _Class: TypeAlias = tuple[str | None, str | None]
 
 @attrs.frozen(kw_only=True)
 class _Found:
-    """What was found of one program: for each class that it is in, the first place that shows it."""
+    """One program's classes, each with the first place that shows it."""
 
     seed: int
     unsupported: bool
@@ -486,7 +486,7 @@ class Pair:
         return caused(self.fields)
 
     def caused_by(self, program: Json, fields: Sequence[str], place: str) -> bool:
-        """Whether the first of some fields causes a difference at a place, and no others are needed."""
+        """True if the first field causes a difference at a place, and all the fields together remove it."""
         after = self.traced_after(program)
         return (
             place in self.differing(self.undone(program, fields[0]), after)

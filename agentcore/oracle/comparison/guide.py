@@ -65,7 +65,7 @@ HARMS: Final = {
 
 @attrs.frozen(kw_only=True)
 class Advice:
-    """What to write to have the same on both sides: a text, and a program whose values at `paths` show it.
+    """Advice: what to write to get the same on both sides, and a program whose values at `paths` show it.
 
     With a `harm`, one of `HARMS`, it is a row of the tables for people: what somebody `wrote`, and what
     happens to that on the first side (`before`) and on the second (`after`). All are Markdown.
@@ -209,7 +209,7 @@ class _Page:
             yield self._advised(str(change.field), advice)
 
     def _values(self, field: str) -> str:
-        """What each side decides; more than one thing, where the sides have paths."""
+        """Returns each side's value of a field; several, if the side has paths."""
         lines = []
         for one in (self.changes.before, self.changes.after):
             values = dict.fromkeys(_in_words(getattr(profile, field)) for profile in _profiles(one))
@@ -265,7 +265,7 @@ class _Page:
 
 
 def where(change: Change, witness: Witness, *, mark: str = "") -> str:
-    """Where a witness differs, and what has to be given to the first side for that to go away."""
+    """Describes where a witness differs, and which fields the first side needs for that to go away."""
     place = f"at {mark}{witness.place}{mark}"
     others = witness.fields if change.field is None else witness.fields[1:]
     named = ", ".join(f"{mark}{field}{mark}" for field in others)
@@ -333,7 +333,7 @@ def telling(witness: Witness, comparison: Comparison) -> tuple[Json, Json]:
 
 
 def _candidates(apart: Iterable[_Keys], place: str) -> Iterator[_Keys]:
-    """What of a place may be printed: all of it, then ever less of it; at last what holds it, but no list."""
+    """Yields what may be printed of a place: all, then less and less; last, its container if no list."""
     for keys in apart:
         start = next((n for n in range(len(keys) + 1) if _place(keys[:n]) == place), None)
         if start is not None:
@@ -343,7 +343,7 @@ def _candidates(apart: Iterable[_Keys], place: str) -> Iterator[_Keys]:
 
 
 def _each(trace: Trace, compared: Trace, apart: Iterable[_Keys]) -> Json:
-    """What one trace has at the first place where it has something short, or in something there."""
+    """Returns a trace's value at the first place that is short enough to print."""
     for keys in apart:
         value = _at(trace, keys)
         inside = [(*keys, key) for key in value] if isinstance(value, dict) else []

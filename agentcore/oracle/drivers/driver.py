@@ -16,11 +16,13 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
+
+import attrs
 
 from agentcore.kit.program import (
     Answer,
@@ -102,12 +104,12 @@ class Driver:
 
     @property
     def pending(self) -> int:
-        """How many programs wait for their outcome."""
+        """The number of programs that wait for their outcome."""
         return len(self._pending)
 
     @property
     def implementation(self) -> Implementation | None:
-        """What the process said that it is; None for a filter, and before the first `start` or `receive`."""
+        """The process's answer to `start`; None for a filter, and before the first `start` or `receive`."""
         return self._implementation
 
     def start(self) -> Failure | None:
@@ -134,11 +136,15 @@ class Driver:
         elif self._speech is not None:
             self._process.send(self._speech.request(asked))
 
-    def receive(self) -> Outcome:
-        """Waits for the outcome of the program submitted first. Raises LookupError if there is none."""
+    def receive(self, agreed: Callable[[bytes, bytes], bool] | None = None) -> Outcome:
+        """Waits for the outcome of the program submitted first. Raises LookupError if there is none.
+
+        `agreed` says whether the line of a program and that of its trace are known to agree; such a trace is
+        not read.
+        """
         if not self._pending:
             raise LookupError("no program was submitted")
-        outcome = self._outcome(self._pending[0], time.monotonic() + self._time_limit)
+        outcome = self._outcome(self._pending[0], time.monotonic() + self._time_limit, agreed)
         self._pending.popleft()
         if not isinstance(outcome, Answer | Unsupported):
             self._end(0)
@@ -158,17 +164,27 @@ class Driver:
             self._process.send(self._speech.farewell)
         self._end(1.0)
 
-    def _outcome(self, asked: Asked, deadline: float) -> Outcome:
+    def _outcome(
+        self, asked: Asked, deadline: float, agreed: Callable[[bytes, bytes], bool] | None
+    ) -> Outcome:
         ready = self._ready(deadline)
         if not isinstance(ready, tuple):
             return ready
         process, speech = ready
-        read = self._read(process, deadline)
-        if not isinstance(read, tuple):
-            return read
-        line, value = read
+        line = self._line(process, deadline)
+        if not isinstance(line, bytes):
+            return line
+        text = speech.trace_text(line, asked)
+        texts = None if text is None else (asked.line, text)
+        if texts and agreed is not None and agreed(*texts):
+            return Answer({}, texts, agreed=True)
+        value = _object(line, process)
+        if not isinstance(value, dict):
+            return value
         found = speech.outcome(value, asked, self._trace_fields)
-        return Malformed(found, excerpt(line), process.stderr_text()) if isinstance(found, str) else found
+        if isinstance(found, str):
+            return Malformed(found, excerpt(line), process.stderr_text())
+        return attrs.evolve(found, texts=texts) if isinstance(found, Answer) else found
 
     def _ready(self, deadline: float) -> tuple[Process, Speech] | Failure:
         """The running process once it is known how to speak to it, with what is pending sent to it."""
@@ -205,26 +221,32 @@ class Driver:
         return speech
 
     def _introduction(self, process: Process, deadline: float) -> Implementation | Failure | None:
-        read = self._read(process, deadline)
-        return introduced(*read, process.stderr_text()) if isinstance(read, tuple) else read
-
-    def _read(self, process: Process, deadline: float) -> tuple[bytes, Json] | Failure:
-        line = process.line(deadline, self._max_line)
+        line = self._line(process, deadline)
         if not isinstance(line, bytes):
-            return line or Hung(self._time_limit, process.stderr_text())
-        try:
-            value = parse_json(line)
-        except BadProgram as error:
-            why = f": {error.reason}" if isinstance(error, BadNumber) else ""
-            return Malformed(f"a line that is not JSON{why}", excerpt(line), process.stderr_text())
-        if not isinstance(value, dict):
-            return Malformed("a line that is not a JSON object", excerpt(line), process.stderr_text())
-        return line, value
+            return line
+        value = _object(line, process)
+        return introduced(line, value, process.stderr_text()) if isinstance(value, dict) else value
+
+    def _line(self, process: Process, deadline: float) -> bytes | Failure:
+        line = process.line(deadline, self._max_line)
+        return line if isinstance(line, bytes) else line or Hung(self._time_limit, process.stderr_text())
 
     def _end(self, grace: float) -> None:
         if self._process is not None:
             self._process.finish(grace)
             self._process = self._speech = None
+
+
+def _object(line: bytes, process: Process) -> Json | Malformed:
+    """Returns the JSON object of a line."""
+    try:
+        value = parse_json(line)
+    except BadProgram as error:
+        why = f": {error.reason}" if isinstance(error, BadNumber) else ""
+        return Malformed(f"a line that is not JSON{why}", excerpt(line), process.stderr_text())
+    if isinstance(value, dict):
+        return value
+    return Malformed("a line that is not a JSON object", excerpt(line), process.stderr_text())
 
 
 # A process with three pipes that is spoken to in lines, and ends with all that it started.
@@ -284,7 +306,7 @@ class Process:
 
     @property
     def _has_ended(self) -> bool:
-        """Whether nothing more can come from the process."""
+        """True if nothing more can be read from the process."""
         return self._silent or self._status is not None
 
     def send(self, data: bytes) -> None:
@@ -367,7 +389,7 @@ class Process:
         self._release()
 
     def _crash(self) -> Crashed:
-        """How the process ended. One that only closed its output is given a moment to end."""
+        """Returns how the process ended. One that only closed its output gets a moment to end."""
         deadline = time.monotonic() + _END_SECONDS
         while self._status is None and (left := deadline - time.monotonic()) > 0:
             self.pump(left)

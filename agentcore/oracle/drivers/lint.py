@@ -1,4 +1,4 @@
-"""Whether a process keeps the driver protocol, rule by rule: what is wrong, at which line, and what to do.
+"""Checks a process against the driver protocol, rule by rule: the fault, the line, the mend.
 
 Each check is named after its rule (`agentcore.oracle.drivers.rules.DriverRule`). One that needs a new process
 starts one; the others go on with the one that runs.
@@ -54,7 +54,7 @@ Verdict: TypeAlias = Kept | Broken
 
 @attrs.frozen
 class Check:
-    """How a rule is checked: `run` raises BrokenError, or gives a note; `todo` is what mends most breaks."""
+    """The check of a rule: `run` raises BrokenError or returns a note; `todo` is what mends most breaks."""
 
     run: Callable[[Session], str | None]
     todo: str
@@ -358,7 +358,7 @@ def _deterministic(session: Session) -> str | None:
             when = (
                 "when it is run again" if texts[0] != texts[1] else "in another process, after other programs"
             )
-            raise BrokenError(f"the answer to the program {program['id']} is another one {when}")
+            raise BrokenError(f"the answer to the program {program['id']} differs {when}")
     return None if any('"trace"' in text for text in first) else "no program is supported"
 
 

@@ -8,6 +8,7 @@ apart, because to a filter that line is no program (rule driver.filter). Each wa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
@@ -50,7 +51,7 @@ START: Final = b'{"cmd":"start","version":%d}\n' % VERSION
 
 @attrs.frozen(kw_only=True)
 class Implementation:
-    """What a driver said that it is: `unsupported` are features of programs that it never runs."""
+    """A driver's answer to `start`: `unsupported` are features of programs that it never runs."""
 
     name: str
     version: str
@@ -58,7 +59,7 @@ class Implementation:
     unsupported: tuple[str, ...] = ()
 
     def to_answer(self) -> Json:
-        """The answer to `start` that says so."""
+        """Returns this as the JSON of the answer to `start`."""
         return {
             "version": VERSION,
             "implementation": {"name": self.name, "version": self.version},
@@ -77,7 +78,7 @@ class Asked:
 
 
 class Speech(Protocol):
-    """How a driver is spoken to."""
+    """The way in which a driver is spoken to: by the protocol, or as a filter."""
 
     farewell: bytes
     """What lets it end, besides the end of its input."""
@@ -87,7 +88,11 @@ class Speech(Protocol):
         ...
 
     def outcome(self, value: Json, asked: Asked, trace_fields: Collection[str]) -> Outcome | str:
-        """What an answer says of the program that it is due for; a text says what is wrong with it."""
+        """Returns the outcome in an answer; a text if the answer itself is at fault."""
+        ...
+
+    def trace_text(self, line: bytes, asked: Asked) -> bytes | None:
+        """The part of an answer's line that is its trace; None where that is not plain to see."""
         ...
 
 
@@ -107,6 +112,10 @@ class Plain:
         if isinstance(value.get("unsupported"), str):
             return _unsupported(value["unsupported"])
         return _trace(value, trace_fields)
+
+    def trace_text(self, line: bytes, asked: Asked) -> bytes | None:  # noqa: ARG002 - the line has its id
+        """The whole line."""
+        return line
 
 
 class Spoken:
@@ -129,12 +138,18 @@ class Spoken:
             return f"an error instead of a trace of {brief(asked.id)}: {cut(error, _TEXT)}"
         return _trace(value.get("trace"), trace_fields)
 
+    def trace_text(self, line: bytes, asked: Asked) -> bytes | None:
+        """What comes after the number and the trace's name; the order that most drivers write them in."""
+        found = _BEFORE_TRACE.match(line)
+        return line[found.end() :] if found and int(found[1]) == asked.seq else None
+
 
 _TEXT: Final = 500
+_BEFORE_TRACE: Final = re.compile(rb'\{\s*"seq"\s*:\s*(\d{1,18})\s*,\s*"trace"\s*:')
 
 
 def _same(mine: Any, theirs: Any) -> bool:
-    """Whether the two are the same JSON: true is not 1, and 1.0 is."""
+    """True if the two are the same JSON: true is not 1, and 1.0 is."""
     return canonical_json(mine) == canonical_json(theirs)
 
 
@@ -154,7 +169,7 @@ def _answers() -> Schema:
 
 
 def introduced(line: bytes, value: Json, said: str) -> Implementation | Malformed | Incompatible | None:
-    """What a driver said to `start`; None where that is what a filter says to a line that is no program.
+    """Returns a driver's answer to `start`; None if it is a filter's answer to a line that is no program.
 
     `said` is what it wrote to standard error.
     """

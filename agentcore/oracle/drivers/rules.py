@@ -1,4 +1,4 @@
-"""What holds for programs, traces, drivers and checks, whatever is traced, by name."""
+"""Rules for programs, traces, drivers and checks of every framework, by name."""
 
 from __future__ import annotations
 
@@ -153,6 +153,13 @@ class OracleRule(Requirement):
     FOUND_BEFORE = (
         "oracle.found-before",
         "The smallest programs are kept, run first the next time, and kept on when they show nothing.",
+    )
+    AGREED_BEFORE = (
+        "oracle.agreed-before",
+        (
+            "An answer whose text agreed before, for the same program, is not compared again, unless this "
+            "package or what is compared has changed."
+        ),
     )
     NEVER_LOST = (
         "oracle.never-lost",

@@ -1,4 +1,4 @@
-"""What a campaign's report says, as JSON; every other format is made of it."""
+"""The report of a campaign as JSON; every other format is made of it."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _boundary(one: Observation) -> Json:
 
 
 def breach_json(breach: Breach) -> Json:
-    """What a check of isolation found, in the words of live checks."""
+    """Returns the findings of a check of isolation, in the words of live checks."""
     first = breach.first
     return {
         "kind": breach.kind,
@@ -225,7 +225,7 @@ def breach_json(breach: Breach) -> Json:
 
 
 def writers(finding: Disagreement, profile: str) -> list[str]:
-    """Who writes in place in the program, a line or two each."""
+    """Describes each in-place write of the program, in a line or two."""
     breach = finding.breach
     if breach is not None:
         return [f"{breach.hook}\n{breach.op} {breach.place}"]

@@ -48,7 +48,7 @@ class ExplanationError(AgentCoreError):
 
 @attrs.frozen(kw_only=True)
 class Boundary:
-    """Something that was handed out: to whom, what it was at that moment, and what of it others hold.
+    """A boundary: what was handed out to whom at that moment, and which of it others hold.
 
     Rule oracle.handed-out.
 
@@ -90,7 +90,7 @@ class Writing:
 
     @property
     def finding(self) -> Finding:
-        """How long it lasts, and where it is at the end."""
+        """The verdict on the write: how long it lasts, and where it is at the end."""
         return self._traces.findings[self.write.number]
 
     @property
@@ -126,12 +126,12 @@ class Step:
 
     @property
     def boundaries(self) -> tuple[Boundary, ...]:
-        """What was handed out."""
+        """The boundaries of the step, in order."""
         return tuple(event for event in self.events if isinstance(event, Boundary))
 
     @property
     def writes(self) -> tuple[Writing, ...]:
-        """What was written in place."""
+        """The in-place writes of the step, in order."""
         return tuple(event for event in self.events if isinstance(event, Writing))
 
 
@@ -169,7 +169,7 @@ class Explanation(Playable):
         return tuple(write for step in self.steps for write in step.writes)
 
     def picture(self) -> Picture:
-        """Who holds what at the end of each step, what was written in it being rimmed.
+        """Draws who holds what at the end of each step; what the step wrote has a rim.
 
         Raises:
             ExplanationError: where there is no heap to be drawn, or the extra `pictures` is not installed.
@@ -347,7 +347,7 @@ def _observed(trace: Trace, family: Family) -> Iterator[Step]:
 
 
 class Traces:
-    """What became of the writes of a run, found out when it is read first."""
+    """The fate of a run's writes, computed when first read."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
@@ -355,7 +355,7 @@ class Traces:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """How long each write lasts, and where it is at the end."""
+        """The verdict on each write: how long it lasts, and where it is at the end."""
         return self._pollution.findings
 
     @property

@@ -64,7 +64,7 @@ def _markup(svg: str | None) -> Markup | None:
 
 
 def _headline(finding: Json) -> str:
-    """What a finding is, on one line."""
+    """Describes a finding on one line."""
     match finding:
         case {"breach": {"kind": kind, "hook": hook, "op": op, "place": place}}:
             return f"{kind}: {hook}, {op} {place}"
@@ -75,7 +75,7 @@ def _headline(finding: Json) -> str:
 
 
 def _sides(finding: Json) -> tuple[str, str]:
-    """What the two sides are."""
+    """Names the two sides."""
     if "breach" not in finding:
         return _SIDES
     return _OF_RULES.get(finding["breach"]["requirement"], _RUNS)
@@ -155,7 +155,7 @@ _PLACES: Final = 4
 
 
 def spread_picture(finding: dict[str, Any]) -> str | None:
-    """How far a difference goes, as an SVG element: who writes, who sees it, and where.
+    """Draws how far a difference goes as an SVG element: who writes, who sees it, and where.
 
     None without the extra `pictures`, and for a finding without a difference.
     """
@@ -176,7 +176,7 @@ def _can_draw() -> bool:
 
 
 def alias_picture(program: dict[str, Any], profile: str) -> str | None:
-    """Who holds what when the model is called for the last time, as an SVG element.
+    """Draws who holds what at the last model call, as an SVG element.
 
     None without the extra `pictures`, for a profile whose family has no picture or that runs on no heap, for
     a run that calls no model, and for one too large to be looked at.

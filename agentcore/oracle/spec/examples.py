@@ -77,7 +77,7 @@ class Block:
 
 @attrs.frozen(kw_only=True)
 class Expectation:
-    """What is at some paths of the trace under a profile; or, if only `claimed`, is not."""
+    """The expected values at paths of the trace under a profile; if `claimed`, values that are not there."""
 
     __repr__ = brief
 
@@ -139,7 +139,7 @@ class Script:
 
 @attrs.frozen(kw_only=True)
 class Mismatch:
-    """Something in a trace that is not as its example says."""
+    """A place of a trace that differs from what its example states."""
 
     __repr__ = brief
 
@@ -268,7 +268,7 @@ def reference(program: Json, profile: str) -> Any:
 
 
 def is_meant_by(name: str, profile: str) -> bool:
-    """Whether a profile is the one of a name, or for a path of it; each is if there is no name."""
+    """True if a profile has this name, or is for a path of it; always True without a name."""
     return not name or profile == name or profile.startswith(f"{name}/")
 
 
@@ -306,7 +306,7 @@ def _same(found: Any, expected: Any) -> bool:
 
 
 def value_at(trace: Any, path: str) -> Any:
-    """What is at a path of a trace; MISSING where there is nothing.
+    """Returns the value at a path of a trace; MISSING if there is nothing.
 
     Raises:
         ExampleError: if it is no path.
@@ -318,7 +318,7 @@ def value_at(trace: Any, path: str) -> Any:
 
 
 def _below(value: Any, keys: Sequence[str]) -> Any:
-    """What is below a value; MISSING where there is nothing."""
+    """Returns the value below a value; MISSING if there is nothing."""
     if not keys or value is MISSING:
         return value
     first, *others = keys

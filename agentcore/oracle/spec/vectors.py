@@ -57,12 +57,12 @@ class Vector:
 
     @property
     def family(self) -> Family:
-        """Whose format the program and the traces have."""
+        """The family whose format the program and the traces have."""
         return family_of(self.profile)
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """What there is to be a trace of."""
+        """Returns the runs that the vector should have traces for."""
         return tuple(profiles_under(self.profile))
 
     def on(self, run: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Vector:
         return {"id": self.name, **path, **self.program}
 
     def expected(self, run: str) -> dict[str, Any]:
-        """What the reference gives for a run, as plain JSON."""
+        """Returns the reference's trace of a run, as plain JSON."""
         given = self.family.trace(self.on(run), profiles_under(self.profile)[run])
         found: dict[str, Any] = json.loads(json.dumps(given))
         return found

@@ -26,6 +26,7 @@ def anyio_backend() -> Iterator[str]:
     gc.collect()  # while the filter holds
 
 
+@pytest.mark.slow
 async def test_answers_streams_and_errors_work_on_trio(protocol: str) -> None:
     answer = Answer([Text("hello there")])
     script = (answer, answer, answer, Failure(429, {"error": {"message": "slow"}}, {"retry-after": "2"}))

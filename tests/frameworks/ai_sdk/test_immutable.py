@@ -154,6 +154,8 @@ OPTIONS: list[Json] = [
 SYSTEMS: list[Json] = [{}, {"system": "s"}, {"system": [{"role": "system", "content": "s"}]}]
 
 
+@pytest.mark.slow
+@pytest.mark.sample(4)
 @BOTH
 @pytest.mark.parametrize("hook", FRAMES)
 def test_hooks_are_shown_what_the_package_shows_them(path: str, hook: str) -> None:
@@ -408,6 +410,7 @@ def test_an_op_that_leads_nowhere_is_skipped_and_what_is_frozen_may_be_frozen() 
     ]
 
 
+@pytest.mark.slow
 def test_a_program_with_writes_runs_as_without_them_until_the_first() -> None:
     refused = 0
     for one in itertools.filterfalse(on_purpose.writes_its_own, map(program_of_seed, range(600))):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
@@ -49,6 +50,7 @@ def test_every_random_program_is_a_program() -> None:
         assert FAMILY.parse(FAMILY.to_line(program)) == json.loads(json.dumps(program))
 
 
+@pytest.mark.slow
 def test_every_feature_occurs_in_two_thousand_programs() -> None:
     counted = statistics(2_000)
     assert {*FEATURES} == {*counted}

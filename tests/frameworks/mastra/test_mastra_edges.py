@@ -33,6 +33,7 @@ def test_random_programs_reach_each_of_the_edges() -> None:
         assert any(sign in text for text in told), sign
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_a_random_program_is_one_of_the_format_and_has_a_trace(profile: str) -> None:
     for program in _programs(profile):

@@ -193,6 +193,7 @@ def test_every_feature_is_drawn_and_most_ops_lead_somewhere() -> None:
     assert errors < ops * 0.3
 
 
+@pytest.mark.slow
 def test_every_kind_of_loss_is_reached_under_most_profiles() -> None:
     found: Counter[tuple[str, str]] = Counter()
     for program, name in itertools.product(FAMILY.programs(range(250), "store/live"), PROFILES):

@@ -55,6 +55,7 @@ async def compared(program: Json, store: ConversationStore) -> int:
     return sum(map(len, real.prompts.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "programs"), [("memory", 200), ("sqlite", 30)])
 def test_a_real_store_does_what_the_profile_says(kind: str, programs: int, tmp_path: Path) -> None:
     store = MemoryStore() if kind == "memory" else SqlStore(f"sqlite:///{tmp_path}/a.db")

@@ -39,6 +39,8 @@ def named(value: Any) -> str:
     return value.name if isinstance(value, Commit) else str(value)
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("column", "commit"), NUMBERED, ids=named)
 def test_the_contexts_of_a_commit_are_as_measured(column: int, commit: Commit) -> None:
     rows = {row: words[column] for row, words in MEASURED.items()}
@@ -78,6 +80,8 @@ def _decisions(before: StrandsProfile, after: StrandsProfile) -> Iterator[tuple[
                 yield f"{field.name}.{part.name}", attrs.evolve(after, **{field.name: mixed})
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("before", "after"), AFTER, ids=named)
 def test_each_decision_of_a_commit_shows_when_it_is_flipped(before: Commit, after: Commit) -> None:
     mine = (seen(after), contexts(after.profile))

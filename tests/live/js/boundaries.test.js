@@ -1,21 +1,23 @@
 // At every boundary, on every major version, on both paths: a subtle polluting hook and a clean one are told apart. By itself a sample:
-// prepareStep on every major version, the others on one, by turns, and each on one path; with AGENTCORE_LIVE_ALL=1 all.
+// a few boundaries on each major version, each on one path, by turns; with AGENTCORE_WHOLE=1 all.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { boundaries, reminder, stateful } from './hooks.js';
-import { examples, judged, kindsOf, majors, packageFile, project, report } from './setup.js';
+import { examples, judged, kindsOf, majors, packageFile, picked, project, report, whole } from './setup.js';
 
 const { isolate } = await import(packageFile('index.js'));
 
-const all = process.env.AGENTCORE_LIVE_ALL === '1';
-const byTurns = (items, turn) => (all ? items : [items[turn % items.length]]);
+const PATHS = ['generate', 'stream'];
+const named = Object.entries(boundaries);
 
 for (const [turn, major] of majors.entries()) {
-  const here = Object.entries(boundaries).filter(
-    ([at], index) => all || at === 'prepareStep' || index % majors.length === turn,
+  // Of a sample every release has its own.
+  const cases = picked(
+    named.map(([at, hooks]) => [`${at} ${major}`, at, hooks]),
+    3,
   );
-  for (const [index, [at, { polluting, clean, place }]] of here.entries()) {
-    for (const path of byTurns(['generate', 'stream'], turn + index)) {
+  for (const [index, [, at, { polluting, clean, place }]] of cases.entries()) {
+    for (const path of whole ? PATHS : [PATHS[(turn + index) % 2]]) {
       // Findings are rare in few conversations: a text that the hooks react to is put into many.
       const options = { at, project: project(major), path, texts: ['write to ann@example.com'], examples };
       test(`ai ${major}, ${path}: a polluting ${at} is a fault or a note with its place`, async () => {

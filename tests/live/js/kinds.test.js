@@ -5,7 +5,7 @@ import os from 'node:os';
 import test from 'node:test';
 import timers from 'node:timers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { judged, kindsOf, project, report } from './setup.js';
+import { judged, kindsOf, picked, project, report } from './setup.js';
 
 const textOf = (text) => ({ role: 'user', content: [{ type: 'text', text }] });
 
@@ -41,7 +41,7 @@ test('an object that is only ever returned is a write when it is edited at a lat
   assert.match(report.findings[0].line.file, /kinds\.test\.js$/);
 });
 
-for (const [how, later] of Object.entries({
+const LATER = {
   'a timer': (work) => setTimeout(work, 1),
   'a timer of seconds': (work) => setTimeout(work, 2000),
   'a timer that outlasts the run': (work) => setTimeout(work, 60_000),
@@ -52,7 +52,8 @@ for (const [how, later] of Object.entries({
   },
   'a promise': (work) => void Promise.resolve().then(work),
   'the next turn of the loop': (work) => setImmediate(work),
-})) {
+};
+for (const [how, later] of picked(Object.entries(LATER), 3)) {
   test(`a write after the hook has returned, by ${how}, is a fault with its place`, async () => {
     const late =
       () =>
@@ -80,7 +81,7 @@ const together = (name, writes) => () => {
   };
 };
 const note = (kept) => kept.forEach(({ content }) => (content[0].note = 'kept'));
-for (const name of ['onStepFinish', 'onFinish', 'onInputAvailable', 'stopWhen'])
+for (const name of picked(['onStepFinish', 'onFinish', 'onInputAvailable', 'stopWhen'], 2))
   test(`a reference that prepareStep keeps and ${name} of the same object writes to is a fault`, async () => {
     const found = await report({ at: 'prepareStep', hooks: together(name, note), project: project(6) });
     assert.deepEqual(kindsOf(found), ['write']);
@@ -359,7 +360,7 @@ const steady = {
     ({ messages, stepNumber }) =>
       stepNumber === 0 ? { messages: [...messages, textOf(reminder)] } : undefined,
 };
-for (const [what, make] of Object.entries(accumulating)) {
+for (const [what, make] of picked(Object.entries(accumulating), 2)) {
   test(`${what} added at each step accumulates on ai 7 and not on ai 6`, async () => {
     const report = await judged(make, 7, { examples: 40 });
     assert.deepEqual(kindsOf(report), ['accumulates']);
@@ -367,7 +368,7 @@ for (const [what, make] of Object.entries(accumulating)) {
     assert.equal((await judged(make, 6)).verdict, 'clean');
   });
 }
-for (const [what, make] of Object.entries(steady))
+for (const [what, make] of picked(Object.entries(steady), 2))
   test(`${what} does not accumulate on ai 7`, async () =>
     assert.equal((await judged(make, 7)).verdict, 'clean'));
 

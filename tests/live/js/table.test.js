@@ -1,16 +1,15 @@
 // A table of hooks, subtle ones that pollute and clean ones of the same sort, each with its verdict, places and lines. By itself a sample: for
-// each boundary one clean hook and one of each kind of finding, in one release and on one path, by turns; with AGENTCORE_LIVE_ALL=1 all hooks
+// each boundary one clean hook and one of each kind of finding, in one release and on one path, by turns; with AGENTCORE_WHOLE=1 all hooks
 // everywhere, isolated and strict as well; AGENTCORE_LIVE_ONLY='6 stream' names releases and paths.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { majors, packageFile, project, report } from './setup.js';
+import { majors, packageFile, project, report, whole } from './setup.js';
 
 const { isolate, strict } = await import(packageFile('index.js'));
 const { boundaries } = await import(packageFile('adapters/ai-boundaries.js'));
 const { boundariesOf } = await import('./table/callbacks.js');
 
-const all = process.env.AGENTCORE_LIVE_ALL === '1';
 const only = process.env.AGENTCORE_LIVE_ONLY;
 const examples = Number(process.env.AGENTCORE_LIVE_EXAMPLES ?? 14);
 const FILES = {
@@ -44,7 +43,7 @@ function* whereOf(index, at, { path } = {}) {
   const { majors: known = majors, paths = ['generate', 'stream'] } = boundaries[at];
   const wheres = known.flatMap((major) => (path ? [path] : paths).map((each) => ({ major, path: each })));
   if (only) yield* wheres.filter(({ major, path: each }) => only.includes(`${major} ${each}`));
-  else if (all) yield* wheres;
+  else if (whole) yield* wheres;
   else yield wheres[index % wheres.length];
 }
 
@@ -56,7 +55,7 @@ function sampled(hooks) {
     if (!kinds.has(kind)) kinds.set(kind, what);
   }
   const chosen = [...kinds.values()];
-  return Object.entries(hooks).filter(([what]) => all || only || chosen.includes(what));
+  return Object.entries(hooks).filter(([what]) => whole || only || chosen.includes(what));
 }
 
 const kindsOf = ({ kind = 'write', also = [] }) => [kind, ...also].sort();
@@ -109,7 +108,7 @@ for (const [at, name] of TABLES) {
         assert.ok(lines.size >= causes, said);
       });
     }
-    if (all) {
+    if (whole) {
       const known = boundaries[at].majors ?? majors;
       const major = known[index % known.length];
       const own = expectedIn(is, major);

@@ -36,6 +36,8 @@ def checked(
 # ---------------------------------------------------------------- grouped by cause
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_in_memory")
 @pytest.mark.parametrize(
     ("deeds", "ops"),
@@ -103,6 +105,8 @@ def test_the_writes_of_a_program_are_named_in_every_family(family: str) -> None:
 # ---------------------------------------------------------------- within what was asked for
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_in_memory")
 @pytest.mark.parametrize(
     ("deed", "settings", "lacking"),
@@ -122,6 +126,8 @@ def test_a_program_that_is_made_smaller_stays_within_what_was_asked_for(
     assert len(str(finding.program)) < len(str(finding.original))
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_in_memory")
 @pytest.mark.parametrize("unwanted", [("op *", "write *"), ("tool *",), ("history *", "script text")])
 def test_what_is_left_out_is_taken_out_of_programs_and_starves_no_campaign(unwanted: tuple[str, ...]) -> None:
@@ -172,10 +178,12 @@ def _path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
 
 
+@pytest.mark.slow
 def test_three_bugs_of_one_loop_are_found_in_one_run() -> None:
     assert {*BUGS.values()} <= three_bugs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
 def test_each_of_them_alone_is_found_by_its_own_cause(bug: str) -> None:
     found = three_bugs(bug)

@@ -31,10 +31,10 @@ class Failing(InMemory):
     asked = 0
     asked_alone = 0
 
-    def receive(self) -> Any:
+    def receive(self, agreed: object = None) -> Any:
         type(self).asked += 1
         type(self).when(type(self).asked)
-        return super().receive()
+        return super().receive(agreed)
 
     def run(self, program: Any) -> Any:
         type(self).asked_alone += 1
@@ -95,6 +95,8 @@ def test_an_error_before_any_finding_is_raised(error: BaseException, failing: ty
         campaign(plan(), first=0)
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("submitted", [2, 3])
 @pytest.mark.parametrize("late", [False, True], ids=["when it is asked", "when it answers"])
 @pytest.mark.usefixtures("failing")

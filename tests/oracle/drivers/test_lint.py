@@ -227,13 +227,13 @@ _TRACED: Final = "return {'trace': {'id': 'lint', 'n': program.get('n')}}"
             'return {"trace": run(program)}',
             'return {"unsupported": f"at {id(object())} {__import__(\'time\').time()}"}',
             "driver.deterministic",
-            "the answer to the program lint is another one when it is run again",
+            "the answer to the program lint differs when it is run again",
         ),
         (
             'return {"trace": run(program)}',
             'return {"unsupported": f"in {__import__(\'os\').getpid()}"}',
             "driver.deterministic",
-            "the answer to the program lint is another one in another process, after other programs",
+            "the answer to the program lint differs in another process, after other programs",
         ),
         (
             'return {"trace": run(program)}',

@@ -288,6 +288,7 @@ def test_the_cache_may_be_named_from_where_the_command_is_run(
     assert Path(python).is_file()
 
 
+@pytest.mark.slow
 def test_an_environment_of_its_own_runs_the_driver_and_nothing_of_this_one_is_seen_there(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

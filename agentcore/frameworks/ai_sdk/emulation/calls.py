@@ -53,7 +53,7 @@ class HookError(Exception):
 
 
 def called(hook: Callable[..., Any], *arguments: Any) -> Any:
-    """What a hook returns.
+    """Calls the hook and returns its result.
 
     Raises:
         HookError: with what it threw.
@@ -89,7 +89,7 @@ def error_cell(desk: Desk, error: BaseException) -> Ref:
 
 @attrs.frozen(kw_only=True)
 class StepCalls:
-    """What the calls of one step share: its array of messages, its tools, and the contexts by their names.
+    """The values that all calls of one step share: its array of messages, its tools, its contexts by name.
 
     `known` are the tools that the model was offered, `tools` those that may run; `choice` is the tool choice.
     """
@@ -104,7 +104,7 @@ class StepCalls:
 
 
 def is_safe(sent: Any) -> bool:
-    """Whether the package takes an input (rule ai-sdk.inputs-safe)."""
+    """True if the package accepts the input (rule ai-sdk.inputs-safe)."""
     todo = [sent]
     for value in todo:
         if isinstance(value, Mapping):

@@ -52,7 +52,7 @@ def check_prompt(store: Store, checks: PromptCheck, system: Value, messages: Ref
 
 
 def check_messages(store: Store, messages: Ref, *, newer: bool = False) -> None:
-    """What `standardizePrompt` checks: a list that is not empty, of messages of the schema.
+    """Checks as `standardizePrompt` does: the list is not empty, and its messages fit the schema.
 
     Raises:
         PackageError: AI_InvalidPromptError.
@@ -67,7 +67,7 @@ def check_messages(store: Store, messages: Ref, *, newer: bool = False) -> None:
 
 
 def check_roles(store: Store, messages: Value, allowed: Value) -> None:
-    """What `standardizePrompt` checks of ai@7.0.173: some messages, and none of the system unless allowed.
+    """Checks as `standardizePrompt` of ai@7.0.173: some messages, no system message unless allowed.
 
     Raises:
         PackageError: AI_InvalidPromptError.
@@ -83,7 +83,7 @@ def check_roles(store: Store, messages: Value, allowed: Value) -> None:
 
 
 def _check_roles_and_schema(store: Store, system: Value, messages: Ref, allowed: Value) -> None:
-    """What `standardizePrompt` checks of ai@6.0.326, which reads the role of whatever stands in a list."""
+    """Checks as `standardizePrompt` of ai@6.0.326, which reads `role` of every element, message or not."""
     prompts = () if system is UNDEFINED or isinstance(system, str) else as_list(store, system)
     if any(get(store, message, "role") != "system" for message in prompts):
         raise PackageError("AI_InvalidPromptError", "Invalid prompt: system has to be a text or messages")
@@ -255,7 +255,7 @@ def provider_responses(store: Store, approvals: Iterable[Approval]) -> Ref:
 
 
 def _is_equal(store: Store, one: Value, other: Value) -> bool:
-    """Whether two values hold the same data, keys in any order (`isDeepEqualData`)."""
+    """True if two values hold the same data, keys in any order (`isDeepEqualData`)."""
     if one is other or not (is_object(one) and is_object(other)):
         return isinstance(one, bool) == isinstance(other, bool) and one == other
     if is_array(store, one) != is_array(store, other):
@@ -433,7 +433,7 @@ def _call_ids(store: Store, message: PromptMessage) -> list[Value]:
 
 
 class Prompted:
-    """What messages became in the prompts of a run, to be made again of the same cells.
+    """Remembers how each message was converted for a prompt, so that an unchanged one is not converted again.
 
     A prompt is made of all messages at each step, and nearly all of them are what they were at the step
     before: each is read once, until something in it is written. What is made again are new cells all the
@@ -448,7 +448,7 @@ class Prompted:
         self._known: dict[int, _Converted] = {}
 
     def known(self, message: Value) -> _Converted | None:
-        """What is known of a message, if nothing in it was written since."""
+        """Returns the remembered conversion of a message, if nothing in the message was written since."""
         if type(message) is not Ref:
             return None
         known = self._known.get(message.address)
@@ -469,7 +469,7 @@ class Prompted:
 
 @attrs.frozen(kw_only=True)
 class _Converted:
-    """What a message became: the cells that were made for it, in their order, and where they came from.
+    """A message's conversion: the cells that were made for it, in order, and which cells each came from.
 
     `parts` are the places of the parts among these cells, if its content is a list of parts.
     """
@@ -493,7 +493,7 @@ class _Converted:
 
 
 def _converted(store: Store, message: Ref, made: PromptMessage, first: int) -> _Converted | None:
-    """What is to be kept of a message's conversion; None where it cannot be made again as simply."""
+    """Returns the part of a conversion to remember; None if it cannot be repeated from that alone."""
     cells, is_list = store.cells[first:], isinstance(made.content, list)
     parts = made.content if is_list else []
     is_flat = all(type(part) is Ref and part.address >= first for part in parts) and not any(

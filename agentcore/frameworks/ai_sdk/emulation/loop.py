@@ -318,7 +318,7 @@ class AiSdkLoop:
         return asked if self.profile.raw_chunks_asked else UNDEFINED
 
     def _persist(self, result: Value, system: Value, messages: Value) -> None:
-        """What of a hook's result is in force from now on."""
+        """Puts the lasting part of a hook's result in force for this step and later ones."""
         self.step_contexts = {
             name: or_else(self._override(result, name), context) for name, context in self.contexts.items()
         }
@@ -459,7 +459,7 @@ class AiSdkLoop:
         self.reported = (*self.reported, *own)
 
     def _recorded_model(self, step: Step) -> Ref:
-        """What names the step's model in its result."""
+        """Returns the object that names the step's model in its result."""
         own = self.profile.records_step_model
         if self.profile.model_info_made is ModelInfo.RESULT:
             return self.models.info(step.model if own else self.model)
@@ -577,7 +577,7 @@ class AiSdkLoop:
     # ---------------------------------------------------------------- for the pollution report
 
     def held(self) -> Mapping[str, Value]:
-        """What each of the holders holds now."""
+        """Returns the slot that each holder holds at this moment, by the holder's name."""
         chain = self.carried if self.profile.base is Base.CARRIED else self.response
         return {"caller": self.caller, "initial": self.initial, "response": chain, "steps": self.steps}
 

@@ -1,4 +1,4 @@
-"""What a step offers its model: the tools in force, the choice among them, the merged provider options."""
+"""The offer of a step to its model: the tools in force, the tool choice, the merged provider options."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Read: TypeAlias = Callable[[str], Value]
 
 @attrs.frozen(kw_only=True)
 class Offer:
-    """What a step offers its model: the tools, which of them are known and may run, and the choice.
+    """A step's offer to its model: the tools, which of them are known and may run, and the tool choice.
 
     `active`, `order` and `chosen` are what the hooks and the call say of it.
     """
@@ -93,7 +93,7 @@ def make_offer(store: Store, profile: AiSdkProfile, tools: Value, option: Read, 
 
 
 def forbids_calls(store: Store, choice: Value) -> bool:
-    """Whether a tool choice, as a model is given it, is that it calls no tool."""
+    """True if the tool choice that the model gets forbids any call."""
     return not is_nullish(choice) and get(store, choice, "type") == "none"
 
 

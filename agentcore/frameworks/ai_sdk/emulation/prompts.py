@@ -1,4 +1,4 @@
-"""How a prompt is made of messages; on cells."""
+"""Makes a prompt of messages, on cells of the heap."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Address: TypeAlias = tuple[str, Value]
 @sealed
 @attrs.frozen(kw_only=True)
 class PromptRules:
-    """How prompts are made where it is not always alike: how files are held, and what merging keeps.
+    """The decisions of a profile about prompts: how a prompt holds files, what merging tool messages keeps.
 
     `addresses` are those of files that stand in messages, `matches` whether a media type is one that begins
     as a key of a model's addresses says.
@@ -63,7 +63,7 @@ class PromptRules:
 
 
 def prompted(store: Store, rules: PromptRules) -> Prompted:
-    """What remembers the messages of a run's prompts, made by these rules."""
+    """Returns a memory of converted messages for one run, converting by these rules."""
     return Prompted(store, lambda message: _message(store, message, rules))
 
 
@@ -339,7 +339,7 @@ def _plan_downloads(store: Store, rules: PromptRules, messages: Iterable[Value],
 
 
 def _reads_all(store: Store, supported: Value) -> bool:
-    """Whether the addresses of a model are as they were made: all."""
+    """True if the model's supported URLs are the default, which takes every address."""
     listed = fields(store, supported)
     return [*listed] == ["*/*"] and _only_pattern(store, listed["*/*"])
 

@@ -36,7 +36,7 @@ _KINDS: Final = ("text", "reasoning", "source", "tool-call", "tool-result")
 
 @attrs.define
 class Recorded:
-    """What a step recorded: its content, the calls in it, and the results and errors that calls got here.
+    """The record of a step: its content, its calls, and the results and errors that calls got here.
 
     `answers` are those to requests for approval. `counted` are the numbers of client calls and of results
     when the tools had run, if they are counted then. `broken` is how the model's answer broke the tool
@@ -51,13 +51,13 @@ class Recorded:
     broken: PackageError | None = None
 
     def denied(self, store: Store) -> int:
-        """How many calls are denied."""
+        """The number of calls that were denied."""
         return sum(get(store, answer, "approved") is False for answer in self.answers)
 
 
 @attrs.frozen
 class Sent:
-    """What the model sent: its own array of parts, and the inputs of its calls as plain JSON by address."""
+    """The model's answer: its own array of parts, and the inputs of its calls as plain JSON, by address."""
 
     parts: Ref
     inputs: Mapping[int, Any]
@@ -97,7 +97,7 @@ class _Recorder:
         return self.calls.parse(part, sent.inputs.get(part.address), self.step.known)
 
     def chosen(self, calls: Iterable[Ref]) -> PackageError | None:
-        """What is wrong with these calls by the tool choice that is in force."""
+        """Returns what the tool choice in force forbids about these calls."""
         store, choice = self.store, self.step.choice
         if not self.profile.tool_choice_enforced or is_nullish(choice):
             return None
@@ -501,7 +501,7 @@ class Models:
         return model  # type: ignore[return-value]
 
     def info(self, model: Ref) -> Ref:
-        """What events and results report of a model."""
+        """The fields by which events and results name a model."""
         return self.store.object({key: get(self.store, model, key) for key in ("provider", "modelId")})
 
     def call_model(self, model: Ref, options: Ref) -> Sent:

@@ -1,4 +1,4 @@
-"""What a run reports: the results of its steps, its messages, and its last event; on cells."""
+"""Makes a run's reports on cells: the results of its steps, its messages, its last event."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def step_result(
 
 
 def usage_of(store: Store, answers: int) -> Ref:
-    """What so many answers of a model cost; nothing is known of none."""
+    """Returns the usage of so many model answers; undefined counts if there were none."""
     counts = {"inputTokens": answers, "outputTokens": answers, "totalTokens": 2 * answers} if answers else {}
     return store.load({**counts, "inputTokenDetails": {}, "outputTokenDetails": {}})  # type: ignore[no-any-return]
 
@@ -227,7 +227,7 @@ class Conversion:
         return store.object({"type": "json", "value": self._json(output)})
 
     def error_text(self, error: Value) -> Value:
-        """What a message says of an error."""
+        """Returns the text that a message has for an error."""
         is_error = type(error) is Ref and isinstance(self.store.cells[error.address], ErrorCell)
         return text(self.store, error) if is_error and self.errors_named else error_text(self.store, error)
 

@@ -1,4 +1,4 @@
-"""What a compat run is given: messages, model, tools and hooks, all plain Python.
+"""Settings of a compat run: messages, model, tools and hooks, all plain Python.
 
 Hooks and tools get views and may return plain values, views, or both mixed. Fields keep the names they have
 in the AI SDK.
@@ -161,7 +161,7 @@ def require_emulated(profile: AiSdkProfile, names: Iterable[str]) -> None:
 
 
 def read_settings(profile: AiSdkProfile, option: Callable[[str], Value]) -> dict[str, Value]:
-    """What the model is given of a call's settings (rule ai-sdk.settings-shared).
+    """Reads the settings of a call that the model gets (rule ai-sdk.settings-shared).
 
     Raises:
         PackageError: AI_InvalidArgumentError for a value that is refused.

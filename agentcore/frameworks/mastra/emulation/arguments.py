@@ -1,4 +1,4 @@
-"""What processors are given: the arguments by the package's names, and the message list with its methods."""
+"""The arguments of processors under the package's names, and the message list with its methods."""
 
 from __future__ import annotations
 

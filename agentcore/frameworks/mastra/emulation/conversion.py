@@ -1,4 +1,4 @@
-"""Stored messages as model messages, by way of the AI SDK's UI messages, as the package goes.
+"""Converts stored messages to model messages, through the AI SDK's UI messages as the package does.
 
 A UI message is a passing thing that nobody is given: here it is a plain object, its parts cells. A part of a
 model message is a new cell; what it holds (arguments, outputs, provider options) is the stored object.
@@ -193,7 +193,7 @@ def _ui_call(store: Store, part: Ref) -> Ref:
 
 
 def is_ui_call(store: Store, part: Slot) -> bool:
-    """Whether a part of a UI message is a call of a tool."""
+    """True if a part of a UI message is a tool call."""
     return starts_with(store, get(store, part, "type"), "tool-")
 
 
@@ -522,7 +522,7 @@ def model_prompt(target: MessageList) -> list[ModelMessage]:
 
 
 def prompt(target: MessageList) -> Ref:
-    """What a model is shown, in the form that its provider is given.
+    """Makes the prompt of a model, in the form that its provider gets.
 
     Raises:
         MastraError: if there is no conversation, and the package wants one.

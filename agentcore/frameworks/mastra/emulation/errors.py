@@ -71,7 +71,7 @@ class CallerError:
 
     @classmethod
     def through_json(cls, error: BaseException) -> Self:
-        """What is left of an error that went through JSON: its class and cause are not."""
+        """Returns an error as JSON leaves it: without its class and its cause."""
         if isinstance(error, MastraError):
             return cls(
                 name="Error",
@@ -117,7 +117,7 @@ class Tripwire:
 
 @attrs.define(kw_only=True)
 class Outcome:
-    """What the caller of an agent gets: `error`, or the other fields.
+    """The outcome for the caller of an agent: `error`, or the other fields.
 
     `response_messages` is undefined for an aborted run. `last_text` is what a stream's `text` gives. `chunks`
     are the kinds of the stream's chunks, repeats joined.

@@ -1,4 +1,4 @@
-"""Which form a message has, and the content that is stored of it.
+"""Recognizes the form of a message, and makes the content that is stored for it.
 
 The package recognises the form by its fields. Stored content is made of what AI SDK 5 has in its
 model messages and its UI messages.
@@ -269,7 +269,7 @@ def parts_key(store: Store, message: Value) -> str:
 
 
 def messages_equal(store: Store, one: Value, two: Value, *, lists_only: bool) -> bool:
-    """Whether a message of the list and one that is added say the same under the same id."""
+    """True if a stored message and an added one have the same id and the same content."""
     form = form_of(store, one, lists_only=lists_only)
     if form is not Form.STORED:
         # What a processor left in the list may be of no form at all: that is equal to everything.
@@ -298,7 +298,7 @@ FORMAT: Final = 2
 
 
 class Context(Protocol):
-    """What converting takes from the list that a message is for."""
+    """The values that a conversion needs from the list that gets the message."""
 
     store: Store
     profile: MastraProfile

@@ -142,7 +142,7 @@ class MastraLoop:
             self.outcome.error = CallerError.through_json(error)
 
     def held(self) -> Mapping[str, Value]:
-        """What each of the holders holds now."""
+        """Returns the slot that each holder holds at this moment, by the holder's name."""
         return {
             "caller": self.caller,
             "conversation": self.list.messages,

@@ -1,4 +1,4 @@
-"""How an answer goes into the assistant's message that is there already."""
+"""Merges an answer into the assistant message that is already in the list."""
 
 from __future__ import annotations
 

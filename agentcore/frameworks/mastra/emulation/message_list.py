@@ -80,7 +80,7 @@ class MessageList:
         return [message for array in arrays for message in elements(self.store, array)]
 
     def source_by_id(self) -> dict[object, str]:
-        """Which source an id has at the moment."""
+        """Returns the source that each id has at the moment."""
         found: dict[object, str] = {}
         for source in reversed(SOURCES):
             for address in self.sources[source]:
@@ -263,7 +263,7 @@ class MessageList:
         self.add_system(message)
 
     def _is_remembered(self, made: Ref, known: Ref | None) -> bool:
-        """Whether nothing is left to do with a remembered message: it is there, or is now."""
+        """True if a remembered message needs no further work: it was in the list, or is now."""
         if known is not None and self.profile.remembering_merges and self._remember(made, known):
             return True
         return any(self._equal(one, made) for one in self.all())

@@ -1,4 +1,4 @@
-"""Running processors, and what becomes of what they return.
+"""Runs processors and applies what they return.
 
 There are two ways. The workflow gives each processor what the one before returned; the direct way reads the
 list again before each. Processors go the one way, prepareStep the other. Either way a processor is given the
@@ -59,7 +59,7 @@ class Processors:
 
     @property
     def any_for_steps(self) -> bool:
-        """Whether something is to be run before a model call."""
+        """True if a processor or `prepareStep` is to run before a model call."""
         return bool(self.processors) or self.prepare_step is not None
 
     # ---------------------------------------------------------------- once per call
@@ -389,5 +389,5 @@ def _is_falsy(returned: Any) -> bool:
 
 
 def _is_own(name: str, value: Any) -> bool:
-    """Whether a field is kept as it is: a message list, or a model, which is no JSON."""
+    """True for a field that stays itself because it is not JSON: a message list or a model."""
     return isinstance(value, ListHandle) or name == "model"

@@ -1,4 +1,4 @@
-"""What becomes of answers: how they get into the list, and into the steps that processors are given."""
+"""Records answers: puts them into the list, and into the steps that processors get."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Recorder:
 
     @property
     def count(self) -> int:
-        """How many steps were reported."""
+        """The number of steps that were reported."""
         return len(elements(self.store, self.steps))
 
     def open_step(self) -> None:
@@ -125,7 +125,7 @@ class Recorder:
                 yield "tool-result"
 
     def final_messages(self) -> Ref | None:
-        """What is added when all is over: the agent's messages."""
+        """Returns what the end of a run adds: the agent's messages."""
         own = self.target.of("response")
         return self.store.array(own) if own else None
 
@@ -154,7 +154,7 @@ class PieceRecorder(Recorder):
         """A step begins without a mark."""
 
     def refresh_last_step(self) -> None:
-        """What was reported stays."""
+        """Does nothing: a report that was made stays as it is."""
 
     def add_pieces(self, answered: Answered, own_id: Value) -> Exception | None:
         """Adds each text and each reasoning as a message."""
@@ -229,7 +229,7 @@ class PieceRecorder(Recorder):
         return store.object({"type": "tool-invocation", "toolInvocation": invocation})
 
     def final_messages(self) -> Ref | None:
-        """What is added when all is over: the agent's messages, as a model is shown them."""
+        """Returns what the end of a run adds: the agent's messages, in the form that a model gets."""
         return self.response_messages()
 
 

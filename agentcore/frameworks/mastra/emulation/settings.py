@@ -1,4 +1,4 @@
-"""What an agent of Mastra's and one call of it are given; dates and drawn ids, as a run makes them.
+"""Settings of a Mastra agent and of one call, with the dates and ids that a run draws.
 
 Mastra orders messages by dates of a millisecond. A real clock makes that order a matter of luck; here time
 stands still but for what a model call takes, so the order is what the rules of the list make of it.

@@ -170,7 +170,7 @@ def check_active(store: Store, tools: Value, active: Value) -> None:
 
 @attrs.frozen
 class Answer:
-    """How a call of a tool ended: with a result, an error, or neither if nobody answers it.
+    """The end of a tool call: a result, an error, or neither if nobody answers it.
 
     `thrown`: the error came out of a tool that the package has not wrapped.
     """
@@ -182,7 +182,7 @@ class Answer:
 
 
 def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
-    """Whether there is a tool of the call's own name that runs, and may."""
+    """True if there is a tool of exactly the call's name that has a function and is allowed to run."""
     name = text(store, get(store, call, "toolName"))
     tool: Value = fields(store, tools).get(name, UNDEFINED) if tools else UNDEFINED
     execute = get(store, tool, "execute") if isinstance(tool, Ref) else UNDEFINED
@@ -212,7 +212,7 @@ def run(desk: Desk, call: Slot, tools: Value, active: Value, *, args: Value = No
 
 
 def runs(store: Store, call: Slot, tools: Value, active: Value) -> bool:
-    """Whether `run` comes to a function of a tool's: the tool is found, may be called, and has one."""
+    """True if `run` would call a function: the tool exists, is allowed, and has one."""
     key, tool = _found(store, tools, text(store, get(store, call, "toolName")))
     if not tool or isinstance(tool, Function) or (active and not includes(store, active, key or "")):
         return False
@@ -220,7 +220,7 @@ def runs(store: Store, call: Slot, tools: Value, active: Value) -> bool:
 
 
 def are_known(store: Store, calls: Iterable[Slot], tools: Value) -> bool:
-    """Whether there is a tool for each call, active or not."""
+    """True if every call names an existing tool, active or not."""
     return all(_found(store, tools, text(store, get(store, call, "toolName")))[1] for call in calls)
 
 

@@ -1,4 +1,4 @@
-"""What an agent holds, the hooks that get its events, and the contexts that its handlers are given.
+"""The agent's state, the hooks that get its events, and the contexts of its handlers.
 
 Rules strands.agent-live, strands.hooks-outside, strands.nothing-frozen and strands.state-shared.
 """
@@ -388,7 +388,7 @@ def own(store: Store, value: Value) -> ObjectCell:
 
 
 def field(store: Store, value: Value, *keys: str) -> Value:
-    """What stands below a value, undefined where nothing does."""
+    """Returns a field of a value; undefined if there is none."""
     for key in keys:
         value = own(store, value).get(key, UNDEFINED)
     return value
@@ -401,7 +401,7 @@ def as_text(store: Store, value: Value, *keys: str) -> str:
 
 
 def inside(store: Store, block: Value, kind: str) -> Value:
-    """What a block of this kind holds; undefined for other blocks."""
+    """Returns the content of a block of this kind; undefined for other blocks."""
     return own(store, block).get(kind, UNDEFINED)
 
 

@@ -168,7 +168,7 @@ class Batches:
     # ---------------------------------------------------------------- structured output
 
     def _kept_output(self, run: list[Ref], wanted: Wanted | None) -> Value:
-        """What the tool for structured output kept of these uses."""
+        """Returns the structured output that these tool uses left, and forgets it."""
         for use in self._structured(run, wanted):
             value = self.tools.outputs.pop(as_text(self.store, use, "toolUseId"), UNDEFINED)
             if value is not UNDEFINED:

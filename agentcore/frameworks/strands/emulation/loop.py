@@ -300,7 +300,7 @@ _UNANSWERED: Final = "Tool was interrupted."
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """How an invocation ended: with a result (`lastMessage`, `stopReason` and more), or an error."""
+    """The end of an invocation: a result (`lastMessage`, `stopReason` and more), or an error."""
 
     __repr__ = brief
 
@@ -491,7 +491,7 @@ class StrandsLoop:
         self.snapshot("prompt", prompt=request)
 
     def held(self) -> Mapping[str, Value]:
-        """What each of the holders holds now."""
+        """Returns the slot that each holder holds at this moment, by the holder's name."""
         store, agent, caller = self.store, self.agent, self.agent.caller
         mine: list[Value] = [caller.messages, *caller.inputs, caller.system, caller.options, caller.state]
         return {

@@ -303,7 +303,7 @@ def require_blocks(desk: Desk, said: Any) -> None:
 
 
 def deltas(block: Block) -> int:
-    """How many pieces of a block are streamed."""
+    """Returns the number of pieces in which a block is streamed."""
     return sum(kind in block for kind in ("text", "toolUse", "reasoning"))
 
 

@@ -1,4 +1,4 @@
-"""What an agent of the Strands family is made of and asked under a profile: plain Python, one form for all.
+"""Settings of a Strands agent and its invocations under a profile: plain Python, one form for all.
 
 Messages and blocks have the SDKs' data form in every profile; contexts, results and events have fields by
 the names that they have in TypeScript, but for `system`, the system prompt of a context. Handlers, hooks,
@@ -109,7 +109,7 @@ class InvalidOutputError(Exception):
 
 @attrs.frozen(kw_only=True)
 class StructuredOutput:
-    """What an agent ends with: `validate(input)` gives it as JSON, or raises InvalidOutputError."""
+    """An agent's structured output: `validate(input)` returns it as JSON, or raises InvalidOutputError."""
 
     __repr__ = brief
 

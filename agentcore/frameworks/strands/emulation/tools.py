@@ -226,7 +226,7 @@ class Tools:
             return self._output(output)
 
     def _output(self, output: Any) -> Mapping[str, Value]:
-        """What becomes of what a tool returned: new objects, whatever the tool holds on to."""
+        """Converts a tool's result to new objects, so that what the tool keeps is not in the history."""
         if isinstance(output, str):
             return {"status": "success", "content": self.store.load([{"text": output}])}
         if isinstance(output, Mapping) and isinstance(output.get("content"), list | ArrayView):
@@ -261,7 +261,7 @@ class Tools:
 
 
 def written(store: Store, value: Value) -> Slot:
-    """What JSON makes of a tool's value in TypeScript.
+    """Converts a tool's value as `JSON.stringify` and `JSON.parse` do in TypeScript.
 
     Raises:
         HeapTypeError: for a value that JSON has no text for, which the SDK takes for the tool's error.
@@ -331,7 +331,7 @@ class Chains:
         return link
 
     def _awaited(self, call: Callable[..., Any], name: str, given: Ref) -> Steps[Ref]:
-        """What a handler of one value makes of it."""
+        """Awaits the result of a handler that takes and returns one value."""
         self.desk.hook = name
         try:
             returned = call(self.desk.hand(given, (name,)))
@@ -340,7 +340,7 @@ class Chains:
         return given if returned is None else self.desk.slot(returned)  # type: ignore[return-value]
 
     def _generator(self, returned: Any) -> Any:
-        """What a wrap handler returned, if it can be run."""
+        """Returns the generator that a wrap handler returned; raises if it is something else."""
         if not isinstance(returned, Generator):
             self.desk.settled(returned)
             reason = f"a {type(returned).__name__}; a wrap handler is a generator: yield from next(context)"

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Turn(Enum):
-    """Something is awaited that is there already: everybody else who is ready goes first."""
+    """A turn of the job queue: awaiting a value that is there lets all others that are ready go first."""
 
     TURN = "turn"
 
@@ -39,7 +39,7 @@ class Wait:
 
 @attrs.frozen
 class Event:
-    """Something that the loop reports, on its way out: `of` are its fields, where hooks get it."""
+    """An event of the loop on its way to the caller; `of` has its fields if hooks get it."""
 
     name: str
     of: Ref
@@ -51,7 +51,7 @@ class Closed(BaseException):
 
 @attrs.frozen
 class Step:
-    """How far a generator got: to an event, its end with a value, an error, a turn, or a wait of moments."""
+    """The place where a generator stopped: an event, its end, an error, a turn, or a wait of moments."""
 
     event: Event | None = None
     value: Any = None
@@ -61,7 +61,7 @@ class Step:
 
 
 def advanced(steps: Steps[Any]) -> Step:
-    """How far a generator gets by going on once; nowhere if it is a turn or moments that it waits for."""
+    """Resumes a generator once, and returns where it stops next."""
     try:
         item = next(steps)
     except StopIteration as end:
@@ -116,7 +116,7 @@ Steps: TypeAlias = Generator[Item, None, T]
 
 
 class Clock:
-    """What waits for moments to pass, which they do when nothing else can go on."""
+    """A virtual clock: moments pass when nothing else can go on."""
 
     def __init__(self) -> None:
         self._now = 0
@@ -129,7 +129,7 @@ class Clock:
         heapq.heappush(self._waiting, (self._now + moments, self._count, waiting))
 
     def next(self) -> Any:
-        """What is the next to go on, alone; None if nothing waits."""
+        """Returns the next waiter to resume, alone; None if nothing waits."""
         if not self._waiting:
             return None
         self._now, _, waiting = heapq.heappop(self._waiting)
@@ -178,7 +178,7 @@ class Jobs:
                 yield TURN
 
     def passing(self, inner: Steps[T], layers: int = 1) -> Steps[T]:
-        """What a generator yields and returns, each passed on by so many functions around it."""
+        """Passes on what a generator yields and returns, each through so many enclosing functions."""
         if not self.counted:
             return (yield from inner)
 
@@ -206,7 +206,7 @@ def relayed(
     came: Callable[[], None] = _nothing,
     let: Callable[[Item], Steps[bool]] | None = None,
 ) -> Steps[T]:
-    """What a generator yields and returns, passed on.
+    """Passes on what a generator yields and returns.
 
     `resumed` is called whenever the generator goes on, `came` whenever something comes from it. `let` says of
     each item whether it is passed on.
