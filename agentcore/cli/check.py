@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 import click
 
-from agentcore.cli.check_printer import CheckPrinter
+from agentcore.cli.check_printer import EXIT_CODES, CheckPrinter
 from agentcore.cli.terminal import console, printable, progress, require_program, warn, written
 from agentcore.kit.families import DEFAULT_PROFILE, PROFILE_NAMES, Family, family_of
 from agentcore.kit.framework import FRAMEWORKS
@@ -45,7 +45,6 @@ from agentcore.oracle.reports.document import document
 __all__ = ["check", "profile_for_driver", "replayed"]
 
 _NO_VERDICT: Final = 2
-EXIT_CODES: Final = {"agreement": 0, "disagreement": 1, "no verdict": 2}
 # A campaign may take hours.
 _PROGRESS_SECONDS: Final = 30.0
 _PROGRAMS: Final = 1000

@@ -1,4 +1,4 @@
-"""What `agentcore check` prints of a campaign, and the files that it saves programs in."""
+"""What `agentcore check` prints: each finding as soon as it is made, and in the end what was run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from agentcore.oracle.campaign.verdicts import Kind
 from agentcore.oracle.campaign.worker import profile_for
 from agentcore.oracle.spec.vectors import pretty
 
-__all__ = ["CheckPrinter"]
+__all__ = ["EXIT_CODES", "CheckPrinter"]
 
 Json: TypeAlias = dict[str, Any]
 
 _REASONS: Final = 5
+EXIT_CODES: Final = {"agreement": 0, "disagreement": 1, "no verdict": 2}
 
 
 @attrs.frozen(kw_only=True)
