@@ -65,11 +65,7 @@ from agentcore.heap.heap import (
 from agentcore.heap.js import PackageError, elements, get, is_nullish, or_else, stringified
 from agentcore.heap.views import Desk
 
-_RULES: Final = {
-    FileShape.PLAIN: PLAIN,
-    FileShape.PLAIN_WITH_TEXT: PLAIN_WITH_TEXT,
-    FileShape.TAGGED: TAGGED,
-}
+_RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.PLAIN_WITH_TEXT: PLAIN_WITH_TEXT, FileShape.TAGGED: TAGGED}
 _CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
 
 
