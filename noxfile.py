@@ -49,17 +49,33 @@ def site(session: nox.Session) -> None:
     session.run("python", "-m", "tools.site", *(session.posargs or ["site"]), "--strict")
 
 
-_PACKAGES = "from agentcore.kit.framework import PACKAGES; print(*PACKAGES)"
+# Each target with each of its profiles.
+_PROFILES = """
+from agentcore.kit.families import profiles_under
+from agentcore.kit.framework import PACKAGES
+for name, package in PACKAGES.items():
+    print(*(f"{name}:{profile}" for profile in profiles_under(package.profile).values()))
+"""
 
 
 @nox.session(python=PYTHONS[0])
 def campaign(session: nox.Session) -> None:
-    """Long campaigns of random programs on real packages; `-- TARGET -n 100000` for one, and a longer one."""
-    session.install("-e", ".")
+    """Long campaigns of random programs on real packages; `-- TARGET -n 100000` for one, and a longer one.
+
+    Their results are kept in `tools/data/campaigns.json`, to be committed.
+    """
+    session.install("-e", ".[test]")
     named = [word for word in session.posargs[:1] if "@" in word]
     size = session.posargs[len(named) :] or ("-n", "10000", "--jobs", "2")
-    for target in named or str(session.run("python", "-c", _PACKAGES, silent=True)).split():
-        session.run("agentcore", "check", "--target", target, *size)
+    pairs = str(session.run("python", "-c", _PROFILES, silent=True)).split()
+    for pair in pairs:
+        target, _, profile = pair.partition(":")
+        if not named or target in named:
+            report = f"{session.create_tmp()}/{pair.replace('/', '-')}.json"
+            found = ("agentcore", "check", "--target", target, "--profile", profile, "--report", report)
+            session.run(*found, *size, success_codes=[0, 1])
+            session.run("python", "-m", "tools.campaigns", report)
+    session.run("python", "tests/pages.py")
 
 
 @nox.session(python=PYTHONS[0])

@@ -19,7 +19,7 @@ import attrs
 
 from agentcore.kit.framework import words_of
 from agentcore.requirements.rules import Requirement
-from spec import cases, claims, errata, machine_table, pull_request, versions
+from spec import campaigns, cases, claims, errata, machine_table, pull_request, versions
 from spec.requirements import SPEC, Field, ProfileFamily, families, rules, statements
 from spec.statements import page as statements_page
 from spec.tables import Table
@@ -152,6 +152,7 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
     _GENERATED / "rules.md": rules_page,
     Path("cases/README.md"): cases.index,
     _GENERATED / "versions.md": versions.page,
+    _GENERATED / "campaigns.md": campaigns.page,
     _GENERATED / "strands-pull-request.md": pull_request.page,
     **{_GENERATED / "claims" / name: page for name, page in claims.pages().items()},
     **{

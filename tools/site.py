@@ -74,7 +74,7 @@ SECTIONS: Final = {
     "From 6 to 7": ["generated/migrate-*"],
     "Evidence": [
         *("errata", "errata/*", "cases/README", "cases/*", "generated/claims/README", "generated/claims/*"),
-        *("generated/statements", "generated/versions", "generated/rules"),
+        *("generated/statements", "generated/versions", "generated/campaigns", "generated/rules"),
     ],
     "API": ["reference/index"],
     "The project": [
