@@ -11,8 +11,9 @@ _HEAD = """\
 # Campaigns
 
 What the last long campaign of random programs on each real package came to. `nox -s campaign` runs them
-all, and `nox -s campaign -- TARGET -n 100000` one of them. The seeds of a campaign are the first and those that
-follow. A pair is two features that one program has, and how many there are is an estimate ([check](../check.md)).
+all, and `nox -s campaign -- TARGET -n 100000` one of them. The seeds of a campaign are the first and those
+that follow. A pair is two features that one program has, and how many there are is an estimate
+([check](../check.md)).
 
 | target | profile | programs | first seed | outcomes | pairs of features | minutes |
 |---|---|---|---|---|---|---|
