@@ -60,6 +60,7 @@ def test_the_picture_leaves_out_what_follows_and_draws_a_circle_as_one(package: 
     assert 'core["core<br>low"]' in architecture.picture(rooms)
 
 
+@pytest.mark.slow
 def test_the_command_says_that_a_picture_is_out_of_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -425,7 +425,7 @@ def _cloned(cell: Cell) -> Cell:
     """Returns what a clone keeps of a cell: of an error some fields, of others all that is not computed."""
     if type(cell) is UrlCell:
         # A URL keeps its text in an internal slot, which a structured clone leaves out: the package's
-        # clones are empty objects (rule ai-sdk.urls-are-objects).
+        # clones are empty objects.
         return ObjectCell({key: slot for key, slot in cell.items() if key != "href"})
     if isinstance(cell, ComputedCell | SchemaCell):
         return ObjectCell(cell)

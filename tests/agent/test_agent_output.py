@@ -340,6 +340,7 @@ async def test_the_last_partial_object_is_that_of_the_answer_which_a_handler_gav
     assert result.object == Sum(total=7)
 
 
+@pytest.mark.slow
 async def test_the_work_of_partial_objects_grows_with_the_text_and_not_its_square(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -131,6 +131,8 @@ def test_forks_go_on_from_the_middle() -> None:
     assert len(forked["seconds"]) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("loop", OWN)
 def test_a_run_over_the_limit_is_ended_and_said_to_be(loop: str) -> None:
     assert answer(of("step", loop, steps=9), 1e-9) == {"over": 1e-9}

@@ -46,6 +46,7 @@ def check(*options: str, deeds: tuple[str, ...] = (), profile: tuple[str, ...] =
 TWO: Final = ("hook onFinish=error", "op delete=wrong")
 
 
+@pytest.mark.slow
 def test_several_findings_are_told_with_their_kinds_and_saved_beside_each_other(folder: Path) -> None:
     result = check("-n", "60", "--max-findings", "5", deeds=TWO)
     assert result.exit_code == 1
@@ -142,6 +143,7 @@ def test_features_of_a_target_are_those_of_its_programs() -> None:
     assert listed == [*family.feature_names, *never]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_features_that_no_program_has_give_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agentcore.oracle.campaign.stop_rules.FRUITLESS", 60)

@@ -113,6 +113,7 @@ def test_a_seed_that_was_drawn_is_printed_and_repeats_the_run(saved: Path) -> No
     assert first.stdout.splitlines()[:-1] == again.stdout.splitlines()[:-1]
 
 
+@pytest.mark.slow
 def test_shrinking_can_be_given_no_time(saved: Path) -> None:
     result = check(saved, "--seed", "1", "--shrink-seconds", "0", "--", *FAULTY)
     assert result.exit_code == 1
@@ -142,6 +143,7 @@ def test_what_a_failing_driver_wrote_to_standard_error_is_printed(saved: Path) -
     assert "It wrote to standard error:\nno licence found\n" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_driver_whose_answer_changes_has_failed(saved: Path, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     code = (
@@ -201,6 +203,7 @@ def test_neither_or_both_of_target_and_driver_is_a_usage_error(
     assert "name a driver after `--`, or a --target, and not both" in result.stderr
 
 
+@pytest.mark.slow
 def test_the_folder_of_the_saved_program_is_made(tmp_path: Path) -> None:
     saved = tmp_path / "new" / "folder" / "found.json"
     assert check(saved, "--seed", "1", "--shrink-seconds", "0", "--", *FAULTY).exit_code == 1
@@ -236,6 +239,7 @@ def test_a_terminal_shows_progress_beside_the_result(saved: Path) -> None:
     assert result.stdout.endswith("No disagreement.\n")
 
 
+@pytest.mark.slow
 def test_long_lines_are_not_broken_when_piped(saved: Path) -> None:
     result = check(saved, "--seed", "1", "--shrink-seconds", "0", "--", *FAULTY, env={"COLUMNS": "20"})
     again = next(line for line in result.stdout.splitlines() if "faults.profile_driver" in line)

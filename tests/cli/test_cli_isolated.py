@@ -90,6 +90,7 @@ def test_a_saved_program_runs_again_alone(tmp_path: Path) -> None:
     assert "1 program was run again; it shows nothing now." in copied.stdout
 
 
+@pytest.mark.slow
 def test_a_saved_program_runs_again_on_a_profile_too(tmp_path: Path) -> None:
     file = tmp_path / "leak.json"
     file.write_text(json.dumps(LEAK), "utf-8")
@@ -108,6 +109,7 @@ def test_a_file_without_a_program_cannot_run_again(tmp_path: Path) -> None:
     assert "--replay: " in result.stderr
 
 
+@pytest.mark.slow
 def test_programs_are_of_the_format_that_the_driver_says(tmp_path: Path) -> None:
     mastra = (*TRACE, "--protocol", "--profile", "mastra@1.71.0")
     save = ("--save", str(tmp_path / "found.json"), "--no-database", "--report", str(tmp_path / "r.json"))
@@ -116,6 +118,7 @@ def test_programs_are_of_the_format_that_the_driver_says(tmp_path: Path) -> None
     assert json.loads((tmp_path / "r.json").read_text("utf-8"))["profile"] == "mastra@1.71.0"
 
 
+@pytest.mark.slow
 def test_findings_are_printed_and_saved_where_the_report_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     bad = str(tmp_path / "file" / "below" / "r.html")

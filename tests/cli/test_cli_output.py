@@ -147,6 +147,8 @@ def test_what_goes_wrong_with_everything_closed_has_its_exit_code(tmp_path: Path
 # ---------------------------------------------------------------- interruptions and faults
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_any_verdict_exits_with_128_and_its_number(
     signum: signal.Signals, tmp_path: Path

@@ -50,6 +50,7 @@ def again(conversation: Conversation) -> Conversation:
 # ---------------------------------------------------------------- what is written is read
 
 
+@pytest.mark.slow
 @given(plans(message=messages), st.data())
 def test_a_conversation_that_is_saved_and_loaded_is_the_same(
     planned: list[Planned], data: st.DataObject

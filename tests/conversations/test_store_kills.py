@@ -150,6 +150,7 @@ def test_a_writer_that_is_killed_at_any_time_leaves_what_it_reported(writers: Wr
     assert anyio.run(appended, writers.url, first) == whole(first + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_a_server_that_is_killed_leaves_what_a_writer_reported(writers: Writers, server: Server) -> None:
     writers.start(1, 1000)
@@ -165,6 +166,7 @@ def test_a_server_that_is_killed_leaves_what_a_writer_reported(writers: Writers,
     assert anyio.run(appended, writers.url, len(now.turns)) == whole(len(now.turns) + 1)
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_holds_up_nobody(writers: Writers) -> None:
     """It is killed with the conversation's row held, which the database gives up with the process."""
     writers.start(1, 1, 6)

@@ -46,6 +46,7 @@ async def _check(store: ConversationStore, planned: list[Planned]) -> None:
     assert await store.load(name) == conversation
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25,  # each of them in three stores, two of which write to the disk
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

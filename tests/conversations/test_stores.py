@@ -236,6 +236,8 @@ async def test_a_hundred_writers_each_add_their_turn_once_in_one_order(store: Co
     assert all(order[: len(each)] == each for each in seen)
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 async def test_writers_of_two_stores_on_one_database_queue(url: str) -> None:
     async with SqlStore(url) as one, SqlStore(url, connections=3) as other:
 

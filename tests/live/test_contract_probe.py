@@ -39,6 +39,7 @@ def cell(rows: dict[Row, Any], boundary: str, root: str, cells: str) -> tuple[st
     return seen  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 def test_the_list_of_a_loop_is_its_own_and_the_messages_are_the_callers(toy: dict[Row, Any]) -> None:
     assert cell(toy, "before_model", "messages", "..list.push") == (*LASTING, "result")
     assert cell(toy, "before_model", "messages", "caller.user.text.change") == (*LASTING, "caller", "result")

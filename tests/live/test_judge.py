@@ -45,6 +45,8 @@ def test_a_clean_hook_is_silent(hook: str) -> None:
     assert judged(hook) == []
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("at", ["before_model", "around", "assigns", "after_model"])
 def test_a_write_at_a_later_call_to_what_an_earlier_one_gave_is_judged_by_its_effect(at: str) -> None:
     found = judged(f"{at}_later", at)
@@ -120,6 +122,7 @@ def test_a_write_is_found_beside_randomness() -> None:
     assert "write" in {each.kind for each in judged("secret_and_pollutes")}
 
 
+@pytest.mark.slow
 def test_a_write_of_something_random_is_a_write() -> None:
     assert {(each.kind, each.place) for each in judged("secret_in_place")} == {("write", "messages[0].trace")}
 

@@ -114,6 +114,7 @@ def test_a_hook_that_is_not_judged_fails_its_test() -> None:
         check_live_hook("nowhere.py#x", framework=TOY, at="before_model")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_cache")
 def test_the_fixture_checks_live_where_a_framework_is_named(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(

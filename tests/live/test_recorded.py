@@ -195,7 +195,7 @@ def test_two_messages_of_the_user_are_two(tmp_path: Path) -> None:
         ([{"role": "assistant", "content": "a"}], "has no message of a user"),
         ([], "has no message of a user"),
         ({"format": 2, "turns": []}, "no conversation of format 1"),
-        ({"format": 1, "turns": [{"messages": [], "answers": []}]}, "a turn needs messages"),
+        ({"format": 1, "turns": [{"messages": [], "answers": []}]}, "a turn needs `messages`"),
         (7, "no conversation of format 1"),
     ],
 )

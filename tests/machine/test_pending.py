@@ -171,6 +171,7 @@ def test_a_run_that_is_answered_has_the_messages_of_one_that_is_answered_by_hand
     ]
 
 
+@pytest.mark.slow
 @given(replied)
 def test_a_run_that_waits_is_saved_played_again_and_forked_as_any_other(played: Play) -> None:
     runs = list(on(start(played.settings, played.messages), played))

@@ -45,6 +45,7 @@ def nodes(vec: Any) -> dict[int, list[Any]]:
     return found
 
 
+@pytest.mark.slow
 @states(Rule.STEP_INITIAL_FIXED, Rule.STEP_RESPONSE_GROWS, Rule.STEP_INPUT)
 @given(initials, st.lists(responses, max_size=4))
 def test_chains_grow_by_responses_alone(initial: list[Message], steps: list[list[Message]]) -> None:

@@ -394,6 +394,7 @@ def test_every_change_has_a_place_in_what_was_given(messages: list[Message]) -> 
                 assert isinstance(part, (ToolApprovalResponsePart, FilePart, ImagePart, ToolResultPart))
 
 
+@pytest.mark.slow
 def test_a_history_full_of_faults_is_mended_in_the_time_of_its_length() -> None:
     def seconds(length: int) -> float:
         broken: list[Message] = [SYSTEM]

@@ -211,6 +211,7 @@ def test_half_a_file_is_refused_wherever_it_was_cut(tmp_path: Path) -> None:
 LONG = Play(script=[[call(f"c{n}")] for n in range(6)], hooks=["remind", "stay", "nothing"] * 2)
 
 
+@pytest.mark.slow
 @states(Rule.RUN_LOG_WHOLE)
 @given(plays)
 def test_a_log_holds_the_run_of_its_last_call_whichever_moments_it_is_told_of(play: Play) -> None:

@@ -68,6 +68,7 @@ def refused_cheaply(saved: Any) -> SavedRunError | None:
     return None
 
 
+@pytest.mark.slow
 def test_no_number_in_a_saved_run_makes_more_than_the_run_has() -> None:
     refused, numbers = 0, cycle(MANY)
     for saved in (of_hooks("remind"), of_hooks("stay"), of_hooks("keeping listing", steps=1)):

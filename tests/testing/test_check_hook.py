@@ -174,6 +174,7 @@ def test_what_a_profile_carries_on_is_another_effect() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_prepare_step_returns_overrides_of_its_options() -> None:
     def prepare(options: Json) -> Json:
         kept = [message for message in options["messages"] if message["role"] != "system"]

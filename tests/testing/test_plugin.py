@@ -65,6 +65,7 @@ TESTS: Final = """
 """
 
 
+@pytest.mark.slow
 def test_faulty_hooks_fail_and_mended_ones_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TESTS)
     result = pytester.runpytest(*OPTIONS, "--strict-markers", "-p", "no:cacheprovider", "-rA")
@@ -102,6 +103,7 @@ def test_the_marker_is_told_of(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["@pytest.mark.expected_pollution(*paths, reason=''): *"])
 
 
+@pytest.mark.slow
 def test_the_fixture_needs_no_hypothesis(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("import sys\nsys.modules['hypothesis'] = None")
     pytester.makepyfile("def test_hook(check_hook):\n    check_hook(list, examples=2)")
@@ -124,6 +126,7 @@ def test_pytest_imports_next_to_nothing_for_those_who_do_not_use_it() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_plugin_is_what_the_project_gives_pytest() -> None:
     project = tomllib.loads(PROJECT.read_text("utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"agentcore": MODULE}

@@ -254,8 +254,16 @@ def _writes_well(op: Json) -> bool:
         place = op.get("at", [])
         return _fits(on, 0, place[-1:], op["value"])
     if op["op"] == "splice":
-        return on not in _CONVERSATION or all("message" in item for item in op.get("items", []))
+        place = op.get("at", [])
+        return all(_is_spliced(on, place, item) for item in op.get("items", []))
     return True
+
+
+def _is_spliced(on: str, place: list[Any], item: Json) -> bool:
+    """True if an item may come into the list at a place; into one of messages only messages."""
+    if on not in _CONVERSATION or "message" in item:
+        return True
+    return bool(place) and "value" in item and _fits(on, 0, place[-1:], item["value"])
 
 
 def _fits(on: str, key: Any, above: list[Any], value: Any) -> bool:

@@ -95,6 +95,7 @@ NAMES = {
 }
 
 
+@pytest.mark.slow
 def test_every_program_gives_a_trace_and_is_left_as_it_was() -> None:
     for seed in range(300):
         given = program_of_seed(seed)
@@ -118,6 +119,7 @@ def test_a_run_leaves_nothing_for_the_garbage_collector() -> None:
 # ---------------------------------------------------------------- programs without writes
 
 
+@pytest.mark.slow
 def test_without_writes_the_trace_is_that_of_the_package() -> None:
     given = [
         on_purpose.without_writes(program_of_seed(seed, path))

@@ -84,6 +84,7 @@ def test_hypothesis_shrinks_to_the_minimal_program() -> None:
     assert find(programs("immutable"), lambda _: True, settings=QUIET) == {"id": "example", **MINIMAL}
 
 
+@pytest.mark.slow
 def test_hypothesis_shrinks_a_second_step_to_one_call() -> None:
     found = find(programs("ai-sdk-6/generate"), lambda program: len(program["script"]) > 1, settings=QUIET)
     assert [[part["type"] for part in step] for step in found["script"]] == [["tool-call"], ["text"]]

@@ -74,6 +74,7 @@ def test_every_feature_of_a_profile_occurs_in_two_thousand_programs(traits: Trai
     assert [feature for feature, count in counted.items() if count == 0] == []
 
 
+@pytest.mark.slow
 def test_what_a_profile_lacks_does_not_occur_in_its_programs() -> None:
     lacking = {*feature_names(BEFORE)} - {*feature_names(PYTHON)}
     assert len(lacking) > 5

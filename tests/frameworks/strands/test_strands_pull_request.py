@@ -90,6 +90,8 @@ def test_each_decision_of_a_commit_shows_when_it_is_flipped(before: Commit, afte
         assert (seen(flipped), contexts(profile)) != mine, name
 
 
+@pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("before", "after"), AFTER, ids=named)
 def test_a_commit_changes_who_sees_a_write_unless_it_decides_nothing(before: Commit, after: Commit) -> None:
     decided = [*_decisions(before.profile, after.profile)]

@@ -47,6 +47,7 @@ def plan(programs: int) -> Plan:
     return Plan(profile="ai-sdk-6/stream", argv=ARGV, limits=limits, shrink_seconds=0.0)
 
 
+@pytest.mark.slow
 def test_two_workers_of_a_cluster_find_what_one_process_finds(address: str) -> None:
     from agentcore.oracle.campaign.executors import cluster
 
@@ -98,6 +99,7 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Any, monkeypatch: pytes
     assert "127.0.0.1:9" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_told() -> None:
     from distributed import LocalCluster
 

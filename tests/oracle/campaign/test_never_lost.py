@@ -74,6 +74,8 @@ def raising(error: BaseException) -> Callable[[], None]:
     return fail
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("error", [OSError("no more files"), ZeroDivisionError("a bug"), Interrupted(15)])
 def test_an_error_after_a_finding_ends_the_campaign_and_the_finding_stays(
     error: BaseException, failing: type[Failing]
@@ -120,6 +122,8 @@ def test_a_crew_that_falls_apart_takes_no_finding_with_it(submitted: int, *, lat
     assert done.stopped == "BrokenProcessPool: a job was ended"
 
 
+@pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("signum", SIGNALS)
 def test_a_signal_while_a_program_is_made_smaller_leaves_the_smallest_so_far(
     signum: signal.Signals, failing: type[Failing]
