@@ -1,6 +1,8 @@
 """Sweeps: programs that are made one after the other for all that there is, and not at random.
 
-Rule oracle.swept. A `Scene` is a program in which hooks are called, with how its format reads and writes there. Two sweeps are
+Rule oracle.swept.
+
+A `Scene` is a program in which hooks are called, with how its format reads and writes there. Two sweeps are
 made of scenes. The field sweep reads each field of each argument of each hook, those that the reference lacks
 too. The alias sweep writes to each object of each argument of each hook, and in the same program every call
 of a hook is read as a whole: whoever sees the write shows it. Where objects are is asked of the reference, by

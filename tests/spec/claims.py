@@ -38,7 +38,7 @@ _READ: Final = ("agentcore", "benchmarks", "spec", "tests", "tools")
 # Made of what cites, and what is cited; ids for tests of this module; recorded figures; locks of packages.
 _UNREAD: Final = {
     *("claims", "claims.md", "rules.md", "test_evidence.py"),
-    *("vectors", "results", "package-lock.json", "node_modules"),
+    *("vectors", "results", "package-lock.json", "node_modules", ".venv"),
 }
 # Codes of linters look as ids do. `%C3` is a byte.
 _LINTED: Final = re.compile(r"#\s*(?:noqa|ruff|type):.*")

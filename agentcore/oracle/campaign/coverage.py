@@ -1,6 +1,8 @@
 """The pairs of features that a campaign's programs had, and an estimate of how many such programs can have.
 
-Rule oracle.pairs. A fault that needs two things shows in programs that have both. Which pairs a generator can make follows from
+Rule oracle.pairs.
+
+A fault that needs two things shows in programs that have both. Which pairs a generator can make follows from
 no schema (a program has one path, and no tool takes time where there is none), and is estimated from the
 pairs that were met once and twice: Chao's estimate of how many kinds there are that nobody has seen.
 """
