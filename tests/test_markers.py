@@ -71,6 +71,7 @@ def picked(pytester: pytest.Pytester, *options: str) -> set[str]:
     return {line for line in done.outlines if "::" in line}
 
 
+@pytest.mark.slow
 def test_a_sample_is_picked_by_the_seed_and_the_rest_is_as_it_was(pytester: pytest.Pytester) -> None:
     first, again = picked(pytester), picked(pytester)
     assert first == again
@@ -80,6 +81,7 @@ def test_a_sample_is_picked_by_the_seed_and_the_rest_is_as_it_was(pytester: pyte
     assert picked(pytester, "--hypothesis-seed", "1", name) != first
 
 
+@pytest.mark.slow
 def test_the_whole_and_a_case_that_is_named_run(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

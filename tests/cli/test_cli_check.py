@@ -53,6 +53,7 @@ def test_the_trace_command_is_a_driver_that_agrees(profile: str, saved: Path) ->
     assert not saved.exists()
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_its_programs_from_the_seed_that_is_named(saved: Path) -> None:
     sweep = ("--sweep", "aliases", "--shrink-seconds", "0")
     result = check(saved, *sweep, "-n", "20", "--", *TRACE)
