@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from agentcore.oracle.campaign.verdicts import Kind
+if TYPE_CHECKING:
+    # The command imports this module whatever it runs, for signals.
+    from agentcore.oracle.campaign.verdicts import Kind
 
 __all__ = ["FRUITLESS", "Interrupted", "Limits", "Tally", "arrived", "interruptible", "reason"]
 
@@ -97,7 +99,7 @@ class Tally:
         # would be read.
         if kind.is_fault or not kind.where or kind in counts or len(counts) < _REASONS:
             return kind
-        return Kind(kind.outcome, "other reasons")
+        return attrs.evolve(kind, where="other reasons", hook="", op="")
 
     def _end(self) -> str | None:
         limits = self._limits
