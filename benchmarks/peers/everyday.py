@@ -81,7 +81,8 @@ async def _made(peer: Everyday, case: str, size: int) -> Work:
             return peer.checkpoints(size)
 
 
-async def _measured(peer: Everyday, case: str, size: int) -> dict[str, Any]:
+async def measured(peer: Everyday, case: str, size: int) -> dict[str, Any]:
+    """The seconds of one case, and what it did; or what the peer has no means for."""
     try:
         # What is imported and cached at the first time is no case's.
         for _ in range(3):
@@ -98,5 +99,5 @@ async def _measured(peer: Everyday, case: str, size: int) -> dict[str, Any]:
 def serve(peer: Everyday) -> None:
     """Measures the case and the size that the command line names."""
     case, size = sys.argv[1:]
-    answer = asyncio.run(_measured(peer, case, int(size)))
+    answer = asyncio.run(measured(peer, case, int(size)))
     sys.stdout.write(json.dumps(answer) + "\n")

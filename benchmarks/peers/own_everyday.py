@@ -57,8 +57,11 @@ def _agent(steps: int, found: int = 10) -> Agent[Any, Any]:
     return Agent(_Model(steps), tools=[look], stop_when=())
 
 
-class _Own:
+class Own:
+    """Our agent, as all are measured."""
+
     def run(self, steps: int, found: int, image: int) -> Work:
+        """An agent's run."""
         agent = _agent(steps, found)
         picture = [ImagePart(b"i" * image, media_type="image/png")] if image else []
         messages = [UserMessage([TextPart("go"), *picture])]
@@ -70,6 +73,7 @@ class _Own:
         return work
 
     def stream(self, chunks: int) -> Work:
+        """An agent's stream, of whose events the text deltas are counted."""
         agent = Agent(_Model(1, chunks))
 
         async def work() -> Result:
@@ -82,6 +86,7 @@ class _Own:
         return work
 
     async def save(self, steps: int) -> Work:
+        """`to_json`, as text."""
         run = (await _agent(steps).generate("go")).run
 
         async def work() -> Result:
@@ -91,6 +96,7 @@ class _Own:
         return work
 
     async def load(self, steps: int) -> Work:
+        """`from_json` of that text."""
         run = (await _agent(steps).generate("go")).run
         text = json.dumps(to_json(run))
 
@@ -100,6 +106,7 @@ class _Own:
         return work
 
     def checkpoints(self, steps: int) -> Work:
+        """A run whose checkpoint is a RunLog, on the disk."""
         agent = _agent(steps)
 
         async def work() -> Result:
@@ -113,4 +120,4 @@ class _Own:
 
 
 if __name__ == "__main__":
-    serve(_Own())
+    serve(Own())
