@@ -116,7 +116,7 @@ class Pace:
     tools; `context` is what a function of a tool waits for first, `signed` a request for approval; then
     `start` passes until a tool runs, `no_hook` or `hook` for each of its events, `returned` or `thrown` for
     what the tool does, and `result` or `error` until the answer is in the stream. `chunk` passes when a chunk
-    is told of, with `chunk_hook` more if anyone listens. `model_ended` passes when the model has sent all,
+    is shown, with `chunk_hook` more if anyone listens. `model_ended` passes when the model has sent all,
     and `built` while the streams behind the model's are made.
     """
 

@@ -358,7 +358,7 @@ class Edges:
     # --- what is drawn last ---
 
     def finish(self, program: Json) -> None:
-        """Writes out what is meant if nothing is said, or puts an op in that leads further inside."""
+        """Writes out a default, or puts an op in that leads further inside."""
         choices, make = self.choices, self.make
         if choices.chance(40):
             program.setdefault("path", "generate")

@@ -345,7 +345,7 @@ class Edges:
     # --- what is drawn last ---
 
     def finish(self, program: Json, *, typescript: bool) -> None:
-        """Writes out what is meant if nothing is said, or puts in an edit or an op that is seldom."""
+        """Writes out a default, or puts in an edit or an op that is seldom."""
         choices = self.choices
         if choices.chance(50):
             self._spell_out(program, typescript=typescript)

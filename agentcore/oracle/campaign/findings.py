@@ -228,11 +228,12 @@ class _Run:
 
     def _take(self, program: Json, refused: str | None) -> None:
         # Before the reference has it, which may do with its program what it likes.
-        self._features.append(() if refused is not None else self._sides.family.features(program))
+        features = () if refused is not None else self._sides.family.features(program)
         verdict = None if refused is not None else self._verdict(program)
         kind = _kind(verdict) if refused is None else left_out(refused)
         if isinstance(verdict, Wrong):
             self._wrong[len(self._kinds)] = Found(program=program, fault=verdict)
+        self._features.append(features)
         self._kinds.append(kind)
         if isinstance(verdict, Fault) and kind not in self._found:
             self._found[kind] = Found(program=program, fault=verdict)

@@ -49,7 +49,7 @@ class Wait(Enum):
     """What a call that runs waits for."""
 
     START = "that it begins"
-    HOOK = "a hook that was told of it"
+    HOOK = "a hook that was notified of it"
     NO_HOOK = "a hook that there is none of"
     TOOL = "the tool, for its moments"
     RETURN = "what its tool returned"
@@ -362,13 +362,13 @@ class Calls:
         return self._field(self.tool(step.tools, get(self.store, call, "toolName")), "needsApproval")
 
     def denied(self, response: Ref) -> Ref:
-        """What whoever listens is told of a call that was denied."""
+        """The chunk that reports a call that was denied."""
         call = get(self.store, response, "toolCall")
         named = {key: get(self.store, call, key) for key in ("toolCallId", "toolName")}
         return self.store.object({"type": "tool-output-denied", **named})
 
     def error_part(self, error: BaseException) -> Ref:
-        """What whoever listens is told of an error."""
+        """The chunk that reports an error."""
         return self.store.object({"type": "error", "error": error_cell(self.desk, error)})
 
     def show_chunk(self, chunk: Ref) -> None:

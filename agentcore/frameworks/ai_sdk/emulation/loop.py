@@ -37,7 +37,7 @@ from agentcore.frameworks.ai_sdk.emulation.settings import (
     require_emulated,
 )
 from agentcore.frameworks.ai_sdk.emulation.tagged import TAGGED
-from agentcore.frameworks.ai_sdk.emulation.telling import Telling
+from agentcore.frameworks.ai_sdk.emulation.notifier import Notifier
 from agentcore.frameworks.ai_sdk.profiles import (
     AiSdkProfile,
     Base,
@@ -121,7 +121,7 @@ class AiSdkLoop:
         self.reported: tuple[Slot, ...] = ()
         self.in_stream = False
         self.last_reason = "other"
-        self.telling = Telling(self.calls)
+        self.notifier = Notifier(self.calls)
         self.flow = None if profile.pace is None else Flow(profile, heard=is_heard(settings))
         self.outcome = Outcome()
         self.snapshots: list[Snapshot] = []
@@ -168,7 +168,7 @@ class AiSdkLoop:
             return
         self.outcome.hung = self.in_stream and not self.profile.breaks_settle
         if not self.in_stream:
-            self.telling.failed(error)
+            self.notifier.failed(error)
             try:
                 self._finish(ended=False)
             except _CAUGHT:
@@ -262,7 +262,7 @@ class AiSdkLoop:
         listed = self.carried if profile.base is Base.CARRIED else self._listed()
         step_input = store.clone(listed) if profile.chains_to_hooks is CopyDepth.DEEP else listed
         result = self._prepare_step(number, step_input)  # type: ignore[arg-type]
-        self.telling.start()
+        self.notifier.start()
         model = self.models.resolved(or_else(self._override(result, "model"), self.model))
         system = or_else(self._system_override(result), self.system)
         # Rule ai-sdk.returned-elements-kept.
@@ -436,7 +436,7 @@ class AiSdkLoop:
             "timestamp": store.object({"time": Measured(0)}, DateCell),
             "modelId": step.response_model,
         }
-        ended = self.telling.step_end(self.last_reason, content, response)
+        ended = self.notifier.step_end(self.last_reason, content, response)
         made: list[Ref] = []
         if profile.response_made is Moment.BEFORE_STEP_FINISH:
             made = self.calls.conversion.messages(content)
@@ -559,7 +559,7 @@ class AiSdkLoop:
             return
         self.outcome.steps = self.steps
         if ended:
-            self.outcome.finish_reason, total = self.telling.end(self.last_reason, self._total_usage())
+            self.outcome.finish_reason, total = self.notifier.end(self.last_reason, self._total_usage())
         else:
             self.outcome.finish_reason, total = "other", usage_of(self.store, 0)
         self._finished(total)

@@ -30,7 +30,7 @@ class Recorded:
 
     `answers` are those to requests for approval. `counted` are the numbers of client calls and of results
     when the tools had run, if they are counted then. `broken` is how the model's answer broke the tool
-    choice, if the run reports that and goes on; `start` is what whoever listens was told of the step's start.
+    choice, if the run reports that and goes on; `start` is the chunk that reported the step's start.
     """
 
     content: list[Ref] = attrs.field(factory=list)

@@ -89,7 +89,7 @@ def step_end(
 def step_result(
     profile: AiSdkProfile, store: Store, own: Mapping[str, Value], start: Ref | None, report: Ref
 ) -> Ref:
-    """The result of a step: what is its own, what its start says if anyone was told of it, and its report.
+    """The result of a step: what is its own, what its start says if anyone listened to it, and its report.
 
     What it computes of its content, it computes at each reading (rule ai-sdk.calls-listed-anew).
     """

@@ -265,7 +265,7 @@ class Streamed(Recorder):
         return self.recorded.broken is None
 
     def _tried(self, source: Readable) -> Readable:
-        """The model's chunks, of a first try that was not broken; an error is told where that is seen."""
+        """The model's chunks, of a first try that was not broken; an error is reported where it is seen."""
 
         def pull() -> Body:
             chunk = yield source.read()
@@ -379,7 +379,7 @@ class Streamed(Recorder):
     # ---------------------------------------------------------------- the observer
 
     def _observe(self, chunk: Chunk) -> Body:
-        """Tells of a chunk, and records it; an error was told of before."""
+        """Notifies of a chunk, and records it; an error was reported before."""
         if chunk.kind != "error" or self.profile.answers_merged:
             yield from self._told(chunk)
         self._keep(chunk)
@@ -416,7 +416,7 @@ class Streamed(Recorder):
         return store.object(made)
 
     def _keep(self, chunk: Chunk) -> None:
-        """Records what was told of, as whoever listened left it."""
+        """Records a chunk as the observer left it."""
         if chunk.id is not None:
             self._keep_text(chunk)
         elif chunk.ref is not None:
