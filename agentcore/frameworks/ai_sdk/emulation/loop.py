@@ -14,6 +14,7 @@ import attrs
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
 from agentcore.frameworks.ai_sdk.emulation.flow import Flow
 from agentcore.frameworks.ai_sdk.emulation.history import Approving, check_prompt, check_roles
+from agentcore.frameworks.ai_sdk.emulation.notifier import Notifier
 from agentcore.frameworks.ai_sdk.emulation.offered import Offer, make_offer, merged, require_callers
 from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, PLAIN_WITH_TEXT, prompt, prompted
 from agentcore.frameworks.ai_sdk.emulation.record import Models, Outcome, Step, record
@@ -37,7 +38,6 @@ from agentcore.frameworks.ai_sdk.emulation.settings import (
     require_emulated,
 )
 from agentcore.frameworks.ai_sdk.emulation.tagged import TAGGED
-from agentcore.frameworks.ai_sdk.emulation.notifier import Notifier
 from agentcore.frameworks.ai_sdk.profiles import (
     AiSdkProfile,
     Base,
