@@ -243,7 +243,6 @@ async def test_a_stream_that_is_left_cancels_its_run_which_goes_on_from_there() 
 
 
 @pytest.mark.slow
-@pytest.mark.sample(8)
 @pytest.mark.parametrize("taken", range(12))
 async def test_a_stream_may_be_left_at_any_event(taken: int) -> None:
     async with agent_by_step().stream(USER) as stream:

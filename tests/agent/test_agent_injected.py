@@ -281,7 +281,6 @@ async def check_attempt(scenario: Scenario, attempt: Attempt, expected: Run) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @BACKENDS
 @BOTH
 @settings(max_examples=FEW)
@@ -305,7 +304,6 @@ def test_a_failure_or_a_cancellation_at_any_point_loses_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @BACKENDS
 @BOTH
 @settings(max_examples=FEW)
@@ -386,7 +384,6 @@ def test_generate_and_stream_give_equal_runs_on_asyncio_and_trio(backend: str, s
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @BACKENDS
 @BOTH
 @settings(max_examples=FEW)

@@ -236,7 +236,6 @@ def told(result: AgentResult[Any], model: ScriptedModel) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("path", ["generate", "stream"])
 @given(st.lists(handlers, max_size=5))

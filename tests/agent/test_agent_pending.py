@@ -315,7 +315,6 @@ async def by_hand_to_the_end(path: str, agent: Agent[Any]) -> list[Message]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @BACKENDS
 @BOTH
 @settings(max_examples=max(settings().max_examples // 3, 1))

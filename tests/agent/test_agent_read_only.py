@@ -242,7 +242,6 @@ async def by_generate(agent: Agent[None], boundary: Boundary) -> AgentResult[Non
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @states(Rule.STEP_NOTHING_WRITTEN, AgentRule.TOOL_ARGUMENTS_ITS_OWN)
 @pytest.mark.parametrize("way", [by_generate, by_stream])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -203,7 +203,6 @@ WAYS = [
 
 
 @pytest.mark.slow
-@pytest.mark.sample(9)
 @states(AgentRule.STREAM_READER_UNTOUCHED)
 # trio says of each generator that is collected that it had better be closed.
 @pytest.mark.filterwarnings("ignore:Async generator .* was garbage collected:ResourceWarning")

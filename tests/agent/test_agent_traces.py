@@ -12,7 +12,6 @@ MANY = range(2 * settings().max_examples)
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("path", PATHS)
 def test_traces_of_agents_are_those_of_the_immutable_profile(path: str, backend: str) -> None:

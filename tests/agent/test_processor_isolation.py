@@ -208,7 +208,6 @@ def first_views(writer: Writer) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("path", ["generate", "stream"])
 @given(program=writers)

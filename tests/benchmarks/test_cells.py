@@ -99,7 +99,6 @@ def answer(cell: Cell, limit: float = 60.0, **asked: object) -> Json:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4)
 @pytest.mark.parametrize("case", ["step", "run", "override", "handler"])
 @pytest.mark.parametrize("loop", OWN)
 def test_our_own_loops_do_all_of_the_smallest_runs(loop: str, case: str) -> None:
@@ -110,7 +109,6 @@ def test_our_own_loops_do_all_of_the_smallest_runs(loop: str, case: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("loop", OWN)
 def test_our_own_loops_keep_bytes(loop: str) -> None:
     kept = answer(of("memory", loop))
@@ -132,7 +130,6 @@ def test_forks_go_on_from_the_middle() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("loop", OWN)
 def test_a_run_over_the_limit_is_ended_and_said_to_be(loop: str) -> None:
     assert answer(of("step", loop, steps=9), 1e-9) == {"over": 1e-9}

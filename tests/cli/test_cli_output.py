@@ -94,7 +94,6 @@ UNHEARD: Final = {
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", UNHEARD)
 @pytest.mark.parametrize("command", [("demo",), ("skeleton", "python"), ("trace",)], ids=" ".join)
 def test_a_command_that_nobody_can_hear_says_so_and_gives_no_traceback(
@@ -148,7 +147,6 @@ def test_what_goes_wrong_with_everything_closed_has_its_exit_code(tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_any_verdict_exits_with_128_and_its_number(
     signum: signal.Signals, tmp_path: Path

@@ -203,7 +203,6 @@ async def test_what_was_deleted_is_gone_and_may_begin_anew(store: ConversationSt
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
 async def test_a_hundred_writers_each_add_their_turn_once_in_one_order(store: ConversationStore) -> None:
     conflicts: Counter[str] = Counter()
     seen: list[list[str]] = []
@@ -237,7 +236,6 @@ async def test_a_hundred_writers_each_add_their_turn_once_in_one_order(store: Co
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 async def test_writers_of_two_stores_on_one_database_queue(url: str) -> None:
     async with SqlStore(url) as one, SqlStore(url, connections=3) as other:
 

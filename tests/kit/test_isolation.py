@@ -64,7 +64,6 @@ def test_a_loop_that_refuses_writes_has_no_fault() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [
@@ -84,7 +83,6 @@ def test_random_programs_find_the_planted_fault(fault: str, cause: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("fault", ["shown", "tools", "returned"])
 def test_random_programs_find_nothing_but_the_planted_fault(fault: str) -> None:
     hooks = {"shown": {"prepareStep"}, "tools": {"tool", "execute"}, "returned": {"prepareStep"}}[fault]
@@ -93,7 +91,6 @@ def test_random_programs_find_nothing_but_the_planted_fault(fault: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("profile", "hook"),
     [

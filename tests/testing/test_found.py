@@ -21,7 +21,6 @@ CONVERSATIONS: Final = 100 if THOROUGH else 20
 
 
 @pytest.mark.slow
-@pytest.mark.sample(7)
 @pytest.mark.parametrize(("kinds", "hook"), CASES, ids=[hook.__name__ for _, hook in CASES])
 @pytest.mark.parametrize("seed", [0, 1] if THOROUGH else [0])
 def test_a_faulty_hook_is_found_in_a_hundred_conversations(
@@ -38,7 +37,6 @@ def test_a_faulty_hook_is_found_in_a_hundred_conversations(
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4)
 @pytest.mark.parametrize("hook", CLEAN)
 def test_a_clean_hook_is_let_alone(hook: Hook) -> None:
     check_hook(hook, texts=["secret"], examples=CONVERSATIONS)
@@ -66,7 +64,6 @@ def with_odd_message(messages: list[Json]) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("hook", [raising, with_odd_message, last_thirty])
 def test_a_hook_is_given_messages_only_while_its_fault_is_made_smaller(hook: Hook) -> None:
     given: list[Any] = []
@@ -93,7 +90,6 @@ ODD: Final[list[Any]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.sample(7)
 @pytest.mark.parametrize("value", ODD, ids=repr)
 @pytest.mark.parametrize("takes", ["messages", "options"])
 def test_what_a_hook_returns_is_told_if_it_is_no_message_and_not_given_to_it_again(
@@ -208,7 +204,6 @@ SENTENCES: Final[dict[str, Hook]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_failure_begins_with_one_plain_sentence(sentence: str) -> None:
     assert sentence_of(SENTENCES[sentence]) == sentence

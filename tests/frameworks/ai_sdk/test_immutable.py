@@ -157,7 +157,6 @@ SYSTEMS: list[Json] = [{}, {"system": "s"}, {"system": [{"role": "system", "cont
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4)
 @BOTH
 @pytest.mark.parametrize("hook", FRAMES)
 def test_hooks_are_shown_what_the_package_shows_them(path: str, hook: str) -> None:

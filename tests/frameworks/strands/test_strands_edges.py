@@ -19,7 +19,6 @@ def test_random_programs_reach_each_of_the_edges() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("profile", FAMILY.profiles)
 def test_a_random_program_is_one_of_the_format_and_has_a_trace(profile: str) -> None:
     for seed in SEEDS:

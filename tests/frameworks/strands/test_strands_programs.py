@@ -66,7 +66,6 @@ def test_every_random_program_is_a_program(traits: Traits) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @EVERY
 def test_every_feature_of_a_profile_occurs_in_two_thousand_programs(traits: Traits) -> None:
     counted = statistics(2_000, traits)
@@ -89,7 +88,6 @@ def test_those_that_ran_as_they_were_meant_to_are_counted_if_somebody_knows() ->
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("profile", FAMILY.profiles)
 def test_most_programs_run_to_their_end_as_they_were_meant_to(profile: str) -> None:
     def alive(program: Json) -> bool:

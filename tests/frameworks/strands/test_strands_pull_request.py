@@ -40,7 +40,6 @@ def named(value: Any) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(("column", "commit"), NUMBERED, ids=named)
 def test_the_contexts_of_a_commit_are_as_measured(column: int, commit: Commit) -> None:
     rows = {row: words[column] for row, words in MEASURED.items()}
@@ -81,7 +80,6 @@ def _decisions(before: StrandsProfile, after: StrandsProfile) -> Iterator[tuple[
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(("before", "after"), AFTER, ids=named)
 def test_each_decision_of_a_commit_shows_when_it_is_flipped(before: Commit, after: Commit) -> None:
     mine = (seen(after), contexts(after.profile))
@@ -91,7 +89,6 @@ def test_each_decision_of_a_commit_shows_when_it_is_flipped(before: Commit, afte
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(("before", "after"), AFTER, ids=named)
 def test_a_commit_changes_who_sees_a_write_unless_it_decides_nothing(before: Commit, after: Commit) -> None:
     decided = [*_decisions(before.profile, after.profile)]

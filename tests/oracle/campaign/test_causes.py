@@ -37,7 +37,6 @@ def checked(
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_in_memory")
 @pytest.mark.parametrize(
     ("deeds", "ops"),
@@ -106,7 +105,6 @@ def test_the_writes_of_a_program_are_named_in_every_family(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_in_memory")
 @pytest.mark.parametrize(
     ("deed", "settings", "lacking"),
@@ -127,7 +125,6 @@ def test_a_program_that_is_made_smaller_stays_within_what_was_asked_for(
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.usefixtures("_in_memory")
 @pytest.mark.parametrize("unwanted", [("op *", "write *"), ("tool *",), ("history *", "script text")])
 def test_what_is_left_out_is_taken_out_of_programs_and_starves_no_campaign(unwanted: tuple[str, ...]) -> None:
@@ -139,7 +136,6 @@ def test_what_is_left_out_is_taken_out_of_programs_and_starves_no_campaign(unwan
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("profile", ["ai-sdk-7/stream", "mastra@1.71.0", "strands-py@1.62.0"])
 def test_a_trimmed_program_is_a_program_and_keeps_what_it_can(profile: str) -> None:
     family = family_of(profile)

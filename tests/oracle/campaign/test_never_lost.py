@@ -75,7 +75,6 @@ def raising(error: BaseException) -> Callable[[], None]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("error", [OSError("no more files"), ZeroDivisionError("a bug"), Interrupted(15)])
 def test_an_error_after_a_finding_ends_the_campaign_and_the_finding_stays(
     error: BaseException, failing: type[Failing]
@@ -98,7 +97,6 @@ def test_an_error_before_any_finding_is_raised(error: BaseException, failing: ty
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("submitted", [2, 3])
 @pytest.mark.parametrize("late", [False, True], ids=["when it is asked", "when it answers"])
 @pytest.mark.usefixtures("failing")
@@ -123,7 +121,6 @@ def test_a_crew_that_falls_apart_takes_no_finding_with_it(submitted: int, *, lat
 
 
 @pytest.mark.slow
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("signum", SIGNALS)
 def test_a_signal_while_a_program_is_made_smaller_leaves_the_smallest_so_far(
     signum: signal.Signals, failing: type[Failing]
