@@ -33,10 +33,14 @@ class Result:
 Work = Callable[[], Awaitable[Result]]
 
 
+class UnsupportedError(Exception):
+    """The library has no means for what is asked."""
+
+
 class Everyday(Protocol):
     """A library. What has to be there before the clock starts is made by the method, not by what it gives.
 
-    What it has no means for raises NotImplementedError.
+    What it has no means for raises UnsupportedError.
     """
 
     def run(self, steps: int, found: int, image: int) -> Work:
@@ -88,7 +92,7 @@ async def measured(peer: Everyday, case: str, size: int) -> dict[str, Any]:
         for _ in range(3):
             await (await _made(peer, case, 3))()
         work = await _made(peer, case, size)
-    except NotImplementedError as error:
+    except UnsupportedError as error:
         return {"unsupported": str(error)}
     gc.collect()
     begun = perf_counter()

@@ -9,7 +9,7 @@ from pydantic_ai import Agent, BinaryContent, UsageLimits
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from benchmarks.peers.everyday import Result, Work, serve
+from benchmarks.peers.everyday import Result, UnsupportedError, Work, serve
 
 _LIMITS: Final = UsageLimits(request_limit=None)
 
@@ -79,7 +79,7 @@ class _PydanticAi:
         return work
 
     def checkpoints(self, steps: int) -> Work:
-        raise NotImplementedError("it keeps no steps by itself")
+        raise UnsupportedError("it keeps no steps by itself")
 
 
 if __name__ == "__main__":

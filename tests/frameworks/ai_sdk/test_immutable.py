@@ -121,11 +121,8 @@ def test_a_run_leaves_nothing_for_the_garbage_collector() -> None:
 
 @pytest.mark.slow
 def test_without_writes_the_trace_is_that_of_the_package() -> None:
-    given = [
-        on_purpose.without_writes(program_of_seed(seed, path))
-        for seed in range(100)
-        for path in ("stream", "generate")
-    ]
+    drawn = (program_of_seed(seed, path) for seed in range(100) for path in ("stream", "generate"))
+    given = [*map(on_purpose.without_writes, drawn)]
     compared = [each for each in given if not on_purpose.excluded(each)]
     assert len(compared) > 0.75 * len(given)
     assert [each["id"] for each in compared if on_purpose.difference(each) is not None] == []

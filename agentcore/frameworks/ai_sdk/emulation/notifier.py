@@ -1,4 +1,4 @@
-"""Notifies who listens to a stream of what is none of the model's: beginnings, ends and errors."""
+"""The chunks that a run adds to those of its model: starts, ends and errors, as its observer gets them."""
 
 from __future__ import annotations
 
