@@ -78,7 +78,7 @@ class _PydanticAi:
 
         return work
 
-    def checkpoints(self, steps: int) -> Work:
+    def checkpoints(self, steps: int) -> Work:  # noqa: ARG002 - of the protocol
         raise UnsupportedError("it keeps no steps by itself")
 
 
