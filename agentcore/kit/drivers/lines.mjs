@@ -3,10 +3,24 @@
 import { once } from 'node:events';
 
 const VERSION = 1;
-const MOMENT = 10; // milliseconds
+const TICKS = 4; // of a moment
 
-// What a tool that takes so many moments waits for. Timers tell which of several tools ends first.
-export const moments = (count) => new Promise((resolve) => { setTimeout(resolve, count * MOMENT); });
+// What a tool that takes so many moments waits for. A clock of its own counts turns of the event loop's timers: on a busy machine
+// it is late as a whole, where timers of 10 and of 20 ms can both be due when the process runs again. It ticks while somebody
+// waits, and releases one tool at a tick, the one that is due first: what that tool's end leads to happens before the next one's.
+export const moments = (count) => new Promise((resolve) => {
+  if (waiting.length === 0) setTimeout(tick, 1);
+  waiting.push({ due: now + count * TICKS, resolve });
+});
+const waiting = [];
+let now = 0;
+
+function tick() {
+  now += 1;
+  const due = Math.min(...waiting.map((one) => one.due));
+  if (due <= now) waiting.splice(waiting.findIndex((one) => one.due === due), 1)[0].resolve();
+  if (waiting.length > 0) setTimeout(tick, 1);
+}
 
 // Taken before a package can write to standard output, which is for answers alone.
 const out = process.stdout.write.bind(process.stdout);
