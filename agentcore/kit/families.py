@@ -8,6 +8,7 @@ the frameworks that are installed (`agentcore.kit.framework`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -17,7 +18,7 @@ from agentcore.errors import AgentCoreError
 from agentcore.kit.choices import Choices, RandomChoices
 from agentcore.kit.compare import Comparison, Each, Trace
 from agentcore.kit.framework import FRAMEWORKS, GROUP, Framework, entries, load_family
-from agentcore.kit.program import Place, check_program, parse_program, without
+from agentcore.kit.program import Place, by_value, check_program, parse_program, without
 
 if TYPE_CHECKING:
     from agentcore.heap.pollution import Watched
@@ -125,6 +126,15 @@ class Recorded(Protocol):
         """Runs the program and writes its trace."""
 
 
+def _on_copies(run: Any) -> Any:
+    """Wraps what runs a program: it is given one in which no two places are one object."""
+
+    def on_copies(*arguments: Any) -> Any:
+        return run(*[by_value(each) if isinstance(each, dict) else each for each in arguments])
+
+    return None if run is None else wraps(run)(on_copies)
+
+
 @attrs.frozen(kw_only=True)
 class Emulation:
     """A family's emulation on the heap; `profiles` are data, by name (`attrs.evolve` makes others).
@@ -133,7 +143,7 @@ class Emulation:
     """
 
     profiles: Mapping[str, Any]
-    trace: Callable[[Any, Json], Trace]
+    trace: Callable[[Any, Json], Trace] = attrs.field(converter=_on_copies)
 
 
 def _error(program_id: Any, name: str, message: str) -> Json:
@@ -166,7 +176,7 @@ class Family:
     profiles: tuple[str, ...]
     check: Callable[[Json], None]
     to_line: Callable[[Mapping[str, Any]], str]
-    trace: Callable[[Json, str], Json]
+    trace: Callable[[Json, str], Json] = attrs.field(converter=_on_copies)
     program: Callable[[Choices, str, str], Json]
     comparison: Comparison
     shrinking: Shrinking
@@ -176,7 +186,7 @@ class Family:
     smallest: Callable[[str], Json]
     writes: Callable[[Json], Iterable[Write]] = _none_else
     emulation: Emulation | None = None
-    recording: Callable[[Json, str], Recorded] | None = None
+    recording: Callable[[Json, str], Recorded] | None = attrs.field(default=None, converter=_on_copies)
     isolation: Isolation | None = None
     scenes: Callable[[str], Iterable[Scene]] | None = None
     refusal: Callable[[Any, str, str], Json] = _error

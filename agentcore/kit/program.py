@@ -151,6 +151,24 @@ def check_program(value: object, check: Check) -> None:
     check(value)
 
 
+def by_value(program: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a copy in which no two places are one object: a program is JSON, which knows no identity.
+
+    A program that was made in memory may have one dict at two places, and a loop that is given live objects
+    would write to both.
+    """
+    copy: dict[str, Any] = {}
+    todo: list[tuple[Any, Any]] = [(program, copy)]
+    for old, new in todo:  # grows on the way; nothing recurses, since what is too deep is refused elsewhere
+        for key, value in old.items() if isinstance(old, Mapping) else enumerate(old):
+            made: Any = value
+            if isinstance(value, dict | list):
+                made = {} if isinstance(value, dict) else [None] * len(value)
+                todo.append((value, made))
+            new[key] = made
+    return copy
+
+
 def program_to_line(program: Mapping[str, Any], fields: Sequence[str] | None = None) -> str:
     """One line of ASCII without a line end; `fields` are those of the top level, in their order."""
     ordered = {field: program[field] for field in fields or program if field in program}

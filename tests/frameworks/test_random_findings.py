@@ -31,3 +31,20 @@ def test_a_system_message_without_content_is_not_iterable() -> None:
     adds = {"op": "list", "call": "addSystem", "args": [{"role": "system"}]}
     traced = trace("mastra@1.0.4", {"id": "a", "callSystem": "y", "prepareStep": {"0": [adds]}})
     assert traced["received"][0]["threw"] == "content is not iterable"
+
+
+def test_a_call_that_has_to_wait_for_others_takes_its_time_from_then_on() -> None:
+    calls = [("c1", "look"), ("c2", "look"), ("c3", "save")]
+    program = {
+        "id": "a",
+        "path": "stream",
+        "messages": [{"role": "user", "content": "y"}],
+        "options": {"toolCallConcurrency": 2},
+        "tools": {"look": {"output": {}, "takes": 3}, "save": {"output": {}, "takes": 1}},
+        "script": [
+            [{"type": "tool-call", "toolCallId": id, "toolName": name, "input": {}} for id, name in calls]
+        ],
+    }
+    traced = trace("ai-sdk-7/stream", program)
+    content = traced["steps"][0]["onStepFinish"]["content"]
+    assert [part["toolCallId"] for part in content if part["type"] == "tool-result"] == ["c1", "c2", "c3"]

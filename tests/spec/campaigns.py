@@ -1,10 +1,11 @@
-"""The page of what the last long campaigns came to."""
+"""The page of what the last long campaigns came to, and of how soon they meet planted faults."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from faults import first_seeds
 from tools.campaigns import DATA
 
 _HEAD = """\
@@ -19,10 +20,28 @@ that follow. A pair is two features that one program has, and how many there are
 |---|---|---|---|---|---|---|
 """
 
+_PLANTED = """
+## Planted faults
+
+How soon random programs meet a fault: the number of the first that shows it, of those from seed 0. Each is
+one thing that a loop would get wrong, planted in the emulation of a profile or in the driver of the real
+package. No fault takes more than {most:,} programs.
+
+| profile | planted in | fault | programs |
+|---|---|---|---|
+"""
+
 
 def page() -> str:
     """The whole page."""
-    return _HEAD + "".join(_row(each) for each in json.loads(DATA.read_text(encoding="utf-8")))
+    campaigns = "".join(_row(each) for each in json.loads(DATA.read_text(encoding="utf-8")))
+    faults = "".join(_fault_row(each) for each in first_seeds.records())
+    return _HEAD + campaigns + _PLANTED.format(most=first_seeds.MOST) + faults
+
+
+def _fault_row(record: dict[str, Any]) -> str:
+    name, place, fault = record["profile"], record["place"], record["fault"]
+    return f"| `{name}` | {place} | {fault} | {record['seed'] + 1:,} |\n"
 
 
 def _row(record: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from agentcore.frameworks.ai_sdk.writes import Maker
 from agentcore.kit.choices import Choices
 
-__all__ = ["Edges"]
+__all__ = ["Edges", "some_by_provider"]
 
 Json: TypeAlias = dict[str, Any]
 Path: TypeAlias = list[str | int]
@@ -22,6 +22,12 @@ _SHOWN: Final[dict[str, Path]] = {
     "onStepFinish": ["content", 0, "x"],
     "stopWhen": ["steps", -1, "content", 0, "x"],
     "onFinish": ["steps", -1, "content", 0, "x"],
+}
+# Where what was read in one hook is written to in a later one, by the last name of its path.
+_INSIDE: Final[dict[str | int, Path]] = {
+    "messages": [-1, "x"],
+    "steps": [-1, "content", 0, "x"],
+    "content": [0, "x"],
 }
 _READ: Final[dict[str, tuple[Path, ...]]] = {
     "prepareStep": (["messages"], ["messages", -1, "content"], ["steps"]),
@@ -47,7 +53,8 @@ class Edges:
     def put(self, program: Json) -> None:
         """Changes the program in place."""
         kinds: tuple[Callable[[Json], None], ...] = (self._provided, self._source, self._given_back)
-        wanted = (self._allowed, self._asked, self._carried, self._carried, self._carried)
+        carried = (self._carried, self._carried, self._carried, self._written_later, self._written_later)
+        wanted = (self._allowed, self._asked, *carried, self._context_returned)
         self.choices.sample((*kinds, *(wanted if self.wanted else ())))(program)
 
     def _provided(self, program: Json) -> None:
@@ -93,6 +100,30 @@ class Edges:
         self._ops(program, reader, step).insert(0, {"keep": choices.sample(_READ[reader]), "as": name})
         self._ops(program, writer, later).append({"set": _SHOWN[writer], "to": value})
 
+    def _written_later(self, program: Json) -> None:
+        """What one hook reads, and a later one writes into."""
+        choices = self.choices
+        steps = len(program["script"])
+        reader, step = choices.sample([*_READ]), choices.integer(0, steps - 1)
+        writer, later = choices.sample([*_SHOWN]), choices.integer(step, steps - 1)
+        read = choices.sample(_READ[reader])
+        self._ops(program, reader, step).insert(0, {"keep": read, "as": "read"})
+        inside = _INSIDE.get(read[-1], ["x"])
+        self._ops(program, writer, later).append({"set": ["$read", *inside], "to": self.make.mark()})
+
+    def _context_returned(self, program: Json) -> None:
+        """A context that a step hook returns, and what a later step is shown as its own."""
+        choices = self.choices
+        steps = len(program["script"])
+        step = choices.integer(0, steps - 1)
+        reader, later = choices.sample(("prepareStep", "onStepStart")), choices.integer(step, steps - 1)
+        read: list[Json] = [{"keep": ["experimental_context"], "as": "context"}]
+        read.append({"set": _SHOWN[reader], "to": {"$clone": ["$context"]}})
+        self._ops(program, reader, later).extend(read)
+        self._ops(program, "prepareStep", step).append(
+            {"return": {"experimental_context": self.make.payload()}}
+        )
+
     def _ops(self, program: Json, hook: str, step: int) -> list[Json]:
         """The ops of a hook at a step, before one that returns."""
         entries = program.setdefault("hooks", {}).setdefault(hook, [])
@@ -101,6 +132,13 @@ class Edges:
         entries[step] = [op for op in ops if "return" not in op]
         found: list[Json] = entries[step]
         return found
+
+
+def some_by_provider(messages: list[Any], choices: Choices) -> None:
+    """Makes calls of a history for which an approval was asked ones that the provider runs, in place."""
+    for call, _ in _requests(messages):
+        if choices.chance(50):
+            call["providerExecuted"] = True
 
 
 def _requests(messages: list[Any]) -> Iterator[tuple[Json, Json]]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.frameworks.ai_sdk.edges import Edges
+from agentcore.frameworks.ai_sdk.edges import Edges, some_by_provider
 from agentcore.frameworks.ai_sdk.writes import (
     ADDRESSES,
     BASE64,
@@ -146,8 +146,10 @@ class _Generator:
         choices = self.choices
         if calls and choices.chance(50 if _at_once(program["script"]) else 5):
             slow_down(program["tools"], choices)
-        if choices.chance(12):
+        if choices.chance(16 if self.shown else 12):
             Edges(choices, self.make, wanted=bool(self.shown)).put(program)
+        if self.shown and choices.chance(25):
+            some_by_provider(program["messages"], choices)
 
     def conversation(self) -> Json:
         # A model that says nothing at the end is no simpler to read, though it takes fewer choices.

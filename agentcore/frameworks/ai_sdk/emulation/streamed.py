@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import count
 from typing import Final
 
 from agentcore.frameworks.ai_sdk.emulation.calls import (
@@ -61,7 +63,10 @@ class Streamed(Recorder):
         self.by_id: dict[Value, Ref] = {}
         self.called: list[Ref] = []
         self.waiting: list[Ref] = []
+        # The time, in moments, and the tools that wait: until when, their number, and what that settles.
+        self.moment = 0
         self.slow: list[tuple[int, int, Promise]] = []
+        self.slept = count()
         self.texts: dict[tuple[str, Value], Ref] = {}
         self.begun = False
         self.thrown: HookError | None = None
@@ -73,8 +78,8 @@ class Streamed(Recorder):
             self.turns.call(self._straight(sent))
         self.turns.run()
         while self.slow:
-            self.slow.sort(key=lambda entry: entry[:2])
-            self.slow.pop(0)[2].settle()
+            self.moment, _, due = heapq.heappop(self.slow)
+            due.settle()
             self.turns.run()
         if self.thrown is not None:
             raise self.thrown
@@ -341,8 +346,9 @@ class Streamed(Recorder):
                 result = ended.value
                 break
             if wait is Wait.TOOL:
-                self.slow.append((self.calls.takes(call), len(self.slow), Promise(self.turns)))
-                yield self.slow[-1][2]
+                due = Promise(self.turns)
+                heapq.heappush(self.slow, (self.moment + self.calls.takes(call), next(self.slept), due))
+                yield due
             else:
                 yield from self._turns(self._takes(wait))
         if result is None:
