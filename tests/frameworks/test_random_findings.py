@@ -42,7 +42,10 @@ def test_a_call_that_has_to_wait_for_others_takes_its_time_from_then_on() -> Non
         "options": {"toolCallConcurrency": 2},
         "tools": {"look": {"output": {}, "takes": 3}, "save": {"output": {}, "takes": 1}},
         "script": [
-            [{"type": "tool-call", "toolCallId": id, "toolName": name, "input": {}} for id, name in calls]
+            [
+                {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": {}}
+                for call_id, name in calls
+            ]
         ],
     }
     traced = trace("ai-sdk-7/stream", program)
