@@ -6,6 +6,7 @@ and prints the blob that repeats a failure (`@reproduce_failure`); `campaign` is
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import zlib
@@ -31,6 +32,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 WHOLE: Final = "AGENTCORE_WHOLE" in os.environ
 
 _TRACERS: list[Any] = []
+
+
+def pytest_sessionstart() -> None:
+    """Has no garbage looked for while tests are collected: what that makes is kept."""
+    gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Looks for garbage from here on, but not among what collecting made."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

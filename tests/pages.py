@@ -163,17 +163,27 @@ _MADE: Final[Mapping[Path, Callable[[], str]]] = {
 }
 
 
-def pages() -> Mapping[Path, str]:
-    """Every page of the specification as it has to be, by its path below it."""
-    written = {file.relative_to(SPEC): stated(file.read_text(encoding="utf-8")) for file in chapters()}
-    page = errata.PAGE.relative_to(SPEC)
-    written[page] = errata.with_tables(written[page])
-    page = machine_table.PAGE.relative_to(SPEC)
-    written[page] = machine_table.with_table(written[page])
-    return written | {name: page() for name, page in _MADE.items()}
+_WITH_TABLES: Final[Mapping[Path, Callable[[str], str]]] = {
+    errata.PAGE: errata.with_tables,
+    machine_table.PAGE: machine_table.with_table,
+}
+
+
+def names() -> list[Path]:
+    """Every page of the specification, by its path below it."""
+    return [*(file.relative_to(SPEC) for file in chapters()), *_MADE]
+
+
+def page(name: Path) -> str:
+    """A page as it has to be."""
+    if name in _MADE:
+        return _MADE[name]()
+    text = stated((SPEC / name).read_text(encoding="utf-8"))
+    return _WITH_TABLES[SPEC / name](text) if SPEC / name in _WITH_TABLES else text
 
 
 if __name__ == "__main__":
-    for path, text in pages().items():
+    # All are made of what there is before any of them is written.
+    for path, text in {name: page(name) for name in names()}.items():
         (SPEC / path).parent.mkdir(parents=True, exist_ok=True)
         (SPEC / path).write_text(text, encoding="utf-8")

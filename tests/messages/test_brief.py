@@ -3,8 +3,9 @@ from __future__ import annotations
 import ast
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -29,11 +30,19 @@ from test_public_values import CLASSES, make
 MANY: Final = 200_000
 BYTES: Final = bytes(2_000_000)
 TEXT: Final = "x" * 2_000_000
-NUMBERS: Final[Any] = freeze([{"n": n} for n in range(MANY)])
-DEEP: Any = 1
-for _level in range(20_000):
-    DEEP = [DEEP] if _level % 2 else {"a": DEEP}
-DEEP = freeze(DEEP)
+
+
+@cache
+def numbers() -> Any:
+    return freeze([{"n": n} for n in range(MANY)])
+
+
+@cache
+def deep() -> Any:
+    value: Any = 1
+    for level in range(20_000):
+        value = [value] if level % 2 else {"a": value}
+    return freeze(value)
 
 
 @dataclass
@@ -46,36 +55,39 @@ class Broken:
         raise ValueError("no text")
 
 
-LARGE: Final[dict[str, Any]] = {
-    "text": UserMessage(TEXT),
-    "part": UserMessage([TextPart(TEXT)] * 10),
-    "image": UserMessage([ImagePart(BYTES), FilePart(BYTES, "a/b"), ImagePart(TEXT)]),
-    "input": ToolCallPart("c", "t", input=NUMBERS),
-    "input text": ToolCallPart("c", "t", input={"a": TEXT, TEXT: 1}),
-    "input depth": ToolCallPart("c", "t", input=DEEP),
-    "options": UserMessage("a", {"p": {f"{n}": n for n in range(MANY)}}),
-    "call": ToolCall(tool_call_id="c", tool_name="t", input=NUMBERS),
-    "call depth": ToolCall(tool_call_id="c", tool_name="t", input=DEEP),
-    "answer": ModelAnswer([GeneratedText(TEXT)] * 20, warnings=[TEXT] * 20),
-    "result": HookResult({"a": [TEXT] * 100, "b": dict.fromkeys(range(1000), TEXT), "c": {*range(MANY)}}),
-    "result of bytes": HookResult([BYTES, bytearray(BYTES), frozenset(range(MANY))]),
-    "foreign": HookResult(Foreign(TEXT)),
-    "ordered": HookResult(OrderedDict.fromkeys(range(1_000))),
-    "error": HookResult(ValueError(TEXT, [TEXT])),
-    "settings": Settings(model=TEXT, system=[TEXT] * 10, active_tools=[TEXT] * 1_000),
-    "run": start(Settings(model="m", system=TEXT), [UserMessage([TextPart(TEXT)] * 10)] * 10),
-    "vector": vector(range(MANY)),
-    "vectors": vector([vector([UserMessage(TEXT)] * 100)] * 100),
-    "list": FrozenList([NUMBERS] * 100),
-    "dict": FrozenDict({TEXT: NUMBERS, "a": TEXT}),
-    "set": FrozenSet(range(MANY)),
-    "wide": freeze([[["x" * 11] * 60] * 60] * 60),
+# Made where they are asked for: some are large, and every process of the tests imports this.
+LARGE: Final[dict[str, Callable[[], Any]]] = {
+    "text": lambda: UserMessage(TEXT),
+    "part": lambda: UserMessage([TextPart(TEXT)] * 10),
+    "image": lambda: UserMessage([ImagePart(BYTES), FilePart(BYTES, "a/b"), ImagePart(TEXT)]),
+    "input": lambda: ToolCallPart("c", "t", input=numbers()),
+    "input text": lambda: ToolCallPart("c", "t", input={"a": TEXT, TEXT: 1}),
+    "input depth": lambda: ToolCallPart("c", "t", input=deep()),
+    "options": lambda: UserMessage("a", {"p": {f"{n}": n for n in range(MANY)}}),
+    "call": lambda: ToolCall(tool_call_id="c", tool_name="t", input=numbers()),
+    "call depth": lambda: ToolCall(tool_call_id="c", tool_name="t", input=deep()),
+    "answer": lambda: ModelAnswer([GeneratedText(TEXT)] * 20, warnings=[TEXT] * 20),
+    "result": lambda: HookResult(
+        {"a": [TEXT] * 100, "b": dict.fromkeys(range(1000), TEXT), "c": {*range(MANY)}}
+    ),
+    "result of bytes": lambda: HookResult([BYTES, bytearray(BYTES), frozenset(range(MANY))]),
+    "foreign": lambda: HookResult(Foreign(TEXT)),
+    "ordered": lambda: HookResult(OrderedDict.fromkeys(range(1_000))),
+    "error": lambda: HookResult(ValueError(TEXT, [TEXT])),
+    "settings": lambda: Settings(model=TEXT, system=[TEXT] * 10, active_tools=[TEXT] * 1_000),
+    "run": lambda: start(Settings(model="m", system=TEXT), [UserMessage([TextPart(TEXT)] * 10)] * 10),
+    "vector": lambda: vector(range(MANY)),
+    "vectors": lambda: vector([vector([UserMessage(TEXT)] * 100)] * 100),
+    "list": lambda: FrozenList([numbers()] * 100),
+    "dict": lambda: FrozenDict({TEXT: numbers(), "a": TEXT}),
+    "set": lambda: FrozenSet(range(MANY)),
+    "wide": lambda: freeze([[["x" * 11] * 60] * 60] * 60),
 }
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_the_text_of_a_value_is_short_and_costs_what_is_shown(name: str) -> None:
-    value = LARGE[name]
+    value = LARGE[name]()
     assert 10 < len(repr(value)) <= WHOLE + 1
     assert calls_of(lambda: repr(value)) < 90_000
     # Of a foreign object the text is made whole before it is cut.
@@ -144,7 +156,7 @@ def test_small_json_is_shown_as_json(value: Any) -> None:
 
 
 def test_large_json_is_cut() -> None:
-    for value in (NUMBERS, DEEP, freeze({"a": TEXT}), freeze({TEXT: 1}), freeze([1.0] * MANY)):
+    for value in (numbers(), deep(), freeze({"a": TEXT}), freeze({TEXT: 1}), freeze([1.0] * MANY)):
         assert len(brief_json(value)) == 6_001
         assert brief_json(value)[:-1] == dump_json(value)[:6_000]
         assert brief_json(value)[-1] == "…"
@@ -192,7 +204,8 @@ def data_classes() -> Iterator[tuple[str, str]]:
     for path in (file for room in rooms for file in sorted((package / room).rglob("*.py"))):
         names = path.relative_to(package.parent).with_suffix("").parts
         module = ".".join(names).removesuffix(".__init__")
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(source)) if "__repr__ = brief" in source else ():
             if isinstance(node, ast.ClassDef) and "__repr__ = brief" in ast.unparse(node):
                 yield module, node.name
 

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from agentcore.oracle.spec.examples import Example, examples
-from agentcore.oracle.spec.vectors import Vector, load
+from agentcore.oracle.spec.vectors import Vector
+from spec import recorded
 from spec.requirements import SPEC, families
 
 EXAMPLES: Final[tuple[Example, ...]] = tuple(
     example for file in sorted(SPEC.rglob("*.md")) for example in examples(file)
 )
 VECTORS: Final[tuple[Vector, ...]] = tuple(
-    vector for vector in load(SPEC / "vectors") if vector.family.name in families()
+    vector for vector in recorded.ALL if vector.family.name in families()
 )
 
 
-@cache
-def shown_by(file: Path) -> frozenset[str]:
+def shown_by(file: Path) -> AbstractSet[str]:
     """The requirements that a file of vectors shows, in any of its versions."""
-    return frozenset(name for vector in VECTORS if vector.file == file for name in vector.requirements)
+    return _shown().get(file, frozenset())
+
+
+@cache
+def _shown() -> Mapping[Path, AbstractSet[str]]:
+    found: dict[Path, set[str]] = {}
+    for vector in VECTORS:
+        found.setdefault(vector.file, set()).update(vector.requirements)
+    return found
 
 
 def named(example: Example) -> str:

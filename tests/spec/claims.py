@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import attrs
 
-from agentcore.oracle.spec.vectors import load
 from agentcore.requirements.differences import Requirement
+from spec import recorded
 from spec.requirements import SPEC, rules
 
 ROOT: Final = SPEC.parent
@@ -188,7 +188,7 @@ def _ids_of(rule: Requirement) -> Iterator[str]:
 def by_vector() -> Mapping[str, list[str]]:
     """The vectors that cite each id, by their names, once for all versions."""
     found: dict[str, dict[str, None]] = {}
-    for vector in load(SPEC / "vectors"):
+    for vector in recorded.ALL:
         for name in vector.claims:
             found.setdefault(name, {})[vector.file.stem] = None
     return {name: sorted(vectors) for name, vectors in found.items()}

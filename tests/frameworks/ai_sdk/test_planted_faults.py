@@ -21,11 +21,11 @@ from agentcore.kit.shrink import size
 from agentcore.oracle.campaign.check import Agreement, Disagreement, check
 from agentcore.oracle.drivers import packages as targets
 from agentcore.oracle.drivers.driver import Driver
-from agentcore.oracle.spec.vectors import load
 from faults.js_faults import JS_FAULTS, JsFault, copied_driver
 from faults.profile_driver import faulty_trace
 from faults.profile_faults import PROFILE_FAULTS
 from oracle.driver_commands import TESTS
+from spec.recorded import of
 
 pytestmark = pytest.mark.slow
 
@@ -167,7 +167,7 @@ def test_the_driver_of_the_profiles_agrees_where_none_is_planted() -> None:
 @pytest.mark.parametrize("fault", [name for name in PROFILE_FAULTS if name not in _IN_PROFILE])
 def test_a_fault_that_random_programs_hardly_meet_shows_in_a_recorded_vector(fault: str) -> None:
     path = PROFILE_FAULTS[fault].path
-    vectors = load(TESTS.parent / "spec" / "vectors", "ai-sdk-6")
+    vectors = of("ai-sdk-6")
     recorded = ((vector.traces[path], vector.on(path)) for vector in vectors if path in vector.traces)
     assert any(
         differences(expected, faulty_trace(program, fault), FAMILY.comparison)

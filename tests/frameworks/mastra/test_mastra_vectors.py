@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, Final
 
 from agentcore.frameworks.mastra.program import features
 from agentcore.kit.program import schema
-from agentcore.oracle.spec.vectors import load
+from spec.recorded import of
 
-FOLDER: Final = Path(__file__).parents[3] / "spec" / "vectors"
 PROFILES: Final = ("mastra@1.71.0", "mastra@1.0.4")
-VECTORS: Final = tuple(vector for profile in PROFILES for vector in load(FOLDER, profile))
+VECTORS: Final = tuple(vector for profile in PROFILES for vector in of(profile))
 # What only a type checker, a second call, a memory, a span, or a class that is not exported shows.
 _NOT_OF_PROGRAMS: Final = frozenset({24, 27, 33, 35, 36, 52, 53, 54, 58, 85, 92, 109, 113})
 

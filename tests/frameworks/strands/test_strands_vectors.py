@@ -7,11 +7,10 @@ import pytest
 
 from agentcore.frameworks.strands.family import FAMILY, TRAITS
 from agentcore.kit.compare import differences
-from agentcore.oracle.spec.vectors import Vector, load
-from oracle.driver_commands import TESTS
+from agentcore.oracle.spec.vectors import Vector
+from spec.recorded import of
 
-FOLDER: Final = TESTS.parent / "spec" / "vectors"
-VECTORS: Final = {profile: tuple(load(FOLDER, profile)) for profile in TRAITS}
+VECTORS: Final = {profile: of(profile) for profile in TRAITS}
 CASES: Final = [vector for vectors in VECTORS.values() for vector in vectors]
 
 

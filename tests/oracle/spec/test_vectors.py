@@ -12,11 +12,11 @@ import pytest
 from agentcore.errors import AgentCoreError
 from agentcore.frameworks.ai_sdk.family import FAMILY
 from agentcore.oracle.spec.vectors import Vector, VectorError, load, pretty, record, replay, write
-from oracle.driver_commands import TESTS, small
+from oracle.driver_commands import small
+from spec.recorded import of
 
-FOLDER: Final = TESTS.parent / "spec" / "vectors"
 PROFILES: Final = ("ai-sdk-6", "ai-sdk-7")
-VECTORS: Final = tuple(vector for profile in PROFILES for vector in load(FOLDER, profile))
+VECTORS: Final = tuple(vector for profile in PROFILES for vector in of(profile))
 PROGRAM: Final = {key: value for key, value in small().items() if key not in ("id", "path")}
 VERSIONS: Final = {"ai-sdk-7": {"claims": ["C1"]}, "ai-sdk-6": {"claims": ["C1"]}}
 REFERENCE: Final = (sys.executable, "-c", "from agentcore.cli import main; main()", "trace")
