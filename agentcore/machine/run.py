@@ -69,6 +69,7 @@ from agentcore.machine.state import (
     moved,
     need_prepare_step,
     need_process_input,
+    need_tools,
     runnable_calls,
 )
 from agentcore.machine.step import begin_step, empty_input, finish_step, start_event, with_answer
@@ -240,9 +241,7 @@ def _process_input(run: Run, need: NeedProcessInput, given: HookResult | Process
 
 
 def _need_tools(run: Run, current: Approvals | Draft, calls: Iterable[ToolCall], context: JsonValue) -> Move:
-    # Rule override.prompt-only: the tools of a step are given its input, whatever its prompt was made of.
-    messages = run.chains.step_input
-    return _at(run, NeedTools(calls=vector(calls), messages=messages, experimental_context=context), current)
+    return _at(run, need_tools(run, calls, context), current)
 
 
 def _prepare_step(run: Run, _: NeedPrepareStep, given: HookResult | Processed) -> Move:

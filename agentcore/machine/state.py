@@ -28,6 +28,7 @@ from agentcore.machine.effects import (
     NeedPrepareStep,
     NeedProcessInput,
     NeedStop,
+    NeedTools,
     Outcome,
     Processed,
     Settings,
@@ -57,6 +58,7 @@ from agentcore.messages.values import (
     JsonObject,
     JsonValue,
     Vector,
+    maker,
     sealed,
     strict_key,
     vector,
@@ -83,6 +85,7 @@ __all__ = [
     "moved",
     "need_prepare_step",
     "need_process_input",
+    "need_tools",
     "runnable_calls",
     "with_calls",
 ]
@@ -187,6 +190,12 @@ class Interrupted:
     run: Run
 
 
+_new_run: Final = maker(Run)
+_new_preparation: Final = maker(StepPreparation)
+_new_need_tools: Final = maker(NeedTools)
+_new_result: Final = maker(ToolResult)
+
+
 def draft_of(run: Run) -> Draft:
     """The step that is going on. Raises UnexpectedOutcomeError if there is none."""
     if not isinstance(run.current, Draft):
@@ -214,7 +223,7 @@ class Move(NamedTuple):
 
 def moved(run: Run, move: Move, history: Vector[Run], outcomes: Vector[Logged]) -> Run:
     """The run after a move, with what it keeps of what was before."""
-    return Run(
+    return _new_run(
         settings=run.settings if move.settings is None else move.settings,
         chains=move.chains,
         steps=move.steps,
@@ -230,7 +239,7 @@ def moved(run: Run, move: Move, history: Vector[Run], outcomes: Vector[Logged]) 
     )
 
 
-# ---------------------------------------------------------------- what is needed before a step
+# ---------------------------------------------------------------- what is needed
 
 
 def need_process_input(settings: Settings, chains: Chains) -> NeedProcessInput:
@@ -245,7 +254,7 @@ def need_process_input(settings: Settings, chains: Chains) -> NeedProcessInput:
 
 def need_prepare_step(settings: Settings, chains: Chains, steps: Vector[StepRecord]) -> NeedPrepareStep:
     """The need of a run that is about to prepare its next step."""
-    step = StepPreparation(
+    step = _new_preparation(
         model=settings.model,
         steps=steps,
         step_number=len(steps),
@@ -259,6 +268,13 @@ def need_prepare_step(settings: Settings, chains: Chains, steps: Vector[StepReco
         experimental_context=settings.experimental_context,
     )
     return NeedPrepareStep(step)
+
+
+def need_tools(run: Run, calls: Iterable[ToolCall], context: JsonValue) -> NeedTools:
+    """The need of a run whose tools are to run these calls."""
+    # Rule override.prompt-only: the tools of a step are given its input, whatever its prompt was made of.
+    messages = run.chains.step_input
+    return _new_need_tools(calls=vector(calls), messages=messages, experimental_context=context)
 
 
 # ---------------------------------------------------------------- what is kept of an outcome
@@ -491,7 +507,7 @@ def _output(
             dynamic=dynamic,
             provider_metadata=call.provider_metadata,
         )
-    return ToolResult(
+    return _new_result(
         tool_call_id=call.tool_call_id,
         tool_name=call.tool_name,
         input=call.input,

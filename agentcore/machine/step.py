@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, TypeVar, cast
 
-import attrs
-
 from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.machine.effects import (
     Answered,
@@ -40,7 +38,7 @@ from agentcore.messages.chains import Chains, PromptState
 from agentcore.messages.content import ContentPart, ToolCall, ToolError, ToolResult, to_response_messages
 from agentcore.messages.messages import Message
 from agentcore.messages.prompt import Fault
-from agentcore.messages.values import FrozenList, JsonObject, Vector, vector
+from agentcore.messages.values import FrozenList, JsonObject, Vector, maker, vector, with_fields
 from agentcore.requirements.rules import Rule
 
 __all__ = [
@@ -61,6 +59,11 @@ __all__ = [
 
 _T = TypeVar("_T")
 _AUTO: Final = tool_choice("auto")
+
+_new_request: Final = maker(NeedModel)
+_new_draft: Final = maker(Draft)
+_new_event: Final = maker(StepStartEvent)
+_new_record: Final = maker(StepRecord)
 
 
 def step(chains: Chains, results: StepResults) -> Chains:
@@ -154,7 +157,7 @@ def begin_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> tuple[Chains, Draf
     override = merged(edits)
     chains = prepare(run.chains, edits)
     active = _first(override.active_tools, settings.active_tools)
-    request = NeedModel(
+    request = _new_request(
         model=settings.model if override.model is None else override.model,
         prompt=_validated_prompt(run, chains, edits),
         tools=_offered(settings, active),
@@ -163,7 +166,7 @@ def begin_step(run: Run, edits: tuple[ProcessorEdit, ...]) -> tuple[Chains, Draf
         response_format=override.response_format,
         model_settings=override.model_settings,
     )
-    draft = Draft(
+    draft = _new_draft(
         step_input=run.chains.step_input,
         override=override,
         edits=edits,
@@ -197,7 +200,7 @@ def _choice(settings: Settings, override: StepOverride) -> JsonObject | None:
 
 def start_event(run: Run, chains: Chains, draft: Draft) -> StepStartEvent:
     """Return what `on_step_start` gets of a step that has begun; `chains` are the prepared ones."""
-    return StepStartEvent(
+    return _new_event(
         step_number=run.step_number,
         model=draft.request.model,
         system=_first(draft.override.system, run.settings.system),
@@ -227,7 +230,7 @@ def with_answer(draft: Draft, answer: ModelAnswer, settings: Settings) -> Draft:
         if isinstance(part, ToolCall)
     )
     check_choice(draft.request.tool_choice, calls)
-    return attrs.evolve(
+    return with_fields(
         draft,
         answer=answer,
         content=with_calls(answer.content, calls),
@@ -253,7 +256,7 @@ def finish_step(
 
 def _record(run: Run, draft: Draft, content: Vector[ContentPart], chains: Chains) -> StepRecord:
     answer = draft.answer
-    return StepRecord(
+    return _new_record(
         step_number=run.step_number,
         model=answer.requested_model or draft.request.model,
         prompt=draft.request.prompt,

@@ -43,6 +43,7 @@ from agentcore.messages.values import (
     following,
     grown,
     json_path,
+    maker,
     replace_item,
     sealed,
     vector,
@@ -291,7 +292,7 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
             else:
                 rounds.other()
         count += 1
-    return PromptState(
+    return _new_state(
         closed=grown(state.closed, new),
         tail=_merged(tail),
         rounds=rounds.rounds(),
@@ -300,6 +301,9 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
         count=count,
         broken=broken,
     )
+
+
+_new_state: Final = maker(PromptState)
 
 
 def _result_ids(tail: ToolMessage | None) -> Iterable[str]:
@@ -513,7 +517,7 @@ class Chains:
                     "only assistant and tool messages can follow here; give others to the run at its start"
                 )
                 raise InvalidPromptError(reason, f"$[{index}]")
-        after = Chains(
+        after = _new_chains(
             initial=self.initial,
             response=grown(self.response, new),
             lasting=self.lasting,
@@ -523,6 +527,9 @@ class Chains:
             folded=fold(self.folded, new),
         )
         if self._ids is not None:
-            ids = grown(self._ids, after._numbered_from(len(self.response)))
+            ids = grown(self._ids, numbered("response", len(new), len(self.response)))
             object.__setattr__(after, "_ids", ids)
         return after
+
+
+_new_chains: Final = maker(Chains)

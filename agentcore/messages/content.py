@@ -47,6 +47,7 @@ from agentcore.messages.values import (
     Vector,
     dump_json,
     frozen_list,
+    maker,
     sealed,
     strict_key,
     vector,
@@ -303,6 +304,12 @@ def check_part(part: object, path: str) -> None:
 
 # ---------------------------------------------------------------- content to messages
 
+# For what is right already: parts that were checked, and JSON that was frozen.
+_new_assistant: Final = maker(AssistantMessage)
+_new_tool_message: Final = maker(ToolMessage)
+_new_text: Final = maker(TextOutput)
+_new_json: Final = maker(JsonOutput)
+
 
 def to_response_messages(content: Iterable[ContentPart]) -> Vector[Message]:
     """The messages of one step: at most one assistant message, then at most one tool message (claim C7)."""
@@ -316,9 +323,9 @@ def to_response_messages(content: Iterable[ContentPart]) -> Vector[Message]:
             parts.append(part)  # content.one-assistant-message, content.provider-results-stay
     messages: list[Message] = []
     if parts:  # content.no-empty-message
-        messages.append(AssistantMessage(vector(parts)))
+        messages.append(_new_assistant(vector(parts)))
     if results:
-        messages.append(ToolMessage(vector(results)))
+        messages.append(_new_tool_message(vector(results)))
     return vector(messages)
 
 
@@ -379,8 +386,8 @@ def result_output(result: ToolResult) -> ToolOutput:
     if result.model_output is not None:
         return result.model_output
     if isinstance(result.output, str):
-        return TextOutput(result.output)
-    return JsonOutput(result.output)
+        return _new_text(result.output)
+    return _new_json(result.output)
 
 
 def error_output(failed: ToolError) -> ToolOutput:

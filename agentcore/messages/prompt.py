@@ -56,6 +56,7 @@ from agentcore.messages.values import (
     frozen_list,
     grown,
     json_path,
+    maker,
     sealed,
     vector,
 )
@@ -121,6 +122,8 @@ class PromptForm:
     is_empty: bool = False
 
 
+_new_form: Final = maker(PromptForm)
+
 AS_IT_IS: Final = PromptForm()
 """The form of a message that stands in the prompt itself, and says nothing about calls."""
 
@@ -170,29 +173,35 @@ def _assistant_form(message: AssistantMessage) -> PromptForm:
         return PromptForm(changed=shown, is_empty=not content)
     parts = _converted(content, _assistant_part)
     calls = [(part, index) for index, part in enumerate(content) if isinstance(part, ToolCallPart)]
-    return PromptForm(
+    return _new_form(
         changed=None if parts is None else AssistantMessage(parts, message.provider_options),
         is_empty=not (content if parts is None else parts),
-        opens=[_placed(call, index) for call, index in calls if not call.provider_executed],
-        provided=[_placed(call, index) for call, index in calls if call.provider_executed],
-        asks=[
-            FrozenList((part.approval_id, part.tool_call_id))
-            for part in content
-            if isinstance(part, ToolApprovalRequestPart)
-        ],
+        opens=frozen_list([_placed(call, index) for call, index in calls if not call.provider_executed]),
+        provided=frozen_list([_placed(call, index) for call, index in calls if call.provider_executed]),
+        asks=frozen_list(
+            [
+                FrozenList((part.approval_id, part.tool_call_id))
+                for part in content
+                if isinstance(part, ToolApprovalRequestPart)
+            ]
+        ),
     )
 
 
 def _tool_form(message: ToolMessage) -> PromptForm:
     parts = _converted(message.content, _tool_part)
-    return PromptForm(
+    return _new_form(
         changed=None if parts is None else ToolMessage(parts, message.provider_options),
-        answers=[
-            _placed(part, index)
-            for index, part in enumerate(message.content)
-            if isinstance(part, ToolResultPart)
-        ],
-        responds=[part.approval_id for part in message.content if isinstance(part, ToolApprovalResponsePart)],
+        answers=frozen_list(
+            [
+                _placed(part, index)
+                for index, part in enumerate(message.content)
+                if isinstance(part, ToolResultPart)
+            ]
+        ),
+        responds=frozen_list(
+            [part.approval_id for part in message.content if isinstance(part, ToolApprovalResponsePart)]
+        ),
     )
 
 
@@ -439,6 +448,9 @@ def _counts(fault: Fault, approved: set[str], holds_history: bool) -> bool:
     return fault.rule is not Rule.PROMPT_RESULTS_FOLLOW or approved.isdisjoint(fault.calls)
 
 
+_new_call: Final = maker(OpenCall)
+_new_rounds: Final = maker(Rounds)
+
 EMPTY_ROUNDS: Final = Rounds()
 
 
@@ -489,7 +501,7 @@ class RoundsFold:
             if call_id in here or call_id in self._unleft:  # prompt.call-ids-differ
                 self._fault_of(Rule.PROMPT_CALL_IDS_DIFFER, call_id, index, part)
             else:
-                self._open[call_id] = OpenCall(call_id=call_id, message=index, part=part)
+                self._open[call_id] = _new_call(call_id=call_id, message=index, part=part)
                 self._uncut.append(call_id)
                 self._unleft[call_id] = None
             here.add(call_id)
@@ -529,8 +541,8 @@ class RoundsFold:
         noted = self._left or self._late or self._asked or self._responded or self._faults
         if not (noted or self._open or before.open_calls or self._provided or before.provided):
             return before  # as after most steps, each of which is kept
-        return Rounds(
-            open_calls=tuple(self._open.values()),
+        return _new_rounds(
+            open_calls=FrozenList(self._open.values()),
             provided=self._provided,
             left_open=_more(before.left_open, self._left),
             came_late=_more(before.came_late, self._late),

@@ -7,6 +7,7 @@ import enum
 import json
 import pickle
 import sys
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -30,6 +31,7 @@ from agentcore.messages.values import (
     freeze,
     frozen,
     json_path,
+    maker,
     parse_json,
     sealed,
     strict_key,
@@ -425,3 +427,61 @@ def test_a_long_vector_is_told_by_its_length() -> None:
     few, many = (ContentOutput([{"type": "text", "text": "x"}] * count) for count in (2, 17))
     assert repr(few).count('"x"') == 2
     assert "<17 items>" in repr(many)
+
+
+# ---------------------------------------------------------------- values of fields that are right already
+
+
+@sealed
+@attrs.frozen
+class Place:
+    name: str
+    level: int = attrs.field(default=1, converter=int)
+    ids: Vector[str] = attrs.field(factory=vector, kw_only=True)
+    _seen: bool = attrs.field(default=False, kw_only=True)
+    _kept: object = attrs.field(default=None, init=False, eq=False)
+
+
+new_place = maker(Place)
+
+
+@pytest.mark.parametrize(
+    ("args", "fields"),
+    [(("a",), {}), (("a", 2), {"ids": vector("b")}), ((), {"name": "a", "level": 3, "seen": True})],
+)
+def test_a_made_value_is_the_one_that_the_constructor_makes(
+    args: tuple[Any, ...], fields: dict[str, Any]
+) -> None:
+    made, constructed = new_place(*args, **fields), Place(*args, **fields)
+    assert type(made) is Place
+    assert made == constructed
+    assert all(getattr(made, each.name) == getattr(constructed, each.name) for each in attrs.fields(Place))
+    assert hash(made) == hash(constructed)
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert weakref.ref(made)() is made
+
+
+def test_a_made_value_takes_no_writes() -> None:
+    made = new_place("a")
+    with pytest.raises(ImmutableWriteError):
+        made.name = "b"  # type: ignore[misc] # what is tested
+    with pytest.raises(ImmutableWriteError):
+        del made.name
+
+
+def test_fields_of_a_made_value_are_taken_as_they_are() -> None:
+    level: Any = "2"
+    assert new_place("a", level).level is level
+
+
+def test_a_maker_refuses_what_the_constructor_refuses() -> None:
+    unknown: Any = {"other": 1}
+    with pytest.raises(TypeError, match="other"):
+        new_place("a", **unknown)
+    with pytest.raises(TypeError, match="name"):
+        new_place()  # type: ignore[call-arg] # what is tested
+
+
+def test_a_class_with_a_maker_has_no_subclasses() -> None:
+    with pytest.raises(TypeError, match="final"):
+        type("Other", (Place,), {})
