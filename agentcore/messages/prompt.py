@@ -216,14 +216,15 @@ def _one_text(text: str) -> Vector[TextPart]:
 def _converted(content: Sequence[_P], convert: Callable[[_P], _P | None]) -> Vector[_P] | None:
     """The converted parts that are left, or None if they are what they were."""
     parts: list[_P] = []
+    same = True
     for index, part in enumerate(content):
         try:
             shown = convert(part)
         except InvalidDataContentError as error:
             raise InvalidDataContentError(f"$.content[{index}]", error.reason) from None
+        same = same and shown is part
         if shown is not None:
             parts.append(shown)
-    same = len(parts) == len(content) and all(map(operator.is_, parts, content))
     return None if same else vector(parts)
 
 

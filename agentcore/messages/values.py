@@ -156,7 +156,8 @@ def freeze(value: object, path: str = "$") -> JsonValue:
     Raises:
         InvalidJsonError: for anything that is not JSON, with its path.
     """
-    if is_known_json(value):  # most are, as every value that is made of another one converts its JSON anew
+    # Most are, as every value that is made of another one converts its JSON anew.
+    if type(value) in _ATOMS or is_known_json(value):
         return cast("JsonValue", value)
     try:
         return cast("JsonValue", _quickly_frozen(value, _ROOM))
@@ -535,7 +536,7 @@ def sealed(cls: type[_T]) -> type[_T]:
 
 @cache
 def _open_class(cls: Any) -> Any:
-    """The class of a value of `cls` until its fields are there: its layout is the same, and it takes writes."""
+    """The class of a value of `cls` until its fields are there: of the same layout, and it takes writes."""
     writes = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
     return type(cls)(cls.__name__, (cls,), writes, key=_OPEN)
 

@@ -91,6 +91,18 @@ else:
                 _put(self, "_hash", hash(frozenset(self._dict.items())))
             return self._hash
 
+        def get(self, key: Any, default: Any = None) -> Any:
+            """Return the value of a key; that of Mapping raises and catches an error where there is none.
+
+            Args:
+                key: the key.
+                default: the value for a key that is not there.
+
+            Returns:
+                The value, or the default.
+            """
+            return self._dict.get(key, default)
+
         def copy(self) -> dict[Any, Any]:
             """Return a dict of one's own with the same entries."""
             return dict(self._dict)
@@ -259,7 +271,8 @@ def vector(items: Iterable[_T] = ()) -> Vector[_T]:
     new = [*items]
     if len(new) > BRANCH_FACTOR:
         return extend_vector(_EMPTY, new)
-    return cast("Vector[_T]", _made(len(new), SHIFT, _EMPTY._root, new, 0)) if new else _EMPTY
+    made: Vector[_T] = _made(len(new), SHIFT, _EMPTY._root, new, 0) if new else _EMPTY
+    return made
 
 
 def _made(count: int, shift: int, root: list[Any], tail: list[Any], tail_offset: int) -> Any:
@@ -299,7 +312,8 @@ def extend_vector(kept: Vector[_T], items: Iterable[_T]) -> Vector[_T]:
     tail = base._tail + new
     if len(tail) <= BRANCH_FACTOR:
         # The offset itself, not another one: one integer for all that grow alike.
-        return cast("Vector[_T]", _made(count, base._shift, base._root, tail, base._tail_offset))
+        made: Vector[_T] = _made(count, base._shift, base._root, tail, base._tail_offset)
+        return made
     last = (count - 1) % BRANCH_FACTOR + 1
     grown: Any = PythonPVector(base._count, base._shift, base._root, [*base._tail])  # type: ignore[no-untyped-call] # it has no types
     if last < len(new):
