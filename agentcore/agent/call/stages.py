@@ -275,12 +275,15 @@ class _Feed(Generic[_R, _E]):
 # ---------------------------------------------------------------- events on their way to a reader
 
 
+_Event: TypeAlias = asyncio.Event | anyio.Event
+
+
 class _Offer(Generic[_E]):
     __slots__ = ("event", "taken")
 
-    def __init__(self, event: _E) -> None:
+    def __init__(self, event: _E, taken: _Event) -> None:
         self.event = event
-        self.taken = anyio.Event()
+        self.taken = taken
 
 
 class Handover(Generic[_E]):
@@ -292,12 +295,14 @@ class Handover(Generic[_E]):
 
     def __init__(self) -> None:
         self._offers: deque[_Offer[_E]] = deque()
-        self._change = anyio.Event()
+        # Each of anyio's finds out anew which library runs, which costs as much as a switch of tasks.
+        self._event: type[_Event] = anyio.Event if running_task() is None else asyncio.Event
+        self._change = self._event()
         self._is_closed = False
 
     async def put(self, event: _E) -> None:
         """Offers the event and waits until it is taken."""
-        offer = _Offer(event)
+        offer = _Offer(event, self._event())
         self._offers.append(offer)
         self._change.set()
         try:
@@ -313,12 +318,13 @@ class Handover(Generic[_E]):
         Raises:
             anyio.EndOfStream: if no event will come any more.
         """
-        await checkpoint_if_cancelled()
+        if self._offers or self._is_closed:  # else waiting, below, is one
+            await checkpoint_if_cancelled()
         while not self._offers:
             if self._is_closed:
                 raise anyio.EndOfStream
             if self._change.is_set():
-                self._change = anyio.Event()
+                self._change = self._event()
             await self._change.wait()
         # Nothing is awaited from here on, so that nothing is lost.
         offer = self._offers.popleft()
