@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from cli.commands import lines_of, run
 
 
@@ -51,3 +53,42 @@ def test_a_call_that_has_to_wait_for_others_takes_its_time_from_then_on() -> Non
     traced = trace("ai-sdk-7/stream", program)
     content = traced["steps"][0]["onStepFinish"]["content"]
     assert [part["toolCallId"] for part in content if part["type"] == "tool-result"] == ["c1", "c2", "c3"]
+
+
+MASTRA = ("mastra@1.71.0", "mastra@1.0.4")
+
+
+def step_of(profile: str, *ops: dict[str, Any], **named: Any) -> Any:
+    """The trace of a program whose prepareStep does these in its first step."""
+    return trace(profile, {"id": "a", "prepareStep": {"0": [*ops]}, **named})
+
+
+def roles_and_texts(prompt: Any) -> list[tuple[str, str]]:
+    return [(message["role"], part["text"]) for message in prompt for part in message["content"]]
+
+
+@pytest.mark.parametrize("path", ["generate", "stream"])
+def test_an_error_is_recorded_under_the_id_that_the_step_began_with(path: str) -> None:
+    throws = [{"type": "throw", "message": "y"}]
+    returns = {"op": "return", "messageId": "y"}
+    first = step_of("mastra@1.71.0", returns, path=path, script=[throws])
+    assert [entry["message"]["id"] for entry in first["list"]] == ["<id1>", "<id2>"]
+    call = [{"type": "tool-call", "toolCallId": "c", "toolName": "save", "input": {}}]
+    program = {"id": "a", "path": path, "script": [call, throws], "tools": {"save": {"output": {}}}}
+    clears = {"op": "list", "call": "clearAll"}
+    ends = {"op": "return", "messageId": "z"}
+    second = trace("mastra@1.71.0", {**program, "prepareStep": {"0": [returns], "1": [clears, ends]}})
+    assert [entry["message"]["id"] for entry in second["list"]] == ["y"]
+
+
+def test_after_an_empty_message_id_the_first_one_is_there_again() -> None:
+    call = [{"type": "tool-call", "toolCallId": "c", "toolName": "save", "input": {}}]
+    looks = {"op": "observe", "on": "messageId", "as": "id"}
+    program = {
+        "id": "a",
+        "script": [call, [{"type": "text", "text": "y"}]],
+        "tools": {"save": {"output": {}}},
+        "prepareStep": {"0": [looks, {"op": "return", "messageId": ""}], "1": [looks]},
+    }
+    seen = trace("mastra@1.71.0", program)["observations"]
+    assert seen[0]["value"] == seen[1]["value"] != ""

@@ -85,7 +85,8 @@ class MastraLoop:
         self.fallbacks = self._fallbacks()
         self.first_fallback = 0
         self.tools = tooling.built(self.store, settings.tools)
-        self.message_id: Value = self.clock.draw_id()
+        self.first_message_id = self.clock.draw_id()
+        self.message_id: Value = self.first_message_id
         self.texts: list[str] = []
         self.shown_calls: set[Value] = set()
         # What failed first of the last models, which the caller gets however the run goes on.
@@ -236,7 +237,7 @@ class MastraLoop:
         self.texts.append("")
         attempt_id = self.message_id
         step = self._call_a_model()
-        self.message_id = self._message_id(step.fields)
+        self.message_id = self._message_id(step.fields) or self.first_message_id
         self._record(step, attempt_id)
         self.recorder.add_calls(step.answered, self.message_id)
         self.recorder.report(step.answered, step.fields["model"])
@@ -434,9 +435,8 @@ class MastraLoop:
         name = blank_as(str(getattr(error, "name", type(error).__name__)), "Error")
         told = store.object({"name": name, "message": blank_as(str(error), "Unknown error")})
         part = store.object({"type": "error", "error": told})
-        ids = [own_id for own_id in (attempt_id, self.message_id) if own_id]
-        known = {own_id: self.list.by_id(own_id) for own_id in ids}
-        target = next((found for found in known.values() if found is not None), None)
+        # The package ignores a message id that a processor returned in this step.
+        target = self.list.by_id(attempt_id)
         parts = None if target is None else self.list.parts_of_assistant(target)
         if target is not None and parts is not None and is_array(store, parts):
             listed = (one for one in elements(store, parts) if not is_nullish(one))
@@ -445,8 +445,7 @@ class MastraLoop:
                 self.list.add(target, "response", merge=False)
             return
         content = store.object({"format": FORMAT, "parts": store.array([part])})
-        free = (own_id for own_id in reversed(ids) if known[own_id] is None)
-        own_id = next(free, None) or self.clock.draw_id()
+        own_id = attempt_id if target is None else self.clock.draw_id()
         at = date(store, self.clock.now)
         message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
         self.list.add(store.object(message), "response", merge=False)
