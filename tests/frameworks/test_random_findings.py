@@ -92,3 +92,50 @@ def test_after_an_empty_message_id_the_first_one_is_there_again() -> None:
     }
     seen = trace("mastra@1.71.0", program)["observations"]
     assert seen[0]["value"] == seen[1]["value"] != ""
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize("which", [{"index": 1}, {"ids": "all"}])
+def test_a_message_without_an_id_is_removed_by_its_undefined_id(profile: str, which: dict[str, Any]) -> None:
+    adds = {"op": "push", "message": {"role": "user", "text": "y", "id": None}}
+    removes = {"op": "list", "call": "removeByIds", **which}
+    traced = step_of(profile, adds, removes, {"op": "observe", "on": "list", "as": "left"})
+    (seen,) = traced["observations"]
+    texts = [part["text"] for message in seen["value"] for part in message["content"]["parts"]]
+    assert texts == (["hi"] if "index" in which else [])
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_an_element_that_is_no_object_has_an_undefined_id_too(profile: str) -> None:
+    adds = {"op": "push", "value": "t"}
+    traced = step_of(profile, adds, {"op": "list", "call": "removeByIds", "index": 1})
+    assert "opErrors" not in traced
+    assert roles_and_texts(traced["model"][0]["prompt"]) == [("user", "hi")]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_texts_are_changed_beside_an_empty_place_among_parts(profile: str) -> None:
+    empties = {"op": "delete", "at": [0, "content", "parts", 0]}
+    pipe = [{"mapText": {"suffix": "k"}}, {"reid": "q"}]
+    returns = {"op": "return", "messages": {"from": "current", "pipe": pipe}}
+    traced = step_of(profile, empties, returns)
+    assert traced["received"][0]["returned"] == ["messages"]
+    assert traced["list"][0]["message"]["id"] == "q0"
+    assert traced["list"][0]["message"]["content"]["content"] == "hik"
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize(("value", "returned"), [("t", ["messages"]), (None, "undefined")])
+def test_texts_are_changed_beside_a_text_but_not_beside_null(profile: str, value: Any, returned: Any) -> None:
+    adds = {"op": "push", "at": [0, "content", "parts"], "value": value}
+    returns = {"op": "return", "messages": {"from": "current", "pipe": [{"mapText": {"suffix": "k"}}]}}
+    traced = step_of(profile, adds, returns)
+    assert traced["received"][0]["returned"] == returned
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_a_text_that_is_null_is_changed_as_the_text_null(profile: str) -> None:
+    nulls = {"op": "set", "at": [0, "content", "parts", 0, "text"], "value": None}
+    pipe = [{"mapText": {"suffix": "k"}}]
+    traced = step_of(profile, nulls, {"op": "return", "messages": {"from": "current", "pipe": pipe}})
+    assert roles_and_texts(traced["model"][0]["prompt"]) == [("user", "nullk")]

@@ -11,7 +11,8 @@ import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
-from agentcore.heap.heap import UNDEFINED
+from agentcore.heap.heap import UNDEFINED, HeapTypeError
+from agentcore.heap.js import text
 from agentcore.heap.views import ArrayView
 from agentcore.kit.ops import NowhereError, Op, Path, Record, Slot, Spelling, Turn, below, is_list, slot
 
@@ -110,14 +111,33 @@ _LIST_CALLS: Final[Mapping[str, tuple[Callable[..., None], int]]] = {
 }
 
 
+def _read(value: Any, name: str) -> Any:
+    """Returns `value[name]`, the name being that of a field.
+
+    Raises:
+        HeapTypeError: if the value is null, or an empty place.
+    """
+    if value is None or is_empty(value):
+        raise HeapTypeError(f"Cannot read properties of null (reading '{name}')")
+    return value.get(name, UNDEFINED) if isinstance(value, Mapping) else UNDEFINED
+
+
+def _spread(value: Any) -> dict[str, Any]:
+    """Returns `{...value}`."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    listed = value if isinstance(value, str) or is_list(value) else ()
+    return {str(index): item for index, item in enumerate(listed) if not is_empty(item)}
+
+
 # Pipe items after which the very objects are there.
 _PICKED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "drop": lambda messages, count: messages[count:],
     "take": lambda messages, count: messages[:count],
     "last": lambda messages, count: messages[-count:] if count else [],
-    "roles": lambda messages, roles: [one for one in filled(messages) if one.get("role") in roles],
-    "notRoles": lambda messages, roles: [one for one in filled(messages) if one.get("role") not in roles],
-    "ids": lambda messages, ids: [one for one in filled(messages) if one.get("id") in ids],
+    "roles": lambda messages, roles: [one for one in filled(messages) if _read(one, "role") in roles],
+    "notRoles": lambda messages, roles: [one for one in filled(messages) if _read(one, "role") not in roles],
+    "ids": lambda messages, ids: [one for one in filled(messages) if _read(one, "id") in ids],
     "reverse": lambda messages, _: list(reversed(messages)),
 }
 
@@ -178,11 +198,12 @@ class _Turn(Turn):
     def _list_values(self, op: Op) -> list[Any]:
         messages = self.args.message_list.messages
         if op.get("ids") == "all":
-            return [[one.get("id", UNDEFINED) if isinstance(one, Mapping) else UNDEFINED for one in messages]]
+            ids = [one.get("id", UNDEFINED) if isinstance(one, Mapping) else UNDEFINED for one in messages]
+            return [self._with_places(ids)]
         if "ids" in op:
             return [op["ids"]]
         if "index" in op:
-            return [[messages[slot(messages, op["index"])].get("id", UNDEFINED)]]
+            return [self._with_places([_read(messages[slot(messages, op["index"])], "id")])]
         given = [self.objects.new(value) for value in op.get("args", ())]
         return [self._messages(op["messages"]), *given] if "messages" in op else given
 
@@ -292,12 +313,12 @@ class _Turn(Turn):
             found = self._stage(found, name, value)
         return self._with_places(found) if isinstance(found, list) else found
 
-    def _with_places(self, messages: list[Any]) -> Any:
-        """The messages; as an array of the heap where places are empty, which no list of Python has."""
-        if not any(map(is_empty, messages)):
-            return messages
-        made = self.objects.new([None if is_empty(one) else one for one in messages])
-        for index, one in enumerate(messages):
+    def _with_places(self, values: list[Any]) -> Any:
+        """Returns the values, as an array of the heap if some are undefined: loading makes those null."""
+        if not any(map(is_empty, values)):
+            return values
+        made = self.objects.new([None if is_empty(one) else one for one in values])
+        for index, one in enumerate(values):
             if is_empty(one):
                 made.vacate(index)
         return made
@@ -342,25 +363,28 @@ class _Turn(Turn):
         return self._with(message)
 
     def _with(self, message: Any, **changed: Any) -> Any:
-        return self.objects.new({**message, **changed})
+        return self.objects.new({**_spread(message), **changed})
 
     def _with_text(self, message: Any, change: Mapping[str, Any]) -> Any:
-        content = message.get("content")
-        if "roles" in change and message.get("role") not in change["roles"]:
+        content = _read(message, "content")
+        if "roles" in change and _read(message, "role") not in change["roles"]:
             return message
+        desk = self.args.desk
 
-        def changed(text: str) -> str:
-            return f"{change.get('prefix', '')}{text}{change.get('suffix', '')}"
+        def changed(value: Any) -> str:
+            return f"{change.get('prefix', '')}{text(desk.store, desk.slot(value))}{change.get('suffix', '')}"
+
+        def changed_part(part: Any) -> Any:
+            if is_empty(part) or _read(part, "type") != "text":
+                return part
+            return {**part, "text": changed(_read(part, "text"))}
 
         if isinstance(content, str):
             return self._with(message, content=changed(content))
         if not isinstance(content, Mapping) or not is_list(content.get("parts")):
             return self._with(message)
         made: dict[str, Any] = dict(content)
-        made["parts"] = [
-            {**part, "text": changed(part.get("text", "undefined"))} if part.get("type") == "text" else part
-            for part in made["parts"]
-        ]
+        made["parts"] = self._with_places([changed_part(part) for part in made["parts"]])
         if isinstance(made.get("content"), str):
             made["content"] = changed(made["content"])
         return self._with(message, content=made)

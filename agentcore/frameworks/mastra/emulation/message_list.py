@@ -398,7 +398,8 @@ class MessageList:
         kept = []
         for message in filled(self.all()):
             if any(is_same(get(self.store, message, "id"), one) for one in gone):
-                self._forget(message)
+                if isinstance(message, Ref):
+                    self._forget(message)
             else:
                 kept.append(message)
         self._become(kept)
