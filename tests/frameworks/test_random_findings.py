@@ -139,3 +139,35 @@ def test_a_text_that_is_null_is_changed_as_the_text_null(profile: str) -> None:
     pipe = [{"mapText": {"suffix": "k"}}]
     traced = step_of(profile, nulls, {"op": "return", "messages": {"from": "current", "pipe": pipe}})
     assert roles_and_texts(traced["model"][0]["prompt"]) == [("user", "nullk")]
+
+
+def _seen(profile: str, view: str) -> Any:
+    """What a view shows of a list whose first place is empty: the value, or what is thrown."""
+    looks = {"op": "observe", "on": f"view:{view}", "as": "view"}
+    traced = step_of(profile, {"op": "delete", "at": [0]}, looks, messages=["a", "b"])
+    if "observations" not in traced:
+        return traced["received"][0]["threw"]
+    return traced["observations"][0]["value"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_the_model_messages_leave_an_empty_place_out(profile: str) -> None:
+    assert roles_and_texts(_seen(profile, "all.aiV5.model")) == [("user", "b")]
+
+
+def test_the_views_of_a_list_with_an_empty_place() -> None:
+    of_role = "Cannot read properties of undefined (reading 'role')"
+    of_content = "Cannot read properties of undefined (reading 'content')"
+    new, old = MASTRA
+    assert _seen(new, "all.aiV5.ui") == of_role
+    assert [one and one["role"] for one in _seen(old, "all.aiV5.ui")] == [None, "user"]
+    for view in ("input.aiV5.model", "all.aiV5.prompt"):
+        assert _seen(new, view) == of_content
+        assert roles_and_texts(_seen(old, view)) == [("user", "b")]
+
+
+def test_a_null_message_is_asked_for_its_role_first() -> None:
+    nulls = {"op": "set", "at": [0], "value": None}
+    looks = {"op": "observe", "on": "view:all.aiV5.model", "as": "view"}
+    threw = step_of("mastra@1.71.0", nulls, looks)["received"][0]["threw"]
+    assert threw == "Cannot read properties of null (reading 'role')"

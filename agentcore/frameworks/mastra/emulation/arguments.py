@@ -10,10 +10,12 @@ from agentcore.frameworks.mastra.emulation.conversion import (
     UiMessage,
     model_messages,
     model_prompt,
-    of_messages,
+    of_all,
+    of_source,
     ui_message,
 )
 from agentcore.frameworks.mastra.emulation.errors import TripWire
+from agentcore.frameworks.mastra.emulation.forms import is_empty
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import fields, get, spread
@@ -254,16 +256,21 @@ class Views5:
     def model(self) -> ArrayView:
         """Returns the messages as model messages, without system messages."""
         target, store = self.views.target, self.views.target.store
-        own = self.views.source == "response"
-        made = response_messages(target) if own else of_messages(target, self.views.messages)
+        source = self.views.source
+        if source == "response":
+            made = response_messages(target)
+        else:
+            made = of_all(target) if source == "all" else of_source(target, _BY_NAME.get(source, source))
         return self._array_view(store, [message.cell(store) for message in made], "model")
 
     def ui(self) -> ArrayView:
         """Returns the messages as UI messages."""
-        store = self.views.target.store
-        return self._array_view(
-            store, [_ui_cell(self.views.target, message) for message in self.views.messages], "ui"
-        )
+        target, store = self.views.target, self.views.target.store
+        made = [one if is_empty(one) else _ui_cell(target, one) for one in self.views.messages]
+        # A version with signals reads the role of every UI message, so an empty place fails there.
+        for shown in made if target.profile.knows_signals else ():
+            get(store, shown, "role")
+        return self._array_view(store, made, "ui")
 
     def prompt(self) -> ArrayView:
         """Returns what a model would be shown now, system messages first.
@@ -277,7 +284,7 @@ class Views5:
         made = model_prompt(target)
         return self._array_view(store, [message.cell(store) for message in made], "prompt")
 
-    def _array_view(self, store: Store, cells: Iterable[Ref], form: str) -> ArrayView:
+    def _array_view(self, store: Store, cells: Iterable[Slot], form: str) -> ArrayView:
         array = store.derive(store.array(cells), self.views.target.messages)
         return self.views.view(array, f"aiV5.{form}")
 
@@ -409,7 +416,7 @@ class RequestContext:
 
 def response_messages(target: MessageList) -> list[ModelMessage]:
     """The agent's messages as model messages."""
-    made = of_messages(target, target.of("response"))
+    made = of_source(target, "response")
     return [message for message in made if message.role in ("assistant", "tool")]
 
 

@@ -69,6 +69,9 @@ class ModelMessage:
 def ui_message(target: MessageList, message: Slot) -> UiMessage:
     """A stored message as a UI message: the text beside its parts goes unread (rule mastra.mirror-unread)."""
     store = target.store
+    if target.profile.knows_signals:
+        # This version reads the role first, so a null message fails there.
+        get(store, message, "role")
     content = get(store, message, "content")
     given = get(store, content, "parts")
     listed = elements(store, given) if is_array(store, given) else ()
@@ -390,28 +393,38 @@ def _answer(target: MessageList, part: Slot) -> Ref | None:
 # ---------------------------------------------------------------- the list's messages
 
 
-def of_messages(
-    target: MessageList, messages: Iterable[Slot], *, for_prompt: bool = False
+def of_all(target: MessageList, *, for_prompt: bool = False) -> list[ModelMessage]:
+    """Converts the whole conversation to model messages, with the input of each call beside its answer."""
+    there = filled(target.all())
+    return _of_messages(target, there, there, for_prompt=for_prompt)
+
+
+def of_source(target: MessageList, source: str) -> list[ModelMessage]:
+    """Converts the messages of one source; an empty place anywhere in the list may fail this."""
+    return _of_messages(target, target.of(source), target.all(), for_prompt=False)
+
+
+def _of_messages(
+    target: MessageList, messages: Iterable[Slot], looked_at: Iterable[Slot], *, for_prompt: bool
 ) -> list[ModelMessage]:
-    """Stored messages of a list as model messages, with the input of each call beside its answer."""
     store = target.store
-    shown = [ui_message(target, one) for one in filled(messages)]
+    shown = [ui_message(target, one) for one in messages]
     made = model_messages(target, shown, for_prompt=for_prompt)
-    _check_results(target)
+    _check_results(target, looked_at)
     for message in made:
         if message.role == "tool" and not isinstance(message.content, str):
             message.content = [_with_input(target, part) for part in message.content]
     return _paired(store, made) if for_prompt and target.profile.sanitizes_prompts else made
 
 
-def _results(target: MessageList) -> Iterator[tuple[Slot, Value]]:
-    """Yields the parts of the conversation that have a tool's result, with what the package keeps in each.
+def _results(target: MessageList, messages: Iterable[Slot]) -> Iterator[tuple[Slot, Value]]:
+    """Yields the parts of messages that have a tool's result, with what the package keeps in each.
 
     Raises:
-        HeapTypeError: if there is a message or a part that is null.
+        HeapTypeError: if there is a message or a part that is null, or a place that is empty.
     """
     store = target.store
-    for message in target.all():
+    for message in messages:
         content = get(store, message, "content")
         parts = UNDEFINED if is_nullish(content) else get(store, content, "parts")
         if not parts or get(store, content, "format") != FORMAT:
@@ -424,17 +437,17 @@ def _results(target: MessageList) -> Iterator[tuple[Slot, Value]]:
                 yield call, UNDEFINED if is_nullish(options) else get(store, options, "mastra")  # type: ignore[misc]
 
 
-def _check_results(target: MessageList) -> None:
+def _check_results(target: MessageList, messages: Iterable[Slot]) -> None:
     """The package goes over all results for media in the form of the Model Context Protocol.
 
     Raises:
-        HeapTypeError: if there is a message or a part that is null.
+        HeapTypeError: if there is a message or a part that is null, or a place that is empty.
         NotEmulatedError: for a result with media.
     """
     if not target.profile.keeps_outputs:
         return
     store = target.store
-    for call, kept in _results(target):
+    for call, kept in _results(target, messages):
         result = get(store, call, "result")
         content = get(store, result, "content") if isinstance(result, Ref) else UNDEFINED
         listed = elements(store, content) if is_array(store, content) else ()
@@ -451,7 +464,7 @@ def _kept_outputs(target: MessageList) -> dict[Value, Value]:
     """The outputs that parts keep for the model, by the ids of their calls."""
     store = target.store
     found: dict[Value, Value] = {}
-    for call, kept in _results(target) if target.profile.keeps_outputs else ():
+    for call, kept in _results(target, target.all()) if target.profile.keeps_outputs else ():
         output = get(store, kept, "modelOutput") if isinstance(kept, Ref) else UNDEFINED
         if not is_nullish(output):
             found[get(store, call, "toolCallId")] = output
@@ -498,17 +511,23 @@ def _is_unanswered(store: Store, part: Slot, answered: set[Value]) -> bool:
 def system_prompt(target: MessageList) -> list[ModelMessage]:
     """The system messages as a model is shown them. Each is dated on the way, which the list remembers."""
     stored_forms = [of_core(target, message, "system") for message in target.all_system()]
-    return model_messages(target, [ui_message(target, message) for message in stored_forms])
+    made = model_messages(target, [ui_message(target, message) for message in stored_forms])
+    _check_results(target, target.all())
+    return made
 
 
 def model_prompt(target: MessageList) -> list[ModelMessage]:
-    """System messages, and the conversation (rule mastra.user-first), as model messages.
+    """System messages, and the conversation, as model messages.
 
     Raises:
         MastraError: if there is no conversation, and the package wants one.
     """
-    conversation = of_messages(target, target.all(), for_prompt=True)
-    shown = [*system_prompt(target), *conversation]
+    systems = system_prompt(target)
+    return _after_user(target, [*systems, *of_all(target, for_prompt=True)])
+
+
+def _after_user(target: MessageList, shown: list[ModelMessage]) -> list[ModelMessage]:
+    """The messages, after one of the user's if the assistant's came first (rule mastra.user-first)."""
     first = next((index for index, message in enumerate(shown) if message.role != "system"), None)
     if first is None and target.profile.refuses_empty_prompts:
         told = (
@@ -528,8 +547,10 @@ def prompt(target: MessageList) -> Ref:
         MastraError: if there is no conversation, and the package wants one.
     """
     store = target.store
+    conversation = of_all(target, for_prompt=True)
     kept = _kept_outputs(target)
-    cells = [_prompt_message(target, message, kept) for message in model_prompt(target)]
+    shown = _after_user(target, [*system_prompt(target), *conversation])
+    cells = [_prompt_message(target, message, kept) for message in shown]
     listed = store.array([cell for cell in cells if cell is not None])
     return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
 

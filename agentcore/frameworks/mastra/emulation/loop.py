@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation import tools as tooling
-from agentcore.frameworks.mastra.emulation.conversion import of_messages, prompt
+from agentcore.frameworks.mastra.emulation.conversion import of_all, prompt
 from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, Outcome, TripWire, Tripwire
 from agentcore.frameworks.mastra.emulation.forms import FORMAT
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
@@ -211,7 +211,7 @@ class MastraLoop:
             PackageError: for a role that no model knows.
             HeapTypeError: for a message or a part that is not one.
         """
-        of_messages(self.list, self.list.all())
+        of_all(self.list)
 
     def _loop(self) -> None:
         live = self.profile.live_system_messages
