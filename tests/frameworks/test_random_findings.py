@@ -171,3 +171,13 @@ def test_a_null_message_is_asked_for_its_role_first() -> None:
     looks = {"op": "observe", "on": "view:all.aiV5.model", "as": "view"}
     threw = step_of("mastra@1.71.0", nulls, looks)["received"][0]["threw"]
     assert threw == "Cannot read properties of null (reading 'role')"
+
+
+@pytest.mark.parametrize("time", [8_640_000_000_000_001, 1e300])
+def test_a_number_that_is_no_time_moves_no_date(time: float) -> None:
+    breaks = {"op": "set", "at": [0, "createdAt"], "value": time}
+    puts = {"op": "set", "at": [0], "message": {"role": "user", "text": "y"}}
+    call = [{"type": "tool-call", "toolCallId": "c", "toolName": "save", "input": {}}]
+    named = {"messages": ["x", "x"], "script": [call], "tools": {"save": {"output": {}}}}
+    traced = step_of("mastra@1.0.4", breaks, puts, **named)
+    assert roles_and_texts(traced["model"][1]["prompt"][:2]) == [("user", "x"), ("user", "y")]

@@ -21,6 +21,7 @@ from agentcore.frameworks.mastra.emulation.settings import (
     Router,
     Settings,
     Tool,
+    clipped,
     date,
     is_date,
     parsed,
@@ -167,7 +168,8 @@ class Recording(RecordedRun):
         time: Any = parsed(value) if isinstance(value, str) else value
         if isinstance(value, View) and is_date(self.store, value.ref):
             time = time_of(self.store, value.ref)
-        return int(time) if isinstance(time, int | float) and math.isfinite(time) else None
+        known = clipped(time) if isinstance(time, int | float) else math.nan
+        return int(known) if math.isfinite(known) else None
 
     def now(self) -> int:
         """The time."""

@@ -171,8 +171,12 @@ class Clock:
 
 def date(store: Store, time: float) -> Ref:
     """Returns `new Date(time)`: a new date, of no time if the number is too far from 1970."""
-    known = abs(time) <= _FARTHEST
-    return store.object({"time": int(time) if known else math.nan}, DateCell)
+    return store.object({"time": clipped(time)}, DateCell)
+
+
+def clipped(time: float) -> float:
+    """Returns `new Date(time).getTime()`: a whole number, or NaN if the number is too far from 1970."""
+    return int(time) if abs(time) <= _FARTHEST else math.nan
 
 
 def is_date(store: Store, value: Value) -> bool:
