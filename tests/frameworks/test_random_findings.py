@@ -181,3 +181,58 @@ def test_a_number_that_is_no_time_moves_no_date(time: float) -> None:
     named = {"messages": ["x", "x"], "script": [call], "tools": {"save": {"output": {}}}}
     traced = step_of("mastra@1.0.4", breaks, puts, **named)
     assert roles_and_texts(traced["model"][1]["prompt"][:2]) == [("user", "x"), ("user", "y")]
+
+
+def _parts(traced: Any, index: int) -> list[str | None]:
+    """The texts of a message's parts, None for an empty place."""
+    parts = traced["list"][index]["message"]["content"]["parts"]
+    return [part and part["text"] for part in parts]
+
+
+def _stored(*texts: str) -> dict[str, Any]:
+    parts = [{"type": "text", "text": text} for text in texts]
+    return {"id": "s1", "role": "assistant", "content": {"format": 2, "parts": parts}}
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_an_empty_place_in_the_last_message_keeps_no_other_from_being_replaced(profile: str) -> None:
+    empties = {"op": "delete", "at": [1, "content", "parts", 0]}
+    changed = {"from": "current", "pipe": [{"mapText": {"suffix": "k"}}]}
+    adds = {"op": "list", "call": "add", "messages": changed, "args": ["input"]}
+    traced = step_of(profile, empties, adds, messages=["a", "b"])
+    assert _parts(traced, 0) == ["ak"]
+
+
+def test_merging_looks_for_a_step_among_all_parts_in_the_new_release_alone() -> None:
+    empties = {"op": "delete", "at": [0, "content", "parts", 1]}
+    adds = {"op": "list", "call": "add", "args": [{"role": "assistant", "content": "x"}, "response"]}
+    new, old = (step_of(profile, empties, adds, messages=[_stored("a", "b")]) for profile in MASTRA)
+    assert new["received"][0]["threw"] == "Cannot read properties of undefined (reading 'type')"
+    assert _parts(old, 0) == ["a", None, "x"]
+
+
+def test_a_system_message_is_added_beside_an_empty_place() -> None:
+    empties = {"op": "delete", "on": "systemMessages", "at": [0]}
+    adds = {"op": "list", "call": "addSystem", "args": ["v"]}
+    traced = step_of("mastra@1.71.0", empties, adds, system=["s", "t"])
+    assert [one and one["content"] for one in traced["listSystem"]] == [None, "t", "v"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_reversing_a_copy_makes_an_empty_place_undefined(profile: str) -> None:
+    empties = {"op": "delete", "at": [1]}
+    returns = {"op": "return", "messages": {"from": "current", "pipe": [{"reverse": True}]}}
+    traced = step_of(profile, empties, returns, messages=["a", "b", "c"])
+    assert traced["list"][1] is None
+
+
+def test_an_empty_place_in_a_returned_input_is_left_out() -> None:
+    empties = {"op": "delete", "at": [1]}
+    returns = {"op": "returnMessages", "messages": {"from": "current"}}
+    program = {
+        "id": "a",
+        "messages": ["a", "b", "c"],
+        "processors": [{"id": "p1", "input": [empties, returns]}],
+    }
+    traced = trace("mastra@1.0.4", program)
+    assert roles_and_texts(traced["model"][0]["prompt"]) == [("user", "a"), ("user", "c")]

@@ -138,7 +138,8 @@ _PICKED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "roles": lambda messages, roles: [one for one in filled(messages) if _read(one, "role") in roles],
     "notRoles": lambda messages, roles: [one for one in filled(messages) if _read(one, "role") not in roles],
     "ids": lambda messages, ids: [one for one in filled(messages) if _read(one, "id") in ids],
-    "reverse": lambda messages, _: list(reversed(messages)),
+    # A spread has undefined for an empty place.
+    "reverse": lambda messages, _: [None if is_empty(one) else one for one in reversed(messages)],
 }
 
 
@@ -337,7 +338,7 @@ class _Turn(Turn):
     def _stage(self, messages: Any, name: str, value: Any) -> Any:
         if name in ("concat", "prepend"):
             added = [self._message(spec) for spec in value]
-            # A spread has undefined for an empty place, as no other item but `clone` makes of one.
+            # A spread has undefined for an empty place.
             spread = [None if is_empty(one) else one for one in messages]
             return [*spread, *added] if name == "concat" else [*added, *spread]
         if name == "clone":

@@ -162,7 +162,7 @@ def _ui_reasoning(store: Store, part: Ref) -> Slot:
     told = get(store, part, "reasoning")
     listed = () if is_nullish(details) else elements(store, details, "reduce")
     if not told:
-        texts = [get(store, one, "text") for one in listed if get(store, one, "type") == "text"]
+        texts = [get(store, one, "text") for one in filled(listed) if get(store, one, "type") == "text"]
         told = "".join(str(one) for one in texts if one)
     if not told and not listed:
         return None

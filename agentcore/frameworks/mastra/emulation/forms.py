@@ -7,7 +7,7 @@ model messages and its UI messages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Final, Protocol, TypeVar
 
@@ -173,6 +173,11 @@ def filled(slots: Iterable[T]) -> list[T]:
     return [slot for slot in slots if not is_empty(slot)]
 
 
+def mapped(slots: Iterable[Slot], made: Callable[[Slot], Slot]) -> list[Slot]:
+    """Returns `slots.map(made)`, in which an empty place stays one."""
+    return [slot if is_empty(slot) else made(slot) for slot in slots]
+
+
 def each_of(store: Store, value: Value, receiver: str) -> Iterable[Slot]:
     """Returns what `for (... of value)` goes over; `receiver` is what errors of the engine call the value.
 
@@ -237,7 +242,7 @@ def _of_content(store: Store, kind: Value, part: Value) -> str:
 def _reasoning_length(store: Store, part: Value) -> int:
     details = get(store, part, "details")
     length = 0
-    for detail in () if is_nullish(details) else elements(store, details, "reduce"):
+    for detail in () if is_nullish(details) else filled(elements(store, details, "reduce")):
         if get(store, detail, "type") == "text":
             for name in ("text", "signature"):
                 value = get(store, detail, name)
@@ -337,7 +342,11 @@ def texts_checked(context: Context, parts: Iterable[Slot]) -> Ref:
     listed = list(parts)
     if not context.profile.drops_empty_texts:
         return store.array(listed)
-    full = [part for part in listed if get(store, part, "type") != "text" or get(store, part, "text") != ""]
+    full = [
+        part
+        for part in filled(listed)
+        if get(store, part, "type") != "text" or get(store, part, "text") != ""
+    ]
     return store.array(full or listed)
 
 
@@ -495,7 +504,7 @@ def date_in_options(context: Context, options: Value) -> Value:
 def ui_content(context: Context, message: Value) -> Ref:
     """The stored content of a UI message, which has its parts in one list."""
     store = context.store
-    given = elements(store, get(store, message, "parts"), "filter")
+    given = filled(elements(store, get(store, message, "parts"), "filter"))
     parts = [made for part in given if (made := _ui_part(context, part)) is not None]
     calls = [_ui_call(context, part) for part in given if _is_tool(store, part)]
     reasoning = [get(store, part, "text") for part in given if get(store, part, "type") == "reasoning"]

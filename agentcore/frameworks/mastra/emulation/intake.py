@@ -13,8 +13,10 @@ from agentcore.frameworks.mastra.emulation.forms import (
     Form,
     assign,
     core_content,
+    filled,
     form_of,
     has,
+    mapped,
     reasoning_of,
     stamp,
     texts_checked,
@@ -84,7 +86,7 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
     calls = get(store, content, "toolInvocations")
     if calls and parts:
         listed = elements(store, calls, "message.content.toolInvocations.map")
-        made = store.array([_with_args(store, call, parts) for call in listed])
+        made = store.array(mapped(listed, lambda call: _with_args(store, call, parts)))
         assign(store, content, "toolInvocations", made)
     return message
 
@@ -278,7 +280,7 @@ def _stamped(context: Context, message: Ref, source: str) -> Ref:
     content = get(store, message, "content")
     parts = get(store, content, "parts")
     if context.profile.dates_parts and source != "memory" and is_array(store, parts):
-        for part in elements(store, parts):
+        for part in filled(elements(store, parts)):
             stamp(context, part)
         assign(store, content, "parts", store.array(elements(store, parts)))
     return message

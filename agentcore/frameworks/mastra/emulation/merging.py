@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from agentcore.frameworks.mastra.emulation.forms import FORMAT, assign, is_same, part_key, stamp, starts_with
+from agentcore.frameworks.mastra.emulation.forms import (
+    FORMAT,
+    assign,
+    filled,
+    is_same,
+    mapped,
+    part_key,
+    stamp,
+    starts_with,
+)
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get, is_array, is_nullish, or_else, spread
 
@@ -39,7 +48,8 @@ def _is_kept_apart(store: Store, latest: Slot, incoming: Ref) -> bool:
                 return True
     parts = get(store, get(store, latest, "content"), "parts")
     listed = () if is_nullish(parts) else elements(store, parts, "every")
-    only_data = bool(listed) and all(starts_with(store, get(store, part, "type"), "data-") for part in listed)
+    kinds = (get(store, part, "type") for part in filled(listed))
+    only_data = bool(listed) and all(starts_with(store, kind, "data-") for kind in kinds)
     return only_data and not is_same(get(store, latest, "id"), get(store, incoming, "id"))
 
 
@@ -162,7 +172,7 @@ class _Merge:
             own = elements(store, self._parts(self.latest))
             at = (index if left == -1 else self.anchors[left] + index - left) + drift
             until = len(own) if right == -1 else self.anchors[right]
-            if not 0 <= at <= until or any(part_key(store, one) == key for one in own[at:until]):
+            if not 0 <= at <= until or any(part_key(store, one) == key for one in filled(own[at:until])):
                 continue
             count = self._put(part, key, at)
             if not self.target.profile.merging_takes_all:
@@ -177,21 +187,31 @@ class _Merge:
         """Puts a part in, unless the latest message has as many of its kind; how many parts that made."""
         store = self.store
         own, incoming = (elements(store, self._parts(message)) for message in (self.latest, self.incoming))
-        counts = [sum(part_key(store, one) == key for one in parts) for parts in (own, incoming)]
+        counts = [sum(part_key(store, one) == key for one in filled(parts)) for parts in (own, incoming)]
         if counts[0] >= counts[1]:
             return 0
         place = incoming.index(part)
-        marked = place > 0 and get(store, incoming[place - 1], "type") == "step-start"
-        after_call = bool(own) and get(store, own[-1], "type") == "tool-invocation"
+        marked = place > 0 and self._is_of_type(incoming[place - 1], "step-start")
+        after_call = bool(own) and self._is_of_type(own[-1], "tool-invocation")
+        mark = self._mark(own)
         is_text = get(store, part, "type") == "text" and get(store, self.latest, "role") == "assistant"
         added = [part]
         if is_text and not marked and after_call:
-            added = [self._mark(own), part]
+            added = [mark, part]
         at = len(own) if at is None else at
         store.replace(self._parts(self.latest), (*own[:at], *added, *own[at:]))
         return len(added)
 
+    def _is_of_type(self, part: Slot, kind: str) -> bool:
+        """Returns `part?.type === kind`."""
+        return not is_nullish(part) and get(self.store, part, "type") == kind
+
     def _mark(self, own: tuple[Slot, ...]) -> Ref:
+        """Makes the mark of a step, which names the model of the last one if the version looks for that.
+
+        Raises:
+            HeapTypeError: if it looks, and finds a part that is null or an empty place first.
+        """
         store = self.store
         if not self.target.profile.merging_takes_all:
             return store.object({"type": "step-start"})
@@ -221,7 +241,7 @@ def answer(target: MessageList, message: Ref, index: int, call: Ref) -> None:
     assign(store, content, "metadata", spread(store, get(store, content, "metadata")))
     calls = get(store, content, "toolInvocations")
     if is_array(store, calls) and get(store, call, "state") == "result":
-        listed = [_complete_call(store, one, call, args) for one in elements(store, calls)]
+        listed = mapped(elements(store, calls), lambda one: _complete_call(store, one, call, args))
         assign(store, content, "toolInvocations", store.array(listed))
     target.see_now(message)
     target.take_as_response(message)

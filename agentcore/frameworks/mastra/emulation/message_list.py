@@ -446,7 +446,7 @@ class MessageList:
             )
         array = self.tagged.get(text(store, tag)) if tag else self.system_messages
         known = () if array is None else elements(store, array)
-        keys = (system_key(store, get(store, one, "content")) for one in known)
+        keys = (system_key(store, get(store, one, "content")) for one in filled(known))
         if any(key == system_key(store, get(store, core, "content")) for key in keys):
             return
         if array is None:

@@ -110,7 +110,7 @@ class Processors:
                 self.target.replace_system(systems)
             else:
                 given = self.desk.slot(returned)
-            listed = elements(self.store, given, method)
+            listed = filled(elements(self.store, given, method))
             ordered = sorted(listed, key=lambda one: get(self.store, one, "role") != "system")
             self._apply(self.store.array(ordered), ids, sources)
 
@@ -369,7 +369,9 @@ class Processors:
         if not is_nullish(told) or is_nullish(parts):
             return or_else(told, "")
         texts = [
-            text(store, or_else(get(store, part, "text"), "")) if get(store, part, "type") == "text" else ""
+            text(store, or_else(get(store, part, "text"), ""))
+            if not is_empty(part) and get(store, part, "type") == "text"
+            else ""
             for part in elements(store, parts, "map")
         ]
         return "\n".join(texts)
