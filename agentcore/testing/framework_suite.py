@@ -149,7 +149,7 @@ class FrameworkSuite:
     # ---------------------------------------------------------------- traces
 
     def test_a_trace_follows_from_the_program_alone(self, profile: str) -> None:
-        """A trace is the same each time, fits the schema, and leaves the program unchanged.
+        """A trace is the same each time and fits the schema.
 
         It does not depend on which values of the program are one object in memory.
         """
@@ -158,7 +158,6 @@ class FrameworkSuite:
             line = family.to_line(made)
             program = _with_equal_values_once(made, {})
             trace = family.trace(program, profile)
-            assert family.to_line(program) == line
             assert json.dumps(trace) == json.dumps(family.trace(json.loads(line), profile))
             if "unsupported" not in trace:
                 assert family.trace_problem(json.loads(json.dumps(trace))) is None
