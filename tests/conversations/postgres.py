@@ -110,7 +110,8 @@ class Server:
         """End it, and remove its files."""
         process = self._started()
         if process.poll() is None:
-            process.send_signal(signal.SIGINT)  # its fast shutdown
+            # At once: a fast shutdown (SIGINT) first writes what is thrown away below, which took 44 s.
+            process.send_signal(signal.SIGQUIT)
             process.wait(_SECONDS)
         shutil.rmtree(self._folder, ignore_errors=True)
 
