@@ -122,18 +122,19 @@ def _noted() -> bool:
 
 
 def _exits_once_noted() -> None:
-    _first()
     while not _noted():
         time.sleep(0.01)
     os._exit(7)
 
 
 def exits_while_a_child_holds_its_output() -> None:
+    _first()
     _forked(session=False)
     _exits_once_noted()
 
 
 def exits_while_a_session_holds_its_output() -> None:
+    _first()
     _forked(session=True)
     _exits_once_noted()
 
@@ -143,6 +144,7 @@ def exits_while_a_child_floods_its_output() -> None:
         while True:
             os.write(1, b"x" * 1_000)
 
+    _first()  # else the answer to it would be in the flood
     _forked(session=False, keeps=flood)
     _exits_once_noted()
 
