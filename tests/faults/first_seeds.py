@@ -1,6 +1,6 @@
 """At which seed, from 0, random programs first show each planted fault: `python -m faults.first_seeds`.
 
-With TESTS as PYTHONPATH; it takes a few minutes, and keeps what it found in `first_seeds.json`.
+To be run in the folder `tests`; it takes a few minutes, and keeps what it found in `first_seeds.json`.
 """
 
 from __future__ import annotations
