@@ -236,3 +236,20 @@ def test_an_empty_place_in_a_returned_input_is_left_out() -> None:
     }
     traced = trace("mastra@1.0.4", program)
     assert roles_and_texts(traced["model"][0]["prompt"]) == [("user", "a"), ("user", "c")]
+
+
+@pytest.mark.parametrize(("own", "other"), [(0, 1), (1, 0)])
+def test_arguments_that_a_call_takes_from_the_next_of_its_id_are_its_own(own: int, other: int) -> None:
+    call = {"type": "tool-call", "toolCallId": "twice", "toolName": "save"}
+    into = [1, "content", "parts", own, "toolInvocation", "args", "a", "b"]
+    program = {
+        "id": "a",
+        "script": [[{**call, "input": {}}, {**call, "input": {"a": {"b": 1}}}]],
+        "processors": [{"id": "p1", "steps": {"1": [{"op": "set", "at": into, "value": "y"}]}}],
+        "prepareStep": {},
+    }
+    last = trace("mastra@1.71.0", program)["received"][-1]["got"]["messages"][1]
+    seen = last["content"]["parts"]
+    arguments = [part["toolInvocation"]["args"] for part in seen if part["type"] == "tool-invocation"]
+    assert arguments[own] == {"a": {"b": "y"}}
+    assert arguments[other] == {"a": {"b": 1}}

@@ -252,7 +252,7 @@ class MastraProfile:
     )
     fills_empty_calls: bool = attrs.field(
         metadata=decision(
-            "A call without arguments takes those of the next call of its id in the same answer."
+            "A call without arguments takes a copy of those of the next call of its id in the same answer."
         )
     )
     repeated_calls_run_last: bool = attrs.field(

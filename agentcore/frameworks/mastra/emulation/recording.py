@@ -15,6 +15,7 @@ from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date
 from agentcore.frameworks.mastra.emulation.tools import Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording
+from agentcore.heap.copying import deep_copy
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get
 from agentcore.kit.emulate import StepCell
@@ -295,7 +296,7 @@ def read_answer(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool,
     """Returns the answer for the parts that a model gave.
 
     `once`: a call of an id is taken only once. `fills`: the first call of an id, if it has no arguments,
-    takes those of the next one.
+    takes a copy of those of the next one.
     """
     made = Answered()
     seen: dict[str, Ref] = {}
@@ -305,7 +306,7 @@ def read_answer(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool,
             args = store.load(json.loads(json.dumps(part["input"])))
             first = seen.get(part["toolCallId"])
             if first is not None and fills and not fields(store, get(store, first, "args")):
-                made.fill(store, first, args)
+                made.fill(store, first, deep_copy(store, args))
             if first is None or not once:
                 call = _add_call(store, made, part, args)
                 seen.setdefault(part["toolCallId"], call)
