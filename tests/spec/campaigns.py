@@ -12,11 +12,11 @@ _HEAD = """\
 # Campaigns
 
 What the last long campaign of random programs on each real package came to. `nox -s campaign` runs them
-all, and `nox -s campaign -- TARGET -n 100000` one of them. The seeds of a campaign are the first and those
-that follow. A pair is two features that one program has, and how many there are is an estimate
+all, and `nox -s campaign -- TARGET -n 100000` one of them. Seeds are the first of a row of programs and how
+many there are. A pair is two features that one program has, and how many there are is an estimate
 ([check](../check.md)).
 
-| target | profile | programs | first seed | outcomes | pairs of features | minutes |
+| target | profile | programs | seeds | outcomes | pairs of features | minutes |
 |---|---|---|---|---|---|---|
 """
 
@@ -51,7 +51,7 @@ def _row(record: dict[str, Any]) -> str:
         f"`{record['target']}`",
         f"`{record['profile']}`",
         f"{record['programs']:,}",
-        str(record["seed"]),
+        ", ".join(f"{first} ({count:,})" for first, count in record["seeds"]),
         outcomes,
         pairs,
         str(record["minutes"]),
