@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from agentcore.heap.heap import NotEmulatedError
@@ -24,19 +25,24 @@ def decided(names: tuple[str, ...]) -> list[tuple[ProfileFamily, Field]]:
 
 def tells(family: ProfileFamily, field: Field, profile: str, program: dict[str, Any]) -> bool:
     """Whether a program's trace is another when the profile decides otherwise."""
-    emulation = load_family(family.name).emulation
-    assert emulation is not None
-    trace_under = emulation.trace
+    before = _traced_by(family.name, profile, json.dumps(program))
     mine = family.profiles[profile]
+    return any(_traced(family.name, other, program) != before for other in flipped(family, mine, field.name))
 
-    def told(under: Any) -> str:
-        try:
-            return json.dumps(trace_under(under, program))
-        except NotEmulatedError as error:
-            return str(error)
 
-    before = told(mine)
-    return any(told(other) != before for other in flipped(family, mine, field.name))
+# A program is asked about once for each decision that it cites, one after the other.
+@lru_cache(maxsize=4)
+def _traced_by(family: str, profile: str, program: str) -> str:
+    return _traced(family, families()[family].profiles[profile], json.loads(program))
+
+
+def _traced(family: str, profile: Any, program: dict[str, Any]) -> str:
+    emulation = load_family(family).emulation
+    assert emulation is not None
+    try:
+        return json.dumps(emulation.trace(profile, program))
+    except NotEmulatedError as error:
+        return str(error)
 
 
 def flipped(family: ProfileFamily, profile: Any, field: str) -> Iterator[Any]:
