@@ -47,12 +47,12 @@ def pytest_runtestloop() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves samples of what is marked `sample`, and measures no coverage in what runs real packages.
+    """Leaves samples of what is marked `sample`, and measures coverage in quick tests alone.
 
-    Coverage would double the time of those, and shows little there.
+    It would double the time of the others, which repeat by the hundred what quick tests do once.
     """
     for item in items:
-        if item.get_closest_marker("live"):
+        if item.get_closest_marker("live") or item.get_closest_marker("slow"):
             item.add_marker("no_cover")
     # What somebody names on the command line is run.
     if not WHOLE and not any("[" in name for name in config.args):
