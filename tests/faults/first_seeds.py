@@ -91,7 +91,11 @@ def _changed(fault: JsFault, target: str, profile: str, folder: Path) -> Driver:
 
 
 def first_seed(fault: Planted, seeds: range) -> int | None:
-    """The first of these seeds whose program shows the fault; None where none of them does."""
+    """The first of these seeds whose program shows the fault; None where none of them does.
+
+    Raises:
+        TypeError: if the driver does not answer, which would show any fault.
+    """
     family = family_of(fault.profile)
     with TemporaryDirectory() as folder:
         driver = fault.drivers(Path(folder))
@@ -99,7 +103,9 @@ def first_seed(fault: Planted, seeds: range) -> int | None:
             for seed, program in zip(seeds, family.programs(seeds, fault.profile), strict=True):
                 outcome = driver.run(program)
                 expected = family.trace(program, fault.profile)
-                if not isinstance(outcome, Answer) or differences(expected, outcome.trace, family.comparison):
+                if not isinstance(outcome, Answer):
+                    raise TypeError(f"{fault.fault}: the driver did not answer the program of seed {seed}")
+                if differences(expected, outcome.trace, family.comparison):
                     return seed
         finally:
             driver.close()

@@ -92,9 +92,7 @@ class Edges:
     def _carried(self, program: Json) -> None:
         """What one hook reads, and a later one puts elsewhere: itself, or a copy of it."""
         choices = self.choices
-        steps = len(program["script"])
-        reader, step = choices.sample([*_READ]), choices.integer(0, steps - 1)
-        writer, later = choices.sample([*_SHOWN]), choices.integer(step, steps - 1)
+        (reader, step), (writer, later) = self._two_hooks(program)
         name = "carried"
         value = {choices.sample(("$clone", "$ref")): [f"${name}"]}
         self._ops(program, reader, step).insert(0, {"keep": choices.sample(_READ[reader]), "as": name})
@@ -102,14 +100,17 @@ class Edges:
 
     def _written_later(self, program: Json) -> None:
         """What one hook reads, and a later one writes into."""
-        choices = self.choices
-        steps = len(program["script"])
-        reader, step = choices.sample([*_READ]), choices.integer(0, steps - 1)
-        writer, later = choices.sample([*_SHOWN]), choices.integer(step, steps - 1)
-        read = choices.sample(_READ[reader])
+        (reader, step), (writer, later) = self._two_hooks(program)
+        read = self.choices.sample(_READ[reader])
         self._ops(program, reader, step).insert(0, {"keep": read, "as": "read"})
         inside = _INSIDE.get(read[-1], ["x"])
         self._ops(program, writer, later).append({"set": ["$read", *inside], "to": self.make.mark()})
+
+    def _two_hooks(self, program: Json) -> tuple[tuple[str, int], tuple[str, int]]:
+        """A hook that something can be read in, with its step, and one that comes no earlier."""
+        choices, last = self.choices, len(program["script"]) - 1
+        reader, step = choices.sample([*_READ]), choices.integer(0, last)
+        return (reader, step), (choices.sample([*_SHOWN]), choices.integer(step, last))
 
     def _context_returned(self, program: Json) -> None:
         """A context that a step hook returns, and what a later step is shown as its own."""
