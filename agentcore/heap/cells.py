@@ -126,7 +126,7 @@ class ErrorCell(ObjectCell):
 
 
 class PatternCell(ObjectCell):
-    """A regular expression that every text matches; it has no fields of its own."""
+    """A regular expression that every text matches: no clone has what somebody put into it."""
 
     __slots__ = ()
 

@@ -422,7 +422,14 @@ def _not_function(slot: Slot) -> Slot:
 
 
 def _cloned(cell: Cell) -> Cell:
-    """Returns what a clone keeps of a cell: of an error some fields, of others all that is not computed."""
+    """Returns what a clone keeps of a cell: of an error some fields, of others all that is not computed.
+
+    Of a date and of a regular expression it keeps what they are, and nothing that somebody put there.
+    """
+    if type(cell) is DateCell:
+        return DateCell({"time": cell["time"]})
+    if type(cell) is PatternCell:
+        return PatternCell()
     if type(cell) is UrlCell:
         # A URL keeps its text in an internal slot, which a structured clone leaves out: the package's
         # clones are empty objects.

@@ -55,6 +55,27 @@ def test_a_call_that_has_to_wait_for_others_takes_its_time_from_then_on() -> Non
     assert [part["toolCallId"] for part in content if part["type"] == "tool-result"] == ["c1", "c2", "c3"]
 
 
+def test_a_clone_of_a_pattern_has_nothing_that_a_hook_put_there() -> None:
+    pattern = ["model", "supportedUrls", "*/*", 0]
+    into = ["messages", -1, "content", 0, "output", "x"]
+    program = {
+        "id": "a",
+        "path": "generate",
+        "messages": [{"role": "user", "content": "y"}],
+        "script": [[{"type": "tool-call", "toolCallId": "c0", "toolName": "save", "input": "y"}]],
+        "hooks": {
+            "prepareStep": [[{"keep": pattern, "as": "pattern"}]],
+            "onStepStart": [
+                [{"set": ["$pattern", "x"], "to": "y"}],
+                [{"set": into, "to": {"$clone": ["$pattern"]}}],
+            ],
+        },
+    }
+    for profile in ("ai-sdk-7/generate", "ai-sdk-6.0.326/generate"):
+        output = trace(profile, program)["steps"][1]["prompt"][2]["content"][0]["output"]
+        assert output["x"] == {}
+
+
 MASTRA = ("mastra@1.71.0", "mastra@1.0.4")
 
 

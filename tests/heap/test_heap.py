@@ -17,12 +17,14 @@ from agentcore.heap.heap import (
     DEEPEST,
     UNDEFINED,
     DataCloneError,
+    DateCell,
     DepthError,
     ErrorCell,
     Function,
     Heap,
     HeapTypeError,
     ObjectCell,
+    PatternCell,
     Ref,
     Store,
     keyed,
@@ -337,6 +339,22 @@ def test_a_clone_of_an_error_keeps_its_message_and_a_name_of_the_language(error:
     copied = store.clone(store.object(error, ErrorCell))
     assert isinstance(copied, Ref)
     assert store.cells[copied.address] == ErrorCell(cloned)
+
+
+@pytest.mark.parametrize(
+    ("cell", "cloned"),
+    [
+        # node -e 'const d = new Date(0), r = /a/; d.x = r.x = 1;
+        #          console.log(structuredClone(d).x, structuredClone(r).x)'
+        (DateCell({"time": 0, "x": 1}), DateCell({"time": 0})),
+        (PatternCell({"x": 1}), PatternCell()),
+    ],
+)
+def test_a_clone_of_a_date_or_a_pattern_has_nothing_that_was_put_there(cell: Any, cloned: Any) -> None:
+    store = Store()
+    copied = store.clone(store.object(dict(cell), type(cell)))
+    assert isinstance(copied, Ref)
+    assert store.cells[copied.address] == cloned
 
 
 def test_a_clone_of_a_step_result_has_lost_the_computed_fields() -> None:
