@@ -76,6 +76,23 @@ def test_a_clone_of_a_pattern_has_nothing_that_a_hook_put_there() -> None:
         assert output["x"] == {}
 
 
+@pytest.mark.parametrize(("path", "ran"), [("stream", [[]]), ("generate", [["save"], []])])
+def test_a_stream_holds_the_tool_choice_against_the_last_call_of_an_id(
+    path: str, ran: list[list[str]]
+) -> None:
+    call = {"type": "tool-call", "toolCallId": "c", "input": {}}
+    program = {
+        "id": "a",
+        "path": path,
+        "messages": [{"role": "user", "content": "y"}],
+        "options": {"toolChoice": {"toolName": "look"}},
+        "tools": {"save": {"output": {}}},
+        "script": [[{**call, "toolName": "look"}, {**call, "toolName": "save"}]],
+    }
+    traced = trace(f"ai-sdk-7/{path}", program)
+    assert [[tool["toolName"] for tool in step["tools"]] for step in traced["steps"]] == ran
+
+
 MASTRA = ("mastra@1.71.0", "mastra@1.0.4")
 
 

@@ -61,7 +61,8 @@ class Streamed(Recorder):
         self.recorded = Recorded()
         self.sent = sent
         self.by_id: dict[Value, Ref] = {}
-        self.called: list[Ref] = []
+        # By their ids: of those that share one, the last (the choice of a tool is held against these).
+        self.called: dict[Value, Ref] = {}
         self.waiting: list[Ref] = []
         # The time, in moments, and the tools that wait: until when, their number, and what that settles.
         self.moment = 0
@@ -189,7 +190,7 @@ class Streamed(Recorder):
             turns += 1
         for _ in range(turns):
             yield None
-        self.called.append(call)
+        self.called[get(self.store, call, "toolCallId")] = call
         return call
 
     def _call_chunk(self, call: Ref) -> Chunk:
@@ -206,7 +207,8 @@ class Streamed(Recorder):
                 for call in self.waiting:
                     self.turns.call(self._running(call, self.answers.enqueue))
         elif chunk.kind == "tool-call" and self.withheld:
-            self.called.append(self.parse(chunk.ref, self.sent))  # type: ignore[arg-type]
+            call = self.parse(chunk.ref, self.sent)  # type: ignore[arg-type]
+            self.called[get(self.store, call, "toolCallId")] = call
         elif chunk.kind == "tool-call":
             yield from self._forward_call(chunk, give)
         elif chunk.kind == "tool-result":
@@ -262,7 +264,7 @@ class Streamed(Recorder):
 
     def _ended(self, give: Give, end: Chunk | None = None) -> bool:
         """Whether tools may run, now that the model has sent all."""
-        self.recorded.broken = self.chosen(self.called)
+        self.recorded.broken = self.chosen(self.called.values())
         if end is not None:
             give(end)
         if self.recorded.broken is not None:
