@@ -131,6 +131,81 @@ def test_a_write_is_told_with_who_sees_it_and_where_first() -> None:
     assert breach.actual["caller"] == [{"role": "user", "content": "hi!"}]
 
 
+MASTRA: Final[Json] = {"id": "a", "messages": [{"role": "user", "content": "hi"}], "script": [[CALL], []]}
+STRANDS: Final[Json] = {
+    "id": "a",
+    "script": [[{"toolUse": {"name": "save", "toolUseId": "u1", "input": {"a": "#1"}}}], [{"text": "#2"}]],
+    "tools": {"save": {"output": "#3"}},
+}
+
+
+def changed(field: str, value: Any, **tool: Any) -> Json:
+    tools = {"save": {"output": "#3", **tool}} if tool else STRANDS["tools"]
+    return {**STRANDS, "tools": tools, field: value}
+
+
+@pytest.mark.parametrize(
+    ("profile", "one", "cause", "seen", "first"),
+    [
+        (
+            "mastra@1.71.0",
+            {
+                **MASTRA,
+                "providerOptions": {"x": {"k": 1}},
+                "prepareStep": {"*": [{"op": "set", "on": "providerOptions", "at": ["y"], "value": {}}]},
+            },
+            "write: prepareStep set providerOptions.y",
+            ("caller", "later-prompts"),
+            ("later-prompts", 0),
+        ),
+        (
+            "mastra@1.71.0",
+            {
+                **MASTRA,
+                "processors": [
+                    {"id": "p", "steps": {"1": [{"op": "set", "at": [0, "role"], "value": "assistant"}]}}
+                ],
+            },
+            "write: processInputStep set messages[*].role",
+            ("this-prompt", "store"),
+            ("this-prompt", 1),
+        ),
+        (
+            "mastra@1.71.0",
+            {
+                **MASTRA,
+                "messages": [{"role": "user", "content": {"format": 2, "parts": []}}],
+                "script": [[]],
+            },
+            "write: the loop change the caller's messages",
+            ("caller",),
+            ("caller", None),
+        ),
+        (
+            "strands-py@1.62.0",
+            changed("input", "hi", mutateInput=[{"op": "set", "path": ["input", "a"], "value": 7}]),
+            "write: tool set input.a",
+            ("caller", "next-prompt", "store"),
+            ("next-prompt", 1),
+        ),
+        (
+            "strands-py@1.62.0",
+            changed("messages", [{"role": "user", "content": [{"text": "#4"}]}]),
+            "write: the loop change the caller's config.messages",
+            ("caller",),
+            ("caller", None),
+        ),
+    ],
+)
+def test_programs_of_every_format_say_who_sees_a_write_and_where_first(
+    profile: str, one: Json, cause: str, seen: tuple[str, ...], first: tuple[str, int | None]
+) -> None:
+    breaches = {each.cause: each for each in faults(one, family_of(profile), under(profile))}
+    assert cause in breaches
+    found = breaches[cause]
+    assert (found.seen, (found.first.holder, found.first.step)) == (seen, first)
+
+
 def test_of_several_writes_only_those_that_show_are_causes() -> None:
     written = program(
         hooks={
