@@ -155,8 +155,8 @@ def changed(field: str, value: Any, **tool: Any) -> Json:
                 "prepareStep": {"*": [{"op": "set", "on": "providerOptions", "at": ["y"], "value": {}}]},
             },
             "write: prepareStep set providerOptions.y",
-            ("caller", "later-prompts"),
-            ("later-prompts", 0),
+            ("caller", "later-prompts", "observers"),
+            ("observers", None),
         ),
         (
             "mastra@1.71.0",
