@@ -160,7 +160,7 @@ def test_a_finding_of_each_kind_says_what_it_is_and_what_to_do(kind: str) -> Non
     found = told(kind)
     assert found["message"] == MESSAGES[kind]
     assert found["remedy"]
-    assert found["fingerprint"] == f"{kind}:hook:a:messages[].content"
+    assert found["fingerprint"] == f"{kind}:hook:a:messages[*].content"
 
 
 def test_what_to_do_about_an_error_depends_on_its_cause() -> None:

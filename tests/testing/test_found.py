@@ -280,7 +280,7 @@ def left(*prompts: list[Json], error: str | None = None) -> Json:
             "$.prompts[0]",
             left([ASKED, CALLING]),
             left([ASKED]),
-            "the assistant message with call c0 (look) is still in the prompt of step 0",
+            "the message with call c0 (look) that h adds is still in the prompt of step 0",
         ),
         (
             "$.prompts[0]",

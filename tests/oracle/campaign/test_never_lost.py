@@ -20,7 +20,7 @@ from agentcore.oracle.campaign.stop_rules import Interrupted, arrived, interrupt
 from liars.moody import InMemory
 
 # So many programs are tried before the signal comes; some of them are smaller and still wrong.
-SMALLER: Final = 60
+SMALLER: Final = 30
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
