@@ -247,10 +247,7 @@ def test_lists_inside_of_what_was_handed_out_are_fields_of_their_own(polluting: 
     report = copy.deepcopy(polluting)
     message = {"role": "user", "content": "hi"}
     given = {"state": {"history": [message], "count": 1}, "turns": [[message], [message, message]], "n": None}
-    prompt = {"system": "be brief", "messages": [message]}
-    live = report["findings"][0]["runs"]["live"]
-    live["moments"][0]["value"] = given
-    live["prompts"][0]["messages"] = prompt
+    report["findings"][0]["runs"]["live"]["moments"][0]["value"] = given
     scene, _ = only_scene(report)
     shown = scene["runs"][0]
     fields = {each["name"]: len(each["items"]) for each in shown["moments"][0]["fields"]}
