@@ -116,7 +116,8 @@ class _Empty(ScriptedModel):
         del request
 
         async def events() -> AsyncIterator[ModelEvent]:
-            for event in ():
+            none: tuple[ModelEvent, ...] = ()
+            for event in none:
                 yield event
 
         yield events()
