@@ -313,6 +313,31 @@ def test_a_run_that_a_write_ends_and_changes_is_a_fault_all_the_same() -> None:
     assert [breach.seen for breach in found(one, run)] == [("caller", "result")]
 
 
+@pytest.mark.parametrize(
+    ("final", "is_fault"),
+    [
+        (None, False),
+        ({}, False),
+        ({"text": "done"}, False),
+        ({"steps": [1]}, False),
+        ({"steps": [2]}, True),
+        ({"odd": 1}, True),
+        (7, True),
+    ],
+)
+def test_a_run_that_a_write_ends_and_shows_no_more_than_an_earlier_state_is_no_fault(
+    final: Any, *, is_fault: bool
+) -> None:
+    def run(one: Json) -> Json:
+        trace = {**copying.trace(one), "final": {"text": "done", "steps": [1, 2]}}
+        if not any("set" in op for op in one["hooks"]["prepareStep"][0]):
+            return trace
+        return {**trace, "error": {"name": "E", "message": ""}, "steps": trace["steps"][:1], "final": final}
+
+    one = program(hooks={"prepareStep": [[{"set": ["messages", 0, "content"], "to": "x"}]]})
+    assert bool(found(one, run)) == is_fault
+
+
 # ---------------------------------------------------------------- times, accumulation, noise, failures
 
 
@@ -322,6 +347,7 @@ def test_results_in_the_order_in_which_tools_finish_are_found() -> None:
     one = program(script=[calls, [{"type": "text", "text": "done"}]], tools=tools)
     [breach] = found(one, copying.loop("order"))
     assert (breach.kind, breach.rule) == ("out-of-order", "isolated.call-order")
+    assert breach.message.startswith("the order in which tools finish shows; seen in ")
     assert found(one, copying.loop()) == []
 
 
