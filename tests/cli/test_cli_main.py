@@ -103,8 +103,12 @@ def test_standard_output_that_fails_in_the_end_is_given_up(
 ) -> None:
     output = os.open(tmp_path / "output", os.O_CREAT | os.O_WRONLY)
     monkeypatch.setattr("agentcore.cli.terminal._STDOUT", output)
-    with tolerant():
+
+    def fails() -> None:
         raise OSError(errno.ENOSPC, "No space left")
+
+    with tolerant():
+        fails()
     os.write(output, b"lost")
     os.close(output)
     assert (tmp_path / "output").read_bytes() == b""
