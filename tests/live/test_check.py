@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,8 @@ from agentcore.live.findings import Found, finding
 from agentcore.live.installs import Place
 from agentcore.live.judge import KINDS
 from agentcore.live.process import Ended
+from agentcore.live.reporting import sarif, text
+from agentcore.live.suppressions import Suppression
 
 Json = dict[str, Any]
 LINE: Final[Json] = {"file": "/hooks.py", "line": 3, "column": 5}
@@ -169,3 +172,39 @@ def test_what_to_do_about_an_error_depends_on_its_cause() -> None:
     assert "--time-limit" in remedies["hangs"]
     called = told("raises", cause="throws", said="TypeError: hook() takes 1 positional argument")
     assert "say --factory" in called["remedy"]
+
+
+# ---------------------------------------------------------------- how it is told
+
+
+def test_a_finding_that_does_not_count_says_why_as_text_and_as_sarif() -> None:
+    report = campaign(outcome(0, shown())).report([])
+    [found] = report["findings"]
+    found["counts_for_verdict"] = False
+    assert "  fault  write  (does not count)" in text(report)
+    [result] = json.loads(sarif(report))["runs"][0]["results"]
+    assert result["suppressions"] == [{"kind": "external", "justification": "left out by --kinds"}]
+    found["suppressed"] = {"for": "ai<7", "reason": "the loop copies soon"}
+    assert "  fault  write  (suppressed for ai<7: the loop copies soon)" in text(report)
+    [result] = json.loads(sarif(report))["runs"][0]["results"]
+    assert result["suppressions"] == [{"kind": "inSource", "justification": "the loop copies soon"}]
+
+
+def test_a_finding_has_a_place_in_sarif_as_far_as_it_is_known() -> None:
+    report = campaign(outcome(0, shown())).report([])
+
+    def locations() -> Any:
+        [result] = json.loads(sarif(report))["runs"][0]["results"]
+        return result.get("locations")
+
+    assert locations() == [{"physicalLocation": {"artifactLocation": {"uri": "hooks.py"}}}]
+    report["findings"][0]["line"] = LINE
+    physical = {"artifactLocation": {"uri": "/hooks.py"}, "region": {"startLine": 3}}
+    assert locations() == [{"physicalLocation": physical}]
+    report["findings"][0]["line"] = report["hook"]["file"] = None
+    assert locations() is None
+
+
+def test_a_suppression_that_is_not_used_is_told_with_what_to_do() -> None:
+    report = campaign(outcome(0)).report([Suppression("opaque", "ai", "a reason", "hooks.py", 7)])
+    assert "\nhooks.py:7: this suppression of opaque is unused; take it out\n" in text(report)

@@ -124,6 +124,17 @@ def test_only_rows_that_differ_are_changes_and_boundaries_that_one_lacks_are_non
     )
 
 
+def test_what_is_not_known_of_a_release_is_told_by_its_reason() -> None:
+    gone = "the hook is not called"
+    lacking = [
+        {"path": "generate", "boundary": "after", "why": gone},
+        {"path": "stream", "boundary": "before", "root": "messages", "why": gone},
+    ]
+    told = text.table(measurement({row(): THIS, row(root=""): THIS}, unmeasured=lacking))
+    assert "not known: after (generate), before messages (stream): the hook is not called" in told
+    assert "before, " in told
+
+
 # ---------------------------------------------------------------- commands
 
 
