@@ -8,11 +8,11 @@ from typing import Any, Final
 import pytest
 
 from agentcore import messages_from_wire
+from agentcore.kit.compare import Difference
 from agentcore.messages.values import thaw
 from agentcore.testing import HookFaultError, check_hook
 from agentcore.testing.hooks import is_conversation, numbered_conversation
 from agentcore.testing.prompts import (
-    Difference,
     TwoRuns,
     first_flaw,
     first_non_message,
@@ -343,7 +343,7 @@ def test_a_message_is_told_in_a_few_words(message: Json, told: str) -> None:
 
 
 def test_a_request_that_is_gone_is_a_flaw_and_one_in_other_words_is_none() -> None:
-    def shortens(messages: list[Json]) -> list[Json]:
+    def shortens(messages: Any) -> list[Json]:
         return [{**each, "content": each["content"][:1]} for each in messages]
 
     given = [ASKED, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "more"}]
